@@ -1,0 +1,2 @@
+//! The `tactus` command.
+fn main() {}

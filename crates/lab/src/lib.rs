@@ -1,0 +1,1 @@
+//! Runs a plan cell by cell on a target.

@@ -1,0 +1,151 @@
+//! Sets of processors, written as the kernel writes them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// A set of processors in the kernel's list form: `0-3,8`.
+///
+/// See *Cpus_allowed_list* in proc_pid_status(5) and the list format in cpuset(7).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CpuList(BTreeSet<u32>);
+
+impl CpuList {
+    /// The highest processor number that is accepted; no Linux build has more.
+    pub const LIMIT: u32 = 8192;
+
+    /// The processors, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// How many processors there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no processor in the set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether `cpu` is in the set.
+    pub fn contains(&self, cpu: u32) -> bool {
+        self.0.contains(&cpu)
+    }
+}
+
+impl FromIterator<u32> for CpuList {
+    fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
+        Self(cpus.into_iter().collect())
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for cpu in self.iter() {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == cpu => *last = cpu,
+                _ => ranges.push((cpu, cpu)),
+            }
+        }
+        let parts: Vec<String> = ranges
+            .into_iter()
+            .map(
+                |(first, last)| {
+                    if first == last { first.to_string() } else { format!("{first}-{last}") }
+                },
+            )
+            .collect();
+        f.pad(&parts.join(","))
+    }
+}
+
+/// Why a text is not a list of processors.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a list of processors: write numbers and ranges, as in 0,2-3, or `all`")]
+pub struct NotACpuList(String);
+
+impl FromStr for CpuList {
+    type Err = NotACpuList;
+
+    fn from_str(text: &str) -> Result<Self, NotACpuList> {
+        let wrong = || NotACpuList(text.to_owned());
+        let number = |part: &str| {
+            part.trim().parse::<u32>().ok().filter(|cpu| *cpu < Self::LIMIT).ok_or_else(wrong)
+        };
+        let mut cpus = BTreeSet::new();
+        for part in text.trim().split(',').filter(|part| !part.trim().is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last {
+                return Err(wrong());
+            }
+            cpus.extend(first..=last);
+        }
+        Ok(Self(cpus))
+    }
+}
+
+crate::text::serde_as_text!(CpuList);
+
+/// Which processors are meant: all that the process may use, or a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CpuChoice {
+    /// All processors that the measuring process is allowed to use.
+    #[default]
+    All,
+    /// These processors.
+    These(CpuList),
+}
+
+impl fmt::Display for CpuChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.pad("all"),
+            Self::These(list) => list.fmt(f),
+        }
+    }
+}
+
+impl FromStr for CpuChoice {
+    type Err = NotACpuList;
+
+    fn from_str(text: &str) -> Result<Self, NotACpuList> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let list: CpuList = text.parse()?;
+        if list.is_empty() { Err(NotACpuList(text.to_owned())) } else { Ok(Self::These(list)) }
+    }
+}
+
+crate::text::serde_as_text!(CpuChoice);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, cpus: &[u32], shown: &str) {
+        let list: CpuList = text.parse().unwrap();
+        assert_eq!(list.iter().collect::<Vec<_>>(), cpus);
+        assert_eq!(list.to_string(), shown);
+    }
+
+    #[test]
+    fn lists_are_read_and_written_as_the_kernel_does() {
+        check("0", &[0], "0");
+        check("0,1", &[0, 1], "0-1");
+        check("5,0-2\n", &[0, 1, 2, 5], "0-2,5");
+        check("", &[], "");
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused() {
+        for text in ["2-1", "a", "0-", "99999", "1;2"] {
+            assert!(text.parse::<CpuList>().is_err(), "{text}");
+        }
+        assert!("".parse::<CpuChoice>().is_err(), "a choice of no processor");
+    }
+}

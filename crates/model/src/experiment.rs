@@ -1,0 +1,417 @@
+//! Experiments, the named plans of cells, and how they are read from TOML.
+//!
+//! ```
+//! use tactus_model::experiment::{Experiment, Overrides};
+//!
+//! let text = r#"
+//!     name = "two"
+//!     rounds = 3
+//!     [settings]
+//!     load = "compute:2"
+//!     policy = ["other", "fifo:90"]
+//! "#;
+//! let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+//! assert_eq!(plan.cells.len(), 2);
+//! assert_eq!(plan.labels(), ["other", "fifo:90"]);
+//! ```
+
+use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, DeValue};
+
+use crate::cell::{Cell, Inconsistent, labels};
+use crate::settings::{Layer, find};
+use crate::text::UnknownWord;
+use crate::time::Nanos;
+
+/// The defaults of every setting, with a comment on each.
+pub const DEFAULTS: &str = include_str!("../../../experiments/default.toml");
+
+/// A named plan of cells as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Experiment {
+    /// What it is called; runs are named after it.
+    pub name: String,
+    /// What it is for, in a sentence.
+    pub about: String,
+    /// How many times every cell is measured.
+    pub rounds: Option<u32>,
+    /// The seed of the order of cells and of random intervals; chosen anew when absent.
+    pub seed: Option<u64>,
+    settings: Layer,
+    matrices: Vec<Layer>,
+}
+
+/// What options on the command line put in place of an experiment's own values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Values of settings.
+    pub settings: Layer,
+    /// The number of rounds.
+    pub rounds: Option<u32>,
+    /// The seed.
+    pub seed: Option<u64>,
+}
+
+/// Why a text is not an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadExperiment {
+    /// It is not TOML.
+    #[error("{0}")]
+    Syntax(String),
+    /// A key or a value is wrong.
+    #[error("line {line}: {reason}")]
+    At {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Settings of a cell contradict each other.
+    #[error(transparent)]
+    Cell(#[from] Inconsistent),
+    /// Too few or too many cells.
+    #[error("the plan has {0} cells; the limit is {limit}, so split the experiment", limit = Plan::MAX_CELLS)]
+    TooManyCells(usize),
+    /// No round at all, or more than can be meant.
+    #[error("rounds = {0} is out of range; write 1 to 10000")]
+    Rounds(u32),
+}
+
+const TOP_LEVEL_KEYS: [&str; 6] = ["name", "about", "rounds", "seed", "settings", "matrix"];
+
+impl Experiment {
+    /// Reads an experiment from TOML. Unknown keys are refused with the nearest known one.
+    pub fn parse(text: &str) -> Result<Self, BadExperiment> {
+        let document = DeTable::parse(text)
+            .map_err(|error| BadExperiment::Syntax(error.to_string().trim_end().to_owned()))?;
+        let mut experiment = Self {
+            name: "unnamed".to_owned(),
+            about: String::new(),
+            rounds: None,
+            seed: None,
+            settings: Layer::default(),
+            matrices: Vec::new(),
+        };
+        for (key, value) in document.get_ref() {
+            let place = Place { text, offset: key.span().start };
+            let value = value.get_ref();
+            match key.get_ref().as_ref() {
+                "name" => experiment.name = place.name(value)?,
+                "about" => experiment.about = place.string(value)?,
+                "rounds" => experiment.rounds = Some(place.number(value)?),
+                "seed" => experiment.seed = Some(place.number(value)?),
+                "settings" => experiment.settings = place.layer(value)?,
+                "matrix" => experiment.matrices = place.layers(value)?,
+                unknown => return Err(place.unknown_key(unknown)),
+            }
+        }
+        Ok(experiment)
+    }
+
+    /// Lays the experiment over the defaults and the overrides over both, and
+    /// multiplies the axes out into cells.
+    ///
+    /// The seed of the plan is 0 when neither the experiment nor the overrides name one.
+    pub fn plan(&self, overrides: &Overrides) -> Result<Plan, BadExperiment> {
+        let defaults = Self::parse(DEFAULTS).expect("a test reads the embedded defaults");
+        let base = defaults.settings.overridden_by(&self.settings);
+        let unchanged = [Layer::default()];
+        let matrices = if self.matrices.is_empty() { &unchanged[..] } else { &self.matrices };
+        let mut cells: Vec<Cell> = Vec::new();
+        for matrix in matrices {
+            let layer = base.overridden_by(matrix).overridden_by(&overrides.settings);
+            for cell in layer.cells() {
+                cell.check()?;
+                // Overriding an axis of two matrices can make their cells the same.
+                if !cells.contains(&cell) {
+                    cells.push(cell);
+                }
+            }
+        }
+        if cells.len() > Plan::MAX_CELLS {
+            return Err(BadExperiment::TooManyCells(cells.len()));
+        }
+        let rounds = overrides.rounds.or(self.rounds).or(defaults.rounds).unwrap_or(1);
+        if !(1..=10_000).contains(&rounds) {
+            return Err(BadExperiment::Rounds(rounds));
+        }
+        Ok(Plan {
+            name: self.name.clone(),
+            about: self.about.clone(),
+            rounds,
+            seed: overrides.seed.or(self.seed).unwrap_or(0),
+            cells,
+        })
+    }
+}
+
+/// Where in the text something stands, to say so when it is wrong.
+struct Place<'t> {
+    text: &'t str,
+    offset: usize,
+}
+
+impl Place<'_> {
+    fn error(&self, reason: impl Into<String>) -> BadExperiment {
+        let line = self.text[..self.offset].matches('\n').count() + 1;
+        BadExperiment::At { line, reason: reason.into() }
+    }
+
+    fn unknown_key(&self, key: &str) -> BadExperiment {
+        let reason = if find(key).is_ok() {
+            format!("`{key}` is a setting of cells; put it under [settings]")
+        } else {
+            UnknownWord::new("key", key, &TOP_LEVEL_KEYS).to_string()
+        };
+        self.error(reason)
+    }
+
+    fn string(&self, value: &DeValue<'_>) -> Result<String, BadExperiment> {
+        match value {
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(self.error("write this value in double quotes")),
+        }
+    }
+
+    fn name(&self, value: &DeValue<'_>) -> Result<String, BadExperiment> {
+        let name = self.string(value)?;
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+        if !name.is_empty() && name.chars().all(allowed) {
+            Ok(name)
+        } else {
+            Err(self.error(format!(
+                "name: `{name}` has a character other than letters, digits, `-`, `_`, `.` and `/`"
+            )))
+        }
+    }
+
+    fn number<T: std::str::FromStr>(&self, value: &DeValue<'_>) -> Result<T, BadExperiment> {
+        scalar(value)
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(|| self.error("write a whole number that is not negative"))
+    }
+
+    fn layer(&self, value: &DeValue<'_>) -> Result<Layer, BadExperiment> {
+        let DeValue::Table(table) = value else {
+            return Err(self.error("this must be a table of settings"));
+        };
+        let mut layer = Layer::default();
+        for (key, value) in table {
+            let place = Place { text: self.text, offset: key.span().start };
+            let values = match value.get_ref() {
+                DeValue::Array(values) => {
+                    values.iter().map(|value| scalar(value.get_ref())).collect::<Option<Vec<_>>>()
+                }
+                single => scalar(single).map(|text| vec![text]),
+            };
+            let values = values.ok_or_else(|| {
+                place.error(format!("{}: write a value or a list of values", key.get_ref()))
+            })?;
+            layer.set(key.get_ref(), values).map_err(|reason| place.error(reason))?;
+        }
+        Ok(layer)
+    }
+
+    fn layers(&self, value: &DeValue<'_>) -> Result<Vec<Layer>, BadExperiment> {
+        let DeValue::Array(tables) = value else {
+            return Err(self.error("write each matrix under its own [[matrix]]"));
+        };
+        tables
+            .iter()
+            .map(|table| {
+                Place { text: self.text, offset: table.span().start }.layer(table.get_ref())
+            })
+            .collect()
+    }
+}
+
+/// The text of a string, a number or a truth value.
+fn scalar(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Boolean(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}
+
+/// All cells of an experiment, resolved, with the order's seed: what a run carries out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The experiment's name.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// How many times every cell is measured.
+    pub rounds: u32,
+    /// The seed of the order and of random intervals.
+    pub seed: u64,
+    /// The cells, in the order in which tables show them.
+    pub cells: Vec<Cell>,
+}
+
+/// One turn in a plan: a cell in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Turn {
+    /// The round, counted from 0.
+    pub round: u32,
+    /// The index of the cell in the plan.
+    pub cell: usize,
+}
+
+impl Plan {
+    /// The most cells a plan may have.
+    pub const MAX_CELLS: usize = 10_000;
+
+    /// What starting and ending a cell's process and its load takes, roughly;
+    /// only for telling beforehand how long a plan will take.
+    const CELL_OVERHEAD: Nanos = Nanos::from_millis(150);
+
+    /// The cells' names, each by the settings in which it differs from the others.
+    pub fn labels(&self) -> Vec<String> {
+        labels(&self.cells)
+    }
+
+    /// Every turn in the order in which it is taken: round by round, each round
+    /// in a random order of its own that the seed decides.
+    pub fn turns(&self) -> Vec<Turn> {
+        let mut random = SplitMix64::new(self.seed);
+        (0..self.rounds)
+            .flat_map(|round| {
+                let mut cells: Vec<usize> = (0..self.cells.len()).collect();
+                random.shuffle(&mut cells);
+                cells.into_iter().map(move |cell| Turn { round, cell })
+            })
+            .collect()
+    }
+
+    /// About how long these turns take.
+    pub fn estimate<'a>(&self, turns: impl IntoIterator<Item = &'a Turn>) -> Nanos {
+        turns
+            .into_iter()
+            .filter_map(|turn| self.cells.get(turn.cell))
+            .map(|cell| cell.warmup + cell.duration + Self::CELL_OVERHEAD)
+            .sum()
+    }
+}
+
+/// A small random generator whose stream depends on its seed alone.
+///
+/// SplitMix64, after Steele, Lea and Flood, *Fast splittable pseudorandom number
+/// generators* (OOPSLA 2014).
+#[derive(Clone, Debug)]
+pub struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// Starts the stream of `seed`.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 random bits.
+    pub const fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        bits ^ (bits >> 31)
+    }
+
+    /// A number in `0 .. bound`, uniform but for a bias below bound / 2⁶⁴; 0 when `bound` is 0.
+    pub const fn below(&mut self, bound: u64) -> u64 {
+        ((self.next_u64() as u128 * bound as u128) >> 64) as u64
+    }
+
+    /// Puts `items` into a random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_refused(text: &str, expected: &str) {
+        let error = Experiment::parse(text)
+            .and_then(|experiment| experiment.plan(&Overrides::default()))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(expected), "{error}\n  does not say: {expected}");
+    }
+
+    #[test]
+    fn the_embedded_defaults_set_every_setting() {
+        let defaults = Experiment::parse(DEFAULTS).unwrap();
+        assert_eq!(defaults.settings.missing().collect::<Vec<_>>(), Vec::<&str>::new());
+        defaults.plan(&Overrides::default()).unwrap();
+    }
+
+    #[test]
+    fn wrong_keys_and_values_are_refused_with_their_place() {
+        check_refused("nmae = \"x\"", "line 1: unknown key `nmae` (did you mean `name`?)");
+        check_refused(
+            "\n[settings]\nintervall = \"1ms\"",
+            "line 3: unknown setting `intervall` (did you mean `interval`?)",
+        );
+        check_refused(
+            "[settings]\npolicy = [\"fifo:90\", \"fifo:0\"]",
+            "line 2: policy: `0` is not a real-time priority",
+        );
+        check_refused("[settings]\nload = []", "empty list");
+        check_refused("interval = \"1ms\"", "put it under [settings]");
+        check_refused("rounds = 0", "rounds = 0 is out of range");
+        check_refused("rounds = -1", "whole number");
+        check_refused("name = \"a b\"", "name: `a b` has a character");
+    }
+
+    #[test]
+    fn settings_that_contradict_each_other_name_the_way_out() {
+        check_refused(
+            "[settings]\nsleep = \"futex\"\nclock = \"tai\"",
+            "it can by: monotonic, realtime",
+        );
+        check_refused("[settings]\nwork = \"continuous\"", "use sleep = \"signal-handler\"");
+        check_refused("[settings]\nsleep = \"itimer\"", "add tasks = \"processes\"");
+        check_refused("[settings]\nduration = \"1us\"", "make it at least 1ms");
+    }
+
+    #[test]
+    fn overrides_replace_an_axis_in_every_matrix() {
+        let text = "[settings]\npolicy = [\"other\", \"rr:5\"]\n[[matrix]]\nload = \"compute\"\n[[matrix]]\nload = [\"idle\", \"file\"]";
+        let experiment = Experiment::parse(text).unwrap();
+        assert_eq!(experiment.plan(&Overrides::default()).unwrap().cells.len(), 6);
+        let mut overrides = Overrides::default();
+        overrides.settings.set("load", vec!["memory".to_owned()]).unwrap();
+        let plan = experiment.plan(&overrides).unwrap();
+        assert_eq!(plan.labels(), ["other", "rr:5"], "the cells that became equal are one");
+    }
+
+    #[test]
+    fn turns_depend_on_the_seed_alone_and_hold_every_cell_once_a_round() {
+        let text = "rounds = 3\nseed = 7\n[settings]\ninterval = [\"1ms\",\"2ms\",\"3ms\",\"4ms\",\"5ms\"]";
+        let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+        let turns = plan.turns();
+        assert_eq!(turns, plan.turns());
+        for round in turns.chunks(5) {
+            let mut cells: Vec<usize> = round.iter().map(|turn| turn.cell).collect();
+            cells.sort_unstable();
+            assert_eq!(cells, [0, 1, 2, 3, 4]);
+        }
+        assert_ne!(turns, Plan { seed: 8, ..plan.clone() }.turns());
+    }
+
+    #[test]
+    fn every_setting_reads_back_what_it_shows() {
+        for cell in Experiment::parse(DEFAULTS).unwrap().plan(&Overrides::default()).unwrap().cells
+        {
+            for setting in crate::settings::SETTINGS {
+                let mut copy = cell.clone();
+                (setting.set)(&mut copy, &(setting.get)(&cell)).unwrap();
+                assert_eq!(copy, cell, "{}", setting.name);
+            }
+        }
+    }
+}

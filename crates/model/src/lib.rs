@@ -1,0 +1,21 @@
+//! The words of Tactus as types: units, clocks, plans, cells, samples and results.
+//!
+//! Nothing here does I/O or reads a clock. A type that a person writes as text
+//! (a policy, a load, an interval) has `FromStr` and `Display`, which agree with
+//! each other, and travels in JSON as that text.
+#![forbid(unsafe_code)]
+
+pub mod cell;
+pub mod cpus;
+pub mod experiment;
+pub mod facts;
+pub mod load;
+pub mod message;
+pub mod policy;
+pub mod probe;
+pub mod result;
+pub mod run;
+pub mod sample;
+pub mod settings;
+pub mod text;
+pub mod time;

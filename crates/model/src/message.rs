@@ -1,0 +1,50 @@
+//! What a measuring process is told and what it answers: one JSON object a line.
+//!
+//! The same messages go over a pipe to a process of this host and over a serial
+//! line or a connection to a guest.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::experiment::Turn;
+use crate::result::{Measurement, Shortfall};
+use crate::sample::SampleBlock;
+
+/// What a measuring process is told on its standard input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// Which cell, in which round.
+    pub turn: Turn,
+    /// The cell to measure.
+    pub cell: Cell,
+    /// The seed of this turn's random intervals.
+    pub seed: u64,
+}
+
+/// What a measuring process answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "kebab-case")]
+pub enum Message {
+    /// The load runs and the measured window opens.
+    Opened,
+    /// The window is closed; what follows is evaluation.
+    Closed,
+    /// Samples of one task, in order; a task may send several blocks.
+    Samples {
+        /// The task's number.
+        task: u32,
+        /// Its samples.
+        block: SampleBlock,
+    },
+    /// Something was not granted; said as soon as it is known.
+    Shortfall(Shortfall),
+    /// The result: the last message of a turn that succeeded.
+    Finished(Box<Measurement>),
+    /// The turn failed: the last message.
+    Failed {
+        /// What happened, in a sentence.
+        reason: String,
+        /// What to do about it, where that is known.
+        hint: Option<String>,
+    },
+}

@@ -1,0 +1,254 @@
+//! What a probe measures and how.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{UnknownWord, keywords, serde_as_text};
+use crate::time::{ClockName, Nanos, NotALength};
+
+keywords! {
+    /// The kinds of probe there are.
+    pub enum ProbeKind: "probe" {
+        /// Sleeps until a due time and measures how late it wakes.
+        Timer = "timer",
+    }
+}
+
+keywords! {
+    /// The system facility by which the timer probe sleeps.
+    pub enum SleepMethod: "sleep method" {
+        /// clock_nanosleep(2) until an absolute time.
+        Nanosleep = "nanosleep",
+        /// clock_nanosleep(2) for the time that remains.
+        NanosleepRelative = "nanosleep-relative",
+        /// A read from a timerfd_create(2) descriptor armed at an absolute time.
+        Timerfd = "timerfd",
+        /// A timer_create(2) timer whose signal is taken by sigwaitinfo(2).
+        PosixTimer = "posix-timer",
+        /// A timer_create(2) timer whose signal handler stamps the arrival.
+        SignalHandler = "signal-handler",
+        /// setitimer(2) with a signal handler; one timer a process.
+        Itimer = "itimer",
+        /// The timeout of futex(2) `FUTEX_WAIT_BITSET`.
+        Futex = "futex",
+        /// The timeout of ppoll(2).
+        Ppoll = "ppoll",
+        /// `IORING_OP_TIMEOUT` of io_uring(7).
+        IoUring = "io-uring",
+    }
+}
+
+impl SleepMethod {
+    /// The clocks that the facility can sleep by, as its man page lists them.
+    pub const fn clocks(self) -> &'static [ClockName] {
+        use ClockName::{Boottime, Monotonic, Realtime};
+        match self {
+            Self::Nanosleep | Self::NanosleepRelative | Self::PosixTimer | Self::SignalHandler => {
+                ClockName::ALL
+            }
+            Self::Timerfd | Self::IoUring => &[Monotonic, Realtime, Boottime],
+            Self::Futex => &[Monotonic, Realtime],
+            // Relative timeouts that the kernel counts on its monotonic clock.
+            Self::Ppoll | Self::Itimer => &[Monotonic],
+        }
+    }
+
+    /// Whether the wakeup is stamped in a signal handler, so that the task may
+    /// compute while it waits.
+    pub const fn stamps_in_handler(self) -> bool {
+        matches!(self, Self::SignalHandler | Self::Itimer)
+    }
+}
+
+/// The time from one due time to the next.
+///
+/// As text: `1ms` (fixed), `1ms..1s` (uniform between the two), `1ms~50us`
+/// (a fixed grid, each due time shifted by a uniform amount below 50 µs).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Interval {
+    /// Always the same.
+    Fixed(Nanos),
+    /// Uniform between two bounds, both included.
+    Uniform {
+        /// The shortest.
+        min: Nanos,
+        /// The longest.
+        max: Nanos,
+    },
+    /// A fixed grid whose points are each shifted later by a random amount, so
+    /// that they do not lock to the phase of the kernel's tick.
+    Dithered {
+        /// The spacing of the grid.
+        interval: Nanos,
+        /// The shift is uniform in `0 ..= spread`; at most the spacing.
+        spread: Nanos,
+    },
+}
+
+impl Interval {
+    /// The average time from one due time to the next.
+    pub const fn mean(self) -> Nanos {
+        match self {
+            Self::Fixed(interval) | Self::Dithered { interval, .. } => interval,
+            Self::Uniform { min, max } => {
+                Nanos::from_nanos(min.as_nanos() / 2 + max.as_nanos() / 2)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Fixed(interval) => interval.to_string(),
+            Self::Uniform { min, max } => format!("{min}..{max}"),
+            Self::Dithered { interval, spread } => format!("{interval}~{spread}"),
+        };
+        f.pad(&text)
+    }
+}
+
+/// Why a text is not an interval.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnInterval {
+    /// One of its lengths cannot be read.
+    #[error(transparent)]
+    Length(#[from] NotALength),
+    /// Its lengths are out of order or zero.
+    #[error(
+        "`{0}` is not an interval: write 1ms, 1ms..1s (uniform, the shorter first), or 1ms~50us (dithered, the spread no longer than the interval); at least 1us"
+    )]
+    Order(String),
+}
+
+impl FromStr for Interval {
+    type Err = NotAnInterval;
+
+    fn from_str(text: &str) -> Result<Self, NotAnInterval> {
+        let (interval, in_order) = if let Some((min, max)) = text.split_once("..") {
+            let (min, max) = (min.parse()?, max.parse()?);
+            (Self::Uniform { min, max }, min <= max)
+        } else if let Some((interval, spread)) = text.split_once('~') {
+            let (interval, spread) = (interval.parse()?, spread.parse()?);
+            (Self::Dithered { interval, spread }, spread <= interval)
+        } else {
+            (Self::Fixed(text.parse()?), true)
+        };
+        let shortest = match interval {
+            Self::Fixed(interval) | Self::Dithered { interval, .. } => interval,
+            Self::Uniform { min, .. } => min,
+        };
+        if in_order && shortest >= Nanos::from_micros(1) {
+            Ok(interval)
+        } else {
+            Err(NotAnInterval::Order(text.to_owned()))
+        }
+    }
+}
+
+serde_as_text!(Interval);
+
+/// What a task does between waking and its next due time (Etsion 2003, section 7).
+///
+/// As text: `none`, `2%`, `continuous`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Work {
+    /// Nothing: the paper's BLK.
+    None,
+    /// Computes for this share of the time to the next due time: the paper's N %.
+    Percent(u8),
+    /// Computes all the time, interrupted by the timer: the paper's CONT.
+    Continuous,
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.pad("none"),
+            Self::Percent(share) => f.pad(&format!("{share}%")),
+            Self::Continuous => f.pad("continuous"),
+        }
+    }
+}
+
+impl FromStr for Work {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let share = text.strip_suffix('%').and_then(|number| number.trim().parse().ok());
+        match (text, share) {
+            ("none", _) => Ok(Self::None),
+            ("continuous", _) => Ok(Self::Continuous),
+            (_, Some(share)) if (1..=99).contains(&share) => Ok(Self::Percent(share)),
+            _ => Err(UnknownWord::new("work", text, &["none", "1%", "99%", "continuous"])),
+        }
+    }
+}
+
+serde_as_text!(Work);
+
+keywords! {
+    /// What a probe's tasks are to the kernel.
+    pub enum TaskKind: "task kind" {
+        /// Threads of one process.
+        Threads = "threads",
+        /// Processes, each with a single thread.
+        Processes = "processes",
+    }
+}
+
+/// The settings of the timer probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerProbe {
+    /// How a task sleeps.
+    pub sleep: SleepMethod,
+    /// The clock it sleeps by, on which due times and arrivals are stamped.
+    pub clock: ClockName,
+    /// The time between due times.
+    pub interval: Interval,
+    /// Due times start at a multiple of this on the clock; zero starts at once.
+    pub align: Nanos,
+    /// How much later each further task starts.
+    pub offset: Nanos,
+    /// What a task does between wakeups.
+    pub work: Work,
+    /// How many tasks each processor carries.
+    pub tasks_per_cpu: u32,
+    /// Whether the tasks are threads or processes.
+    pub tasks: TaskKind,
+}
+
+/// The settings of a probe.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Probe {
+    /// Wakeup latency.
+    Timer(TimerProbe),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_read_and_written() {
+        for text in ["1ms", "1ms..1s", "1ms~50us", "5us"] {
+            assert_eq!(text.parse::<Interval>().unwrap().to_string(), text);
+        }
+        for text in ["0ms", "2ms..1ms", "1ms~2ms", "1ms..", "100ns"] {
+            assert!(text.parse::<Interval>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn work_is_read_and_written() {
+        for text in ["none", "8%", "continuous"] {
+            assert_eq!(text.parse::<Work>().unwrap().to_string(), text);
+        }
+        for text in ["0%", "100%", "half"] {
+            assert!(text.parse::<Work>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Single measured events, and the compressed columns in which they are kept.
+//!
+//! ```
+//! use tactus_model::sample::{Sample, SampleBlock};
+//! use tactus_model::time::Nanos;
+//!
+//! let samples = [Sample { due: Nanos::from_millis(1), came: Nanos::from_micros(1_050) }];
+//! let block = SampleBlock::encode(&samples);
+//! assert_eq!(block.decode().unwrap(), samples);
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Nanos;
+
+/// One measured event: when it was due and when it came, both since the window opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct Sample {
+    /// When it should have come.
+    pub due: Nanos,
+    /// When it came.
+    pub came: Nanos,
+}
+
+impl Sample {
+    /// How late it came; zero when it came early, which a probe counts apart.
+    pub fn latency(self) -> Nanos {
+        self.came - self.due
+    }
+}
+
+/// Samples in compressed form, in the order in which they came.
+///
+/// Two columns, each of LEB128 variable-length integers in zigzag form: the
+/// differences of successive steps between due times (zero for a fixed
+/// interval), then the differences `came − due`. LZ4 over both. In JSON the
+/// bytes stand in base64.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleBlock {
+    /// How many samples it holds.
+    pub count: u64,
+    /// The compressed columns.
+    #[serde(with = "base64_text")]
+    pub bytes: Vec<u8>,
+}
+
+/// Why the bytes of a block are not samples.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a block of samples is damaged ({0}); the histograms of this result do not depend on it")]
+pub struct DamagedBlock(&'static str);
+
+impl SampleBlock {
+    /// The most samples a block may claim to hold.
+    pub const MAX_COUNT: u64 = 1 << 24;
+
+    /// Compresses `samples`.
+    pub fn encode(samples: &[Sample]) -> Self {
+        let mut columns = Vec::with_capacity(samples.len() * 3);
+        let (mut due, mut step) = (0_i64, 0_i64);
+        for sample in samples {
+            let next = sample.due.as_nanos() as i64;
+            let next_step = next.wrapping_sub(due);
+            write_signed(&mut columns, next_step.wrapping_sub(step));
+            (due, step) = (next, next_step);
+        }
+        for sample in samples {
+            let latency =
+                (sample.came.as_nanos() as i64).wrapping_sub(sample.due.as_nanos() as i64);
+            write_signed(&mut columns, latency);
+        }
+        let bytes = lz4_flex::compress_prepend_size(&columns);
+        Self { count: samples.len() as u64, bytes }
+    }
+
+    /// Gives the samples back.
+    ///
+    /// # Errors
+    /// The bytes do not decompress to as many samples as the block claims.
+    pub fn decode(&self) -> Result<Vec<Sample>, DamagedBlock> {
+        if self.count > Self::MAX_COUNT {
+            return Err(DamagedBlock("it claims more samples than a block may hold"));
+        }
+        let claimed = self.bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
+        // Two integers of at most ten bytes each; a larger claim would only ask for memory.
+        if u64::from(claimed) > self.count * 20 {
+            return Err(DamagedBlock("its size does not fit its count"));
+        }
+        let columns = lz4_flex::decompress_size_prepended(&self.bytes)
+            .map_err(|_| DamagedBlock("it does not decompress"))?;
+        let mut rest = columns.as_slice();
+        let mut samples = vec![Sample::default(); self.count as usize];
+        let (mut due, mut step) = (0_i64, 0_i64);
+        for sample in &mut samples {
+            step = step.wrapping_add(read_signed(&mut rest)?);
+            due = due.wrapping_add(step);
+            sample.due = Nanos::from_nanos(due as u64);
+        }
+        for sample in &mut samples {
+            let latency = read_signed(&mut rest)?;
+            let came = (sample.due.as_nanos() as i64).wrapping_add(latency);
+            sample.came = Nanos::from_nanos(came as u64);
+        }
+        if rest.is_empty() { Ok(samples) } else { Err(DamagedBlock("bytes are left over")) }
+    }
+}
+
+/// Writes zigzag LEB128: small numbers of either sign take few bytes.
+fn write_signed(bytes: &mut Vec<u8>, value: i64) {
+    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+}
+
+fn read_signed(bytes: &mut &[u8]) -> Result<i64, DamagedBlock> {
+    let mut zigzag = 0_u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first().ok_or(DamagedBlock("it ends too early"))?;
+        *bytes = rest;
+        zigzag |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64));
+        }
+    }
+    Err(DamagedBlock("an integer is too long"))
+}
+
+mod base64_text {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&BASE64_STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        BASE64_STANDARD.decode(text.as_bytes()).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn samples_come_back_as_they_were(pairs in prop::collection::vec(any::<(u64, u64)>(), 0..200)) {
+            let samples: Vec<Sample> = pairs
+                .into_iter()
+                .map(|(due, came)| Sample { due: Nanos::from_nanos(due), came: Nanos::from_nanos(came) })
+                .collect();
+            prop_assert_eq!(SampleBlock::encode(&samples).decode().unwrap(), samples);
+        }
+
+        #[test]
+        fn damaged_bytes_are_refused_without_a_panic(
+            count in any::<u64>(),
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let _ = SampleBlock { count, bytes }.decode();
+        }
+    }
+
+    #[test]
+    fn a_fixed_interval_costs_little_more_than_its_latencies() {
+        let samples: Vec<Sample> = (0..1000)
+            .map(|k| {
+                let due = Nanos::from_millis(k);
+                Sample { due, came: due + Nanos::from_nanos(5_000 + k * 7919 % 4000) }
+            })
+            .collect();
+        assert!(SampleBlock::encode(&samples).bytes.len() < 3 * samples.len());
+    }
+}

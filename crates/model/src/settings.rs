@@ -1,0 +1,277 @@
+//! The settings of a cell: one table gives their names, how each is read and how it is shown.
+//!
+//! Options, experiment files and the built-in defaults all go through this
+//! table, so a new setting is one row here and one commented line in
+//! `experiments/default.toml`.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use crate::cell::{Cell, Target};
+use crate::load::{Load, LoadPlan};
+use crate::policy::{Policy, Scheduling};
+use crate::probe::{Interval, Probe, ProbeKind, SleepMethod, TaskKind, TimerProbe, Work};
+use crate::text::UnknownWord;
+use crate::time::{ClockName, Nanos};
+
+/// One setting of a cell.
+pub struct Setting {
+    /// Its name in files; as an option it is preceded by two dashes.
+    pub name: &'static str,
+    /// Puts a value, given as text, into the cell.
+    pub set: fn(&mut Cell, &str) -> Result<(), String>,
+    /// Gives the value as text that `set` would read.
+    pub get: fn(&Cell) -> String,
+}
+
+/// The word for "leave this to the kernel" in settings that have one.
+const UNTOUCHED: &str = "untouched";
+
+fn put<T: FromStr<Err: ToString>>(place: &mut T, text: &str) -> Result<(), String> {
+    *place = text.parse().map_err(|error: T::Err| error.to_string())?;
+    Ok(())
+}
+
+fn put_number<T: FromStr>(place: &mut T, text: &str) -> Result<(), String> {
+    *place = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
+    Ok(())
+}
+
+fn put_flag(place: &mut bool, text: &str) -> Result<(), String> {
+    *place = text.parse().map_err(|_| format!("`{text}` is neither true nor false"))?;
+    Ok(())
+}
+
+fn timer(cell: &Cell) -> &TimerProbe {
+    let Probe::Timer(probe) = &cell.probe;
+    probe
+}
+
+fn timer_mut(cell: &mut Cell) -> &mut TimerProbe {
+    let Probe::Timer(probe) = &mut cell.probe;
+    probe
+}
+
+/// Every setting, in the order in which results name them.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "probe",
+        set: |_, text| text.parse::<ProbeKind>().map(|_| ()).map_err(|error| error.to_string()),
+        get: |_| ProbeKind::Timer.to_string(),
+    },
+    Setting {
+        name: "load",
+        set: |cell, text| put(&mut cell.load.load, text),
+        get: |cell| cell.load.load.to_string(),
+    },
+    Setting {
+        name: "load-policy",
+        set: |cell, text| put(&mut cell.load.scheduling, text),
+        get: |cell| cell.load.scheduling.to_string(),
+    },
+    Setting {
+        name: "load-cpus",
+        set: |cell, text| put(&mut cell.load.cpus, text),
+        get: |cell| cell.load.cpus.to_string(),
+    },
+    Setting {
+        name: "policy",
+        set: |cell, text| put(&mut cell.policy.scheduling, text),
+        get: |cell| cell.policy.scheduling.to_string(),
+    },
+    Setting {
+        name: "cpus",
+        set: |cell, text| put(&mut cell.policy.cpus, text),
+        get: |cell| cell.policy.cpus.to_string(),
+    },
+    Setting {
+        name: "sleep",
+        set: |cell, text| put(&mut timer_mut(cell).sleep, text),
+        get: |cell| timer(cell).sleep.to_string(),
+    },
+    Setting {
+        name: "clock",
+        set: |cell, text| put(&mut timer_mut(cell).clock, text),
+        get: |cell| timer(cell).clock.to_string(),
+    },
+    Setting {
+        name: "interval",
+        set: |cell, text| put(&mut timer_mut(cell).interval, text),
+        get: |cell| timer(cell).interval.to_string(),
+    },
+    Setting {
+        name: "align",
+        set: |cell, text| put(&mut timer_mut(cell).align, text),
+        get: |cell| timer(cell).align.to_string(),
+    },
+    Setting {
+        name: "offset",
+        set: |cell, text| put(&mut timer_mut(cell).offset, text),
+        get: |cell| timer(cell).offset.to_string(),
+    },
+    Setting {
+        name: "work",
+        set: |cell, text| put(&mut timer_mut(cell).work, text),
+        get: |cell| timer(cell).work.to_string(),
+    },
+    Setting {
+        name: "tasks-per-cpu",
+        set: |cell, text| put_number(&mut timer_mut(cell).tasks_per_cpu, text),
+        get: |cell| timer(cell).tasks_per_cpu.to_string(),
+    },
+    Setting {
+        name: "tasks",
+        set: |cell, text| put(&mut timer_mut(cell).tasks, text),
+        get: |cell| timer(cell).tasks.to_string(),
+    },
+    Setting {
+        name: "lock-memory",
+        set: |cell, text| put_flag(&mut cell.policy.lock_memory, text),
+        get: |cell| cell.policy.lock_memory.to_string(),
+    },
+    Setting {
+        name: "timer-slack",
+        set: |cell, text| {
+            cell.policy.timer_slack = match text {
+                UNTOUCHED => None,
+                _ => Some(text.parse::<Nanos>().map_err(|error| error.to_string())?),
+            };
+            Ok(())
+        },
+        get: |cell| match cell.policy.timer_slack {
+            None => UNTOUCHED.to_owned(),
+            Some(slack) => slack.to_string(),
+        },
+    },
+    Setting {
+        name: "cpu-dma-latency",
+        set: |cell, text| {
+            cell.policy.cpu_dma_latency_us = match text {
+                UNTOUCHED => None,
+                _ => {
+                    let latency: Nanos = text.parse().map_err(|error| {
+                        format!("{error}; or `{UNTOUCHED}` to leave idle states alone")
+                    })?;
+                    Some(u32::try_from(latency.as_nanos() / 1000).unwrap_or(u32::MAX))
+                }
+            };
+            Ok(())
+        },
+        get: |cell| match cell.policy.cpu_dma_latency_us {
+            None => UNTOUCHED.to_owned(),
+            Some(micros) => Nanos::from_micros(micros.into()).to_string(),
+        },
+    },
+    Setting {
+        name: "warmup",
+        set: |cell, text| put(&mut cell.warmup, text),
+        get: |cell| cell.warmup.to_string(),
+    },
+    Setting {
+        name: "duration",
+        set: |cell, text| put(&mut cell.duration, text),
+        get: |cell| cell.duration.to_string(),
+    },
+    Setting {
+        name: "sample-limit",
+        set: |cell, text| put_number(&mut cell.sample_limit, text),
+        get: |cell| cell.sample_limit.to_string(),
+    },
+];
+
+/// Finds a setting by its name, or names the nearest one.
+pub fn find(name: &str) -> Result<&'static Setting, UnknownWord> {
+    SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
+        let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+        UnknownWord::new("setting", name, &known)
+    })
+}
+
+/// Values for some of the settings; several values of one setting make an axis of cells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layer(BTreeMap<&'static str, Vec<String>>);
+
+impl Layer {
+    /// Sets the values of a setting, in place of those it had.
+    ///
+    /// # Errors
+    /// The setting is not known, or one of the values is not one it takes.
+    pub fn set(&mut self, name: &str, values: Vec<String>) -> Result<(), String> {
+        let setting = find(name).map_err(|error| error.to_string())?;
+        let mut scratch = Cell::blank();
+        for value in &values {
+            (setting.set)(&mut scratch, value).map_err(|reason| format!("{name}: {reason}"))?;
+        }
+        if values.is_empty() {
+            return Err(format!("{name}: an empty list leaves nothing to measure; give a value"));
+        }
+        self.0.insert(setting.name, values);
+        Ok(())
+    }
+
+    /// These values, with those of `over` in their place where it has any.
+    #[must_use]
+    pub fn overridden_by(&self, over: &Self) -> Self {
+        let mut merged = self.0.clone();
+        merged.extend(over.0.iter().map(|(name, values)| (*name, values.clone())));
+        Self(merged)
+    }
+
+    /// The names of the settings that are missing here.
+    pub fn missing(&self) -> impl Iterator<Item = &'static str> + '_ {
+        SETTINGS.iter().map(|setting| setting.name).filter(|name| !self.0.contains_key(name))
+    }
+
+    /// Every combination of the values, the first setting varying slowest.
+    pub fn cells(&self) -> Vec<Cell> {
+        SETTINGS.iter().fold(vec![Cell::blank()], |cells, setting| {
+            let Some(values) = self.0.get(setting.name) else { return cells };
+            cells
+                .iter()
+                .flat_map(|cell| {
+                    values.iter().map(|value| {
+                        let mut cell = cell.clone();
+                        (setting.set)(&mut cell, value)
+                            .expect("values were read when they were set");
+                        cell
+                    })
+                })
+                .collect()
+        })
+    }
+}
+
+impl Cell {
+    /// The cell that layers are applied to. Its values are never measured: the
+    /// embedded defaults set every one of them, which a test checks.
+    fn blank() -> Self {
+        Self {
+            probe: Probe::Timer(TimerProbe {
+                sleep: SleepMethod::Nanosleep,
+                clock: ClockName::Monotonic,
+                interval: Interval::Fixed(Nanos::from_millis(1)),
+                align: Nanos::ZERO,
+                offset: Nanos::ZERO,
+                work: Work::None,
+                tasks_per_cpu: 1,
+                tasks: TaskKind::Threads,
+            }),
+            load: LoadPlan {
+                load: Load::IDLE,
+                scheduling: Scheduling::ORDINARY,
+                cpus: crate::cpus::CpuChoice::All,
+            },
+            policy: Policy {
+                scheduling: Scheduling::ORDINARY,
+                cpus: crate::cpus::CpuChoice::All,
+                lock_memory: true,
+                timer_slack: None,
+                cpu_dma_latency_us: None,
+            },
+            target: Target::Host,
+            warmup: Nanos::ZERO,
+            duration: Nanos::ZERO,
+            sample_limit: 0,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Values that people write as words: one definition gives the enum, its text and its errors.
+
+/// Why a word was not understood, and which word was probably meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} `{given}`{hint}; it is one of: {known}")]
+pub struct UnknownWord {
+    /// What kind of word was expected.
+    pub what: &'static str,
+    /// The word that was given.
+    pub given: String,
+    /// The words there are, separated by commas.
+    pub known: String,
+    /// "; did you mean …?", or nothing when no known word is near.
+    hint: String,
+}
+
+impl UnknownWord {
+    /// Describes `given`, which is none of the words in `known`.
+    pub fn new(what: &'static str, given: &str, known: &[&str]) -> Self {
+        let hint = nearest(given, known)
+            .map(|word| format!(" (did you mean `{word}`?)"))
+            .unwrap_or_default();
+        Self { what, given: given.to_owned(), known: known.join(", "), hint }
+    }
+}
+
+/// Finds the known word that `given` most resembles, when one is near enough to be meant.
+pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
+    known
+        .iter()
+        .map(|word| (strsim::damerau_levenshtein(given, word), *word))
+        .filter(|(distance, word)| {
+            *distance <= 2.max(word.len() / 3) || (given.len() > 2 && word.contains(given))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+/// Defines an enum whose variants are written as words, in options, plans and JSON alike.
+macro_rules! keywords {
+    ($(#[$meta:meta])* pub enum $name:ident: $what:literal {
+        $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash,
+            serde::Serialize, serde::Deserialize,
+        )]
+        pub enum $name {
+            $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)+
+        }
+
+        impl $name {
+            /// Every value there is, in the order of the documentation.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The word for this value.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.word())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::text::UnknownWord;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err($crate::text::UnknownWord::new($what, text, &[$($word),+])),
+                }
+            }
+        }
+    };
+}
+pub(crate) use keywords;
+
+/// Lets a type that has `FromStr` and `Display` travel in JSON as its text.
+macro_rules! serde_as_text {
+    ($name:ty) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use serde_as_text;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_offered_only_when_it_is_near() {
+        let known = ["nanosleep", "timerfd", "futex"];
+        assert_eq!(nearest("nanoslep", &known), Some("nanosleep"));
+        assert_eq!(nearest("timer", &known), Some("timerfd"));
+        assert_eq!(nearest("banana", &known), None);
+    }
+}

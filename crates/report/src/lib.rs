@@ -1,0 +1,1 @@
+//! Tables, drawings and pages of results.
