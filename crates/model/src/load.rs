@@ -54,15 +54,34 @@ pub enum LoadKind {
     StressNg(String),
 }
 
+/// How many copies of a load run at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Copies {
+    /// So many; 0 for `idle` alone.
+    Count(u32),
+    /// One for each processor the load may use, written `:cpus`.
+    PerCpu,
+}
+
+impl Copies {
+    /// How many copies that is where the load may use `cpus` processors.
+    pub const fn on(self, cpus: u32) -> u32 {
+        match self {
+            Self::Count(count) => count,
+            Self::PerCpu => cpus,
+        }
+    }
+}
+
 /// A load and how many copies of it run at once.
 ///
-/// As text: `idle`, `compile:2`, `cmd:"make -j4":1`, `stress-ng:"--vm 2"`.
+/// As text: `idle`, `compile:2`, `compute:cpus`, `cmd:"make -j4":1`, `stress-ng:"--vm 2"`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Load {
     /// What it does.
     pub kind: LoadKind,
-    /// How many copies run at once; 0 for `idle` alone.
-    pub copies: u32,
+    /// How many copies run at once.
+    pub copies: Copies,
 }
 
 impl Load {
@@ -70,7 +89,8 @@ impl Load {
     pub const MAX_COPIES: u32 = 1024;
 
     /// The machine left alone.
-    pub const IDLE: Self = Self { kind: LoadKind::Builtin(BuiltinLoad::Idle), copies: 0 };
+    pub const IDLE: Self =
+        Self { kind: LoadKind::Builtin(BuiltinLoad::Idle), copies: Copies::Count(0) };
 
     /// Whether there is no competing work at all.
     pub fn is_idle(&self) -> bool {
@@ -85,7 +105,11 @@ impl fmt::Display for Load {
             LoadKind::Command(command) => format!("cmd:\"{command}\""),
             LoadKind::StressNg(options) => format!("stress-ng:\"{options}\""),
         };
-        if self.copies <= 1 { f.pad(&name) } else { f.pad(&format!("{name}:{}", self.copies)) }
+        match self.copies {
+            Copies::Count(0 | 1) => f.pad(&name),
+            Copies::Count(count) => f.pad(&format!("{name}:{count}")),
+            Copies::PerCpu => f.pad(&format!("{name}:cpus")),
+        }
     }
 }
 
@@ -96,7 +120,9 @@ pub enum NotALoad {
     #[error(transparent)]
     Kind(#[from] UnknownWord),
     /// The number of copies cannot be read.
-    #[error("`{0}` is not a number of copies: write 1 to 1024, as in compile:2")]
+    #[error(
+        "`{0}` is not a number of copies: write 1 to 1024, as in compile:2, or `cpus` for one each processor"
+    )]
     Copies(String),
     /// The command is missing or its quotes do not match.
     #[error("`{0}` names no command: write it in double quotes, as in cmd:\"make -j4\"")]
@@ -117,7 +143,7 @@ impl FromStr for Load {
         }
         let (name, copies) = match text.split_once(':') {
             Some((name, copies)) => (name, parse_copies(copies)?),
-            None => (text, 1),
+            None => (text, Copies::Count(1)),
         };
         let known: Vec<&str> =
             BuiltinLoad::ALL.iter().map(|load| load.word()).chain(["cmd", "stress-ng"]).collect();
@@ -131,27 +157,31 @@ impl FromStr for Load {
 }
 
 /// Reads `"…"` or `"…":N`; without quotes the whole rest is the command.
-fn parse_quoted(rest: &str, whole: &str) -> Result<(String, u32), NotALoad> {
+fn parse_quoted(rest: &str, whole: &str) -> Result<(String, Copies), NotALoad> {
     let missing = || NotALoad::Command(whole.to_owned());
     let (command, copies) = match rest.strip_prefix('"') {
         Some(quoted) => {
             let (command, after) = quoted.rsplit_once('"').ok_or_else(missing)?;
             let copies = match after.strip_prefix(':') {
                 Some(copies) => parse_copies(copies)?,
-                None if after.is_empty() => 1,
+                None if after.is_empty() => Copies::Count(1),
                 None => return Err(missing()),
             };
             (command, copies)
         }
-        None => (rest, 1),
+        None => (rest, Copies::Count(1)),
     };
     if command.trim().is_empty() { Err(missing()) } else { Ok((command.to_owned(), copies)) }
 }
 
-fn parse_copies(text: &str) -> Result<u32, NotALoad> {
+fn parse_copies(text: &str) -> Result<Copies, NotALoad> {
+    if text == "cpus" {
+        return Ok(Copies::PerCpu);
+    }
     text.parse()
         .ok()
         .filter(|copies| (1..=Load::MAX_COPIES).contains(copies))
+        .map(Copies::Count)
         .ok_or_else(|| NotALoad::Copies(text.to_owned()))
 }
 
@@ -184,6 +214,7 @@ mod tests {
         check("idle:3", "idle");
         check("compile:2", "compile:2");
         check("compute:1", "compute");
+        check("compute:cpus", "compute:cpus");
         check("build-over-network", "build-over-network");
         check("cmd:make -j4", "cmd:\"make -j4\"");
         check("cmd:\"echo \"a\"\":3", "cmd:\"echo \"a\"\":3");
