@@ -1,1 +1,14 @@
 //! Runs a plan cell by cell on a target.
+//!
+//! [`engine`] takes the turns of a plan one after another, hands each to a
+//! [`target::Target`], keeps what comes back in the store and tells a listener
+//! what happens. [`host`] is the target that starts a fresh process of our own
+//! binary on this machine; [`cell`] is what runs inside that process.
+#![forbid(unsafe_code)]
+
+pub mod cell;
+pub mod engine;
+pub mod event;
+pub mod host;
+pub mod shipped;
+pub mod target;

@@ -18,6 +18,10 @@ use crate::time::{ClockName, Nanos};
 pub struct Setting {
     /// Its name in files; as an option it is preceded by two dashes.
     pub name: &'static str,
+    /// What stands for its value in help texts.
+    pub value: &'static str,
+    /// What it decides, in a sentence, with the values it takes.
+    pub about: &'static str,
     /// Puts a value, given as text, into the cell.
     pub set: fn(&mut Cell, &str) -> Result<(), String>,
     /// Gives the value as text that `set` would read.
@@ -56,81 +60,113 @@ fn timer_mut(cell: &mut Cell) -> &mut TimerProbe {
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "probe",
+        value: "KIND",
+        about: "What is measured: timer",
         set: |_, text| text.parse::<ProbeKind>().map(|_| ()).map_err(|error| error.to_string()),
         get: |_| ProbeKind::Timer.to_string(),
     },
     Setting {
         name: "load",
+        value: "LOAD",
+        about: "Competing work and its copies: idle, compute:2, compile:cpus, cmd:\"make -j4\", stress-ng:\"--vm 2\", …",
         set: |cell, text| put(&mut cell.load.load, text),
         get: |cell| cell.load.load.to_string(),
     },
     Setting {
         name: "load-policy",
+        value: "POLICY",
+        about: "How the load is scheduled",
         set: |cell, text| put(&mut cell.load.scheduling, text),
         get: |cell| cell.load.scheduling.to_string(),
     },
     Setting {
         name: "load-cpus",
+        value: "CPUS",
+        about: "The processors the load may use: all, or a list as 0,2-3",
         set: |cell, text| put(&mut cell.load.cpus, text),
         get: |cell| cell.load.cpus.to_string(),
     },
     Setting {
         name: "policy",
+        value: "POLICY",
+        about: "Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD",
         set: |cell, text| put(&mut cell.policy.scheduling, text),
         get: |cell| cell.policy.scheduling.to_string(),
     },
     Setting {
         name: "cpus",
+        value: "CPUS",
+        about: "The processors that are measured: all, or a list as 0,2-3",
         set: |cell, text| put(&mut cell.policy.cpus, text),
         get: |cell| cell.policy.cpus.to_string(),
     },
     Setting {
         name: "sleep",
+        value: "METHOD",
+        about: "How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring",
         set: |cell, text| put(&mut timer_mut(cell).sleep, text),
         get: |cell| timer(cell).sleep.to_string(),
     },
     Setting {
         name: "clock",
+        value: "CLOCK",
+        about: "The clock it sleeps by: monotonic, realtime, tai, boottime",
         set: |cell, text| put(&mut timer_mut(cell).clock, text),
         get: |cell| timer(cell).clock.to_string(),
     },
     Setting {
         name: "interval",
+        value: "INTERVAL",
+        about: "The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)",
         set: |cell, text| put(&mut timer_mut(cell).interval, text),
         get: |cell| timer(cell).interval.to_string(),
     },
     Setting {
         name: "align",
+        value: "LENGTH",
+        about: "First wakeups fall on a multiple of this; 0ns starts at once",
         set: |cell, text| put(&mut timer_mut(cell).align, text),
         get: |cell| timer(cell).align.to_string(),
     },
     Setting {
         name: "offset",
+        value: "LENGTH",
+        about: "How much later each further task starts",
         set: |cell, text| put(&mut timer_mut(cell).offset, text),
         get: |cell| timer(cell).offset.to_string(),
     },
     Setting {
         name: "work",
+        value: "WORK",
+        about: "What a task does between wakeups: none, 5% of the interval, continuous",
         set: |cell, text| put(&mut timer_mut(cell).work, text),
         get: |cell| timer(cell).work.to_string(),
     },
     Setting {
         name: "tasks-per-cpu",
+        value: "N",
+        about: "How many tasks each processor carries",
         set: |cell, text| put_number(&mut timer_mut(cell).tasks_per_cpu, text),
         get: |cell| timer(cell).tasks_per_cpu.to_string(),
     },
     Setting {
         name: "tasks",
+        value: "KIND",
+        about: "Whether tasks are threads or processes",
         set: |cell, text| put(&mut timer_mut(cell).tasks, text),
         get: |cell| timer(cell).tasks.to_string(),
     },
     Setting {
         name: "lock-memory",
+        value: "BOOL",
+        about: "Lock and touch all memory before measuring: true or false",
         set: |cell, text| put_flag(&mut cell.policy.lock_memory, text),
         get: |cell| cell.policy.lock_memory.to_string(),
     },
     Setting {
         name: "timer-slack",
+        value: "LENGTH",
+        about: "Timer slack of ordinary tasks, or untouched",
         set: |cell, text| {
             cell.policy.timer_slack = match text {
                 UNTOUCHED => None,
@@ -145,6 +181,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "cpu-dma-latency",
+        value: "LENGTH",
+        about: "Longest exit latency of idle states to allow, held for the whole machine, or untouched",
         set: |cell, text| {
             cell.policy.cpu_dma_latency_us = match text {
                 UNTOUCHED => None,
@@ -164,16 +202,22 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "warmup",
+        value: "LENGTH",
+        about: "How long the load runs before measuring starts",
         set: |cell, text| put(&mut cell.warmup, text),
         get: |cell| cell.warmup.to_string(),
     },
     Setting {
         name: "duration",
+        value: "LENGTH",
+        about: "How long each cell is measured in each round",
         set: |cell, text| put(&mut cell.duration, text),
         get: |cell| cell.duration.to_string(),
     },
     Setting {
         name: "sample-limit",
+        value: "N",
+        about: "The most samples a task keeps in memory; the rest is counted as dropped",
         set: |cell, text| put_number(&mut cell.sample_limit, text),
         get: |cell| cell.sample_limit.to_string(),
     },

@@ -1,0 +1,211 @@
+//! Takes the turns of a plan one after another and keeps what they yield.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use tactus_model::cell::Cell;
+use tactus_model::experiment::{Plan, SplitMix64, Turn};
+use tactus_model::facts::MachineFacts;
+use tactus_model::message::{Message, Order};
+use tactus_model::result::{Failure, Measurement};
+use tactus_model::run::{RunId, RunStatus};
+use tactus_model::sample::SampleBlock;
+use tactus_store::{Store, StoreError};
+
+use crate::event::Event;
+use crate::target::{Inbox, Input, Signal, Stopper, Target};
+
+/// A run that is being carried out: where it is kept, where it is measured, and
+/// how the user can stop it.
+pub struct Engine<'a> {
+    /// Where results are kept.
+    pub store: &'a mut Store,
+    /// Where cells are measured.
+    pub target: &'a mut dyn Target,
+    /// Reads the machine's facts, after the last turn.
+    pub read_facts: &'a dyn Fn() -> MachineFacts,
+    /// How long a silent measuring process is waited for beyond what its cell takes.
+    pub patience: Duration,
+    signals: Receiver<Signal>,
+    sender: Sender<Signal>,
+}
+
+/// What became of a turn.
+enum Outcome {
+    Finished(Box<Measurement>, Vec<(u32, SampleBlock)>),
+    Failed(Failure),
+    Stopped,
+}
+
+/// What was heard of a measuring process at last.
+enum Heard {
+    LastWord(Outcome),
+    /// It closed its end without a last message.
+    Nothing,
+}
+
+impl<'a> Engine<'a> {
+    /// How long a silent measuring process is waited for, unless told otherwise:
+    /// long enough for a machine under heavy load to start a few programs.
+    pub const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Prepares to carry out runs on `target`, keeping them in `store`.
+    pub fn new(
+        store: &'a mut Store,
+        target: &'a mut dyn Target,
+        read_facts: &'a dyn Fn() -> MachineFacts,
+    ) -> Self {
+        let (sender, signals) = channel();
+        Self { store, target, read_facts, patience: Self::PATIENCE, signals, sender }
+    }
+
+    /// Gives a way to stop the run from another thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.sender.clone())
+    }
+
+    /// Takes every turn of the run that has not yielded a result yet.
+    ///
+    /// # Errors
+    /// The store cannot be read or written. Turns that fail are no error: they
+    /// are noted in the store and told to the listener.
+    pub fn carry_out(
+        &mut self,
+        run: &RunId,
+        listener: &mut dyn FnMut(Event<'_>),
+    ) -> Result<RunStatus, StoreError> {
+        let plan = self.store.header(run)?.plan;
+        let labels = plan.labels();
+        let finished = self.store.finished_turns(run)?;
+        let turns: Vec<Turn> =
+            plan.turns().into_iter().filter(|turn| !finished.contains(turn)).collect();
+        listener(Event::RunStarted {
+            run,
+            plan: &plan,
+            labels: &labels,
+            turns: turns.len(),
+            estimate: plan.estimate(&turns),
+        });
+        let mut status = RunStatus::Complete;
+        for (done, &turn) in turns.iter().enumerate() {
+            let label = &labels[turn.cell];
+            listener(Event::TurnStarted {
+                turn,
+                label,
+                done,
+                of: turns.len(),
+                remaining: plan.estimate(&turns[done..]),
+            });
+            match self.take(&plan, turn, done, listener) {
+                Outcome::Finished(measurement, samples) => {
+                    self.store.save_measurement(run, &measurement, &samples)?;
+                    listener(Event::TurnFinished { label, measurement: &measurement });
+                }
+                Outcome::Failed(failure) => {
+                    self.store.save_failure(run, &failure)?;
+                    listener(Event::TurnFailed { label, failure: &failure });
+                }
+                Outcome::Stopped => {
+                    status = RunStatus::Interrupted;
+                    break;
+                }
+            }
+        }
+        self.store.finish_run(run, status, &(self.read_facts)())?;
+        listener(Event::RunEnded { run, status });
+        Ok(status)
+    }
+
+    /// Measures one cell once.
+    fn take(
+        &mut self,
+        plan: &Plan,
+        turn: Turn,
+        number: usize,
+        listener: &mut dyn FnMut(Event<'_>),
+    ) -> Outcome {
+        let cell = &plan.cells[turn.cell];
+        let order = Order { turn, cell: cell.clone(), seed: seed_of(plan, turn) };
+        let inbox = Inbox { turn: number, signals: self.sender.clone() };
+        let measuring = match self.target.begin(&order, inbox) {
+            Ok(measuring) => measuring,
+            Err(error) => {
+                return failed(
+                    turn,
+                    format!("the measuring process could not be started: {error}"),
+                );
+            }
+        };
+        let heard = self.listen(cell, turn, number, listener);
+        let end = measuring.end();
+        match heard {
+            Heard::LastWord(outcome) => outcome,
+            Heard::Nothing => failed(turn, format!("the measuring process died: {end}")),
+        }
+    }
+
+    /// Follows a measuring process until its last message, its end, or ours.
+    fn listen(
+        &mut self,
+        cell: &Cell,
+        turn: Turn,
+        number: usize,
+        listener: &mut dyn FnMut(Event<'_>),
+    ) -> Heard {
+        let mut samples = Vec::new();
+        let mut deadline = Instant::now() + Duration::from(cell.warmup) + self.patience;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let input = match self.signals.recv_timeout(left) {
+                Ok(Signal::Input(from, input)) if from == number => input,
+                Ok(Signal::Input(..)) => continue,
+                Ok(Signal::Stop) => return Heard::LastWord(Outcome::Stopped),
+                // We hold a sender ourselves, so this is never a disconnection.
+                Err(_) => return Heard::LastWord(failed(turn, hung(cell))),
+            };
+            match input {
+                Input::Message(Message::Opened) => {
+                    deadline = Instant::now() + Duration::from(cell.duration) + self.patience;
+                    listener(Event::WindowOpened { turn });
+                }
+                // Evaluation takes longer the more samples there are.
+                Input::Message(Message::Closed) => {
+                    deadline = Instant::now() + Duration::from(cell.duration) + self.patience;
+                }
+                Input::Message(Message::Samples { task, block }) => samples.push((task, block)),
+                Input::Message(Message::Shortfall(shortfall)) => {
+                    listener(Event::Shortfall { turn, shortfall });
+                }
+                Input::Message(Message::Finished(measurement)) => {
+                    return Heard::LastWord(Outcome::Finished(measurement, samples));
+                }
+                Input::Message(Message::Failed { reason, hint }) => {
+                    return Heard::LastWord(Outcome::Failed(Failure { turn, reason, hint }));
+                }
+                Input::Garbled(line) => {
+                    let reason =
+                        format!("the measuring process wrote what is no message: {line:.200}");
+                    return Heard::LastWord(failed(turn, reason));
+                }
+                Input::Closed => return Heard::Nothing,
+            }
+        }
+    }
+}
+
+fn failed(turn: Turn, reason: String) -> Outcome {
+    Outcome::Failed(Failure { turn, reason, hint: None })
+}
+
+fn hung(cell: &Cell) -> String {
+    format!(
+        "the measuring process did not answer long after its {} of measuring were over, and was ended",
+        cell.duration
+    )
+}
+
+/// The seed of one turn, which differs from turn to turn and repeats with the plan's.
+fn seed_of(plan: &Plan, turn: Turn) -> u64 {
+    let place = u64::from(turn.round) * plan.cells.len() as u64 + turn.cell as u64;
+    SplitMix64::new(plan.seed ^ place.wrapping_mul(0xD6E8_FEB8_6659_FD93)).next_u64()
+}

@@ -1,0 +1,61 @@
+//! The experiments that come with the program.
+
+/// Names and texts of the experiments that come with the program.
+pub const EXPERIMENTS: [(&str, &str); 3] = [
+    ("quick", include_str!("../../../experiments/quick.toml")),
+    ("standard", include_str!("../../../experiments/standard.toml")),
+    ("papers/timer-latency", include_str!("../../../experiments/papers/timer-latency.toml")),
+];
+
+/// The text of a shipped experiment.
+pub fn find(name: &str) -> Option<&'static str> {
+    EXPERIMENTS.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tactus_model::experiment::{Experiment, Overrides};
+
+    use super::*;
+
+    #[test]
+    fn every_shipped_experiment_can_be_planned_and_bears_its_name() {
+        for (name, text) in EXPERIMENTS {
+            let experiment =
+                Experiment::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(experiment.name, name);
+            assert!(!experiment.about.is_empty(), "{name} does not say what it is for");
+            experiment
+                .plan(&Overrides::default())
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+    }
+
+    #[test]
+    fn every_file_in_the_folder_is_shipped() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let mut folders = vec![folder.clone()];
+        while let Some(next) = folders.pop() {
+            for entry in std::fs::read_dir(next).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(&folder).unwrap().with_extension("");
+                let name = name.to_str().unwrap();
+                assert!(name == "default" || find(name).is_some(), "{name} is not shipped");
+            }
+        }
+    }
+
+    #[test]
+    fn the_quick_experiment_takes_about_a_minute() {
+        let plan =
+            Experiment::parse(find("quick").unwrap()).unwrap().plan(&Overrides::default()).unwrap();
+        let seconds = plan.estimate(&plan.turns()).as_secs_f64();
+        assert!((30.0..90.0).contains(&seconds), "{seconds} s");
+    }
+}
