@@ -33,6 +33,12 @@ impl CpuList {
     pub fn contains(&self, cpu: u32) -> bool {
         self.0.contains(&cpu)
     }
+
+    /// The processors of this set that are not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &Self) -> Self {
+        Self(self.0.difference(&other.0).copied().collect())
+    }
 }
 
 impl FromIterator<u32> for CpuList {

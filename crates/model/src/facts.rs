@@ -18,6 +18,8 @@ pub struct MachineFacts {
     pub scheduling: SchedulingFacts,
     /// What this process may do.
     pub permission: PermissionFacts,
+    /// The control group of this process.
+    pub cgroup: CgroupFacts,
     /// Memory.
     pub memory: MemoryFacts,
     /// Load averages over 1, 5 and 15 minutes.
@@ -43,6 +45,8 @@ pub struct KernelFacts {
     pub tick_rate_hz: Option<u32>,
     /// Whether timers are of high resolution (`/proc/timer_list` or clock_getres(2)).
     pub high_resolution_timers: Option<bool>,
+    /// Whether cgroups have real-time budgets (`CONFIG_RT_GROUP_SCHED`).
+    pub rt_group_scheduling: Option<bool>,
 }
 
 /// The processors and what slows or stops them.
@@ -50,6 +54,8 @@ pub struct KernelFacts {
 pub struct ProcessorFacts {
     /// The model's name.
     pub model: Option<String>,
+    /// Processors that are there, online or not.
+    pub present: Option<CpuList>,
     /// Processors that are online.
     pub online: Option<CpuList>,
     /// Whether several logical processors share a core.
@@ -64,7 +70,7 @@ pub struct ProcessorFacts {
     pub governors: Option<Vec<String>>,
     /// The idle states of the first processor, the shallowest first.
     pub idle_states: Option<Vec<String>>,
-    /// The hypervisor or container that is around us, where one shows itself.
+    /// The hypervisor below the kernel (`kvm`, `xen`, …); `none` where the processor would show one.
     pub virtualization: Option<String>,
     /// The clock source in use.
     pub clock_source: Option<String>,
@@ -77,10 +83,14 @@ pub struct SchedulingFacts {
     pub rt_runtime_us: Option<i64>,
     /// `sched_rt_period_us`.
     pub rt_period_us: Option<i64>,
+    /// The quantum of the rr class in milliseconds (`sched_rr_timeslice_ms`).
+    pub rr_timeslice_ms: Option<u64>,
+    /// The shortest period the deadline class takes (`sched_deadline_period_min_us`).
+    pub deadline_period_min_us: Option<u64>,
+    /// The longest period the deadline class takes (`sched_deadline_period_max_us`).
+    pub deadline_period_max_us: Option<u64>,
     /// Whether sessions are grouped, which makes nice values act within a session only.
     pub autogroup: Option<bool>,
-    /// The real-time budget of this process's cgroup in µs, where the kernel has such budgets.
-    pub cgroup_rt_runtime_us: Option<i64>,
 }
 
 /// What this process may do.
@@ -92,10 +102,62 @@ pub struct PermissionFacts {
     pub capabilities: Option<Vec<String>>,
     /// The highest real-time priority without privilege (`RLIMIT_RTPRIO`).
     pub rtprio_limit: Option<u64>,
+    /// How far the user may raise `rtprio_limit` (its hard limit).
+    pub rtprio_limit_hard: Option<u64>,
     /// Bytes that may be locked without privilege (`RLIMIT_MEMLOCK`); `u64::MAX` without limit.
     pub memlock_limit: Option<u64>,
+    /// How far the user may raise `memlock_limit` (its hard limit).
+    pub memlock_limit_hard: Option<u64>,
+    /// This process's nice value.
+    pub nice: Option<i8>,
+    /// The most favoured nice value without privilege (20 − `RLIMIT_NICE`); at 20
+    /// a process can only make itself less favoured.
+    pub nice_limit: Option<i8>,
     /// Processors this process may run on.
     pub allowed_cpus: Option<CpuList>,
+    /// The container around this process (`docker`, `podman`, …); `none` where its
+    /// namespaces are the machine's own.
+    pub container: Option<String>,
+    /// Whether this process lives in a user namespace of its own, where its
+    /// capabilities have no effect on scheduling and memory locking (user_namespaces(7)).
+    pub own_user_namespace: Option<bool>,
+    /// Whether system calls are filtered (seccomp(2)).
+    pub seccomp: Option<bool>,
+    /// Whether programs that this process starts can gain no privilege (`PR_SET_NO_NEW_PRIVS`).
+    pub no_new_privileges: Option<bool>,
+    /// `kernel.io_uring_disabled`: 0 for everybody, 1 privileged only, 2 nobody.
+    pub io_uring_disabled: Option<u8>,
+}
+
+impl PermissionFacts {
+    /// Whether `capability` is effective for scheduling and memory: held, and not
+    /// merely within a user namespace of its own.
+    pub fn holds(&self, capability: &str) -> Option<bool> {
+        if self.own_user_namespace == Some(true) {
+            return Some(false);
+        }
+        self.capabilities.as_ref().map(|held| held.iter().any(|name| name == capability))
+    }
+}
+
+/// The control group of this process and what it limits (cgroups(7)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupFacts {
+    /// The version of the cgroup hierarchy that has the cpu controller.
+    pub version: Option<u8>,
+    /// The directory of the group that shares out processor time.
+    pub cpu_directory: Option<String>,
+    /// The group's real-time budget in µs, where the kernel has such budgets (`cpu.rt_runtime_us`).
+    pub rt_runtime_us: Option<i64>,
+    /// The tightest quota of time sharing on the group and those above it, in µs
+    /// of each `quota_period_us`; −1 without limit (`cpu.max`, `cpu.cfs_quota_us`).
+    pub quota_us: Option<i64>,
+    /// The period of that quota.
+    pub quota_period_us: Option<u64>,
+    /// The directory of the group that confines processors.
+    pub cpuset_directory: Option<String>,
+    /// The processors to which the group confines.
+    pub cpuset: Option<CpuList>,
 }
 
 /// Memory.
@@ -121,6 +183,21 @@ pub struct FactRow {
 }
 
 impl MachineFacts {
+    /// A machine of which nothing is known.
+    pub fn unknown(taken: Instant<Realtime>) -> Self {
+        Self {
+            taken,
+            kernel: KernelFacts::default(),
+            processor: ProcessorFacts::default(),
+            scheduling: SchedulingFacts::default(),
+            permission: PermissionFacts::default(),
+            cgroup: CgroupFacts::default(),
+            memory: MemoryFacts::default(),
+            load_average: None,
+            steal: None,
+        }
+    }
+
     /// All facts in the order in which they are shown.
     pub fn rows(&self) -> Vec<FactRow> {
         let mut rows = Rows { group: "Kernel", rows: Vec::new() };
@@ -131,8 +208,10 @@ impl MachineFacts {
         rows.text("preemption", &self.kernel.preemption);
         rows.text("tick rate in Hz", &self.kernel.tick_rate_hz);
         rows.flag("high-resolution timers", self.kernel.high_resolution_timers);
+        rows.flag("real-time budgets of cgroups", self.kernel.rt_group_scheduling);
         rows.group = "Processor";
         rows.text("model", &self.processor.model);
+        rows.text("present", &self.processor.present);
         rows.text("online", &self.processor.online);
         rows.flag("several threads a core", self.processor.smt);
         rows.bytes("last-level cache", self.processor.last_level_cache);
@@ -145,14 +224,33 @@ impl MachineFacts {
         rows.group = "Scheduling";
         rows.text("real-time runtime in us", &self.scheduling.rt_runtime_us);
         rows.text("real-time period in us", &self.scheduling.rt_period_us);
+        rows.text("rr quantum in ms", &self.scheduling.rr_timeslice_ms);
+        rows.text("shortest deadline period in us", &self.scheduling.deadline_period_min_us);
+        rows.text("longest deadline period in us", &self.scheduling.deadline_period_max_us);
         rows.flag("autogroup", self.scheduling.autogroup);
-        rows.text("cgroup real-time budget in us", &self.scheduling.cgroup_rt_runtime_us);
         rows.group = "Permission";
         rows.text("user", &self.permission.user_id);
         rows.words("capabilities", self.permission.capabilities.as_deref());
         rows.text("real-time priority limit", &self.permission.rtprio_limit);
+        rows.text("real-time priority hard limit", &self.permission.rtprio_limit_hard);
         rows.bytes("locked memory limit", self.permission.memlock_limit);
+        rows.bytes("locked memory hard limit", self.permission.memlock_limit_hard);
+        rows.text("nice", &self.permission.nice);
+        rows.text("nice limit", &self.permission.nice_limit);
         rows.text("allowed processors", &self.permission.allowed_cpus);
+        rows.text("container", &self.permission.container);
+        rows.flag("user namespace of its own", self.permission.own_user_namespace);
+        rows.flag("system calls filtered", self.permission.seccomp);
+        rows.flag("no new privileges", self.permission.no_new_privileges);
+        rows.text("io_uring disabled", &self.permission.io_uring_disabled);
+        rows.group = "Cgroup";
+        rows.text("version", &self.cgroup.version);
+        rows.text("cpu directory", &self.cgroup.cpu_directory);
+        rows.text("real-time budget in us", &self.cgroup.rt_runtime_us);
+        rows.text("quota in us", &self.cgroup.quota_us);
+        rows.text("quota period in us", &self.cgroup.quota_period_us);
+        rows.text("cpuset directory", &self.cgroup.cpuset_directory);
+        rows.list("cpuset", self.cgroup.cpuset.as_ref());
         rows.group = "Memory";
         rows.bytes("total", self.memory.total);
         rows.bytes("swap", self.memory.swap);
