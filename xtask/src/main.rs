@@ -1,2 +1,31 @@
-//! Chores of this repository.
-fn main() {}
+//! Chores of this repository: `cargo xtask NAME`.
+#![forbid(unsafe_code)]
+
+mod generated;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask CHORE
+
+  generate          write docs/man, docs/completions and docs/commands.md from the command line
+  generate --check  fail when they are not what would be written";
+
+fn main() -> anyhow::Result<ExitCode> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["generate"] => generated::write(&repository())?,
+        ["generate", "--check"] => generated::check(&repository())?,
+        _ => {
+            eprintln!("{USAGE}");
+            return Ok(ExitCode::from(2));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}

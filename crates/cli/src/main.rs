@@ -1,2 +1,6 @@
 //! The `tactus` command.
-fn main() {}
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    tactus_cli::main()
+}

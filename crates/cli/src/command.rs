@@ -1,0 +1,60 @@
+//! The subcommands, one file each.
+
+mod completions;
+mod delete;
+mod export;
+mod import;
+mod internal;
+mod list;
+mod measure;
+mod report;
+mod show;
+
+use clap::Subcommand;
+use tactus_model::run::RunId;
+use tactus_store::Store;
+
+use crate::error::CommandResult;
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Measure(measure::MeasureArguments),
+    List(list::ListArguments),
+    Show(show::ShowArguments),
+    Report(report::ReportArguments),
+    Export(export::ExportArguments),
+    Import(import::ImportArguments),
+    Delete(delete::DeleteArguments),
+    Completions(completions::CompletionsArguments),
+    #[command(hide = true)]
+    Internal(internal::InternalArguments),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> CommandResult {
+        match self {
+            Self::Measure(arguments) => measure::run(arguments),
+            Self::List(arguments) => list::run(&arguments),
+            Self::Show(arguments) => show::run(&arguments),
+            Self::Report(arguments) => report::run(&arguments),
+            Self::Export(arguments) => export::run(&arguments),
+            Self::Import(arguments) => import::run(&arguments),
+            Self::Delete(arguments) => delete::run(&arguments),
+            Self::Completions(arguments) => completions::run(&arguments),
+            Self::Internal(arguments) => internal::run(&arguments),
+        }
+    }
+}
+
+/// Opens the store where the environment says it is.
+fn open_store() -> CommandResult<Store> {
+    Ok(Store::open(&Store::default_path()?)?)
+}
+
+/// Finds each run that was named, or the last one when none was.
+fn find_runs(store: &Store, names: &[String]) -> CommandResult<Vec<RunId>> {
+    let last = ["last".to_owned()];
+    let names = if names.is_empty() { &last[..] } else { names };
+    names.iter().map(|name| Ok(store.find(name)?)).collect()
+}

@@ -1,0 +1,33 @@
+//! `tactus internal`: the processes that measuring starts; not for people.
+
+use clap::{Args, Subcommand};
+
+use crate::error::{CommandError, CommandResult};
+
+/// What a process that measuring starts has to do.
+#[derive(Args)]
+pub(crate) struct InternalArguments {
+    #[command(subcommand)]
+    role: Role,
+}
+
+#[derive(Clone, Copy, Subcommand)]
+enum Role {
+    /// Measure one cell
+    Cell,
+    /// Run one task of a probe
+    Task,
+    /// Keep the copies of a load
+    Load,
+    /// Be one copy of a load
+    LoadWorker,
+}
+
+pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
+    match arguments.role {
+        Role::Cell => tactus_lab::cell::main().map_err(CommandError::internal),
+        Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
+        Role::Load => tactus_load::host_main().map_err(CommandError::internal),
+        Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
+    }
+}

@@ -1,0 +1,265 @@
+//! `tactus measure`: the main job.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::Context;
+use clap::Args;
+use serde::Serialize;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use tactus_lab::engine::Engine;
+use tactus_lab::event::Event;
+use tactus_lab::host::Host;
+use tactus_lab::shipped;
+use tactus_lab::target::Stopper;
+use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
+use tactus_model::facts::MachineFacts;
+use tactus_model::run::{Run, RunId, RunStatus};
+use tactus_model::time::Realtime;
+use tactus_report::format;
+use tactus_store::Store;
+
+use super::report::{default_page, write_page};
+use super::show::{CellOverview, cell_overviews};
+use super::open_store;
+use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::json_lines::{JsonLines, write_line};
+use crate::progress::Progress;
+use crate::setting_options::SettingOptions;
+
+/// Measure wakeup latency under loads and policies, keep it, and show it.
+///
+/// Without arguments this is the experiment `quick`, which takes about a minute.
+/// With settings alone it is one cell of those settings, the defaults for the
+/// rest; a setting given several times makes a cell for each of its values.
+#[derive(Args)]
+pub(crate) struct MeasureArguments {
+    /// An experiment file, or the name of a shipped one: quick, standard, papers/timer-latency
+    #[arg(value_name = "EXPERIMENT", conflicts_with = "continued")]
+    experiment: Option<String>,
+    #[command(flatten)]
+    settings: SettingOptions,
+    /// How many times every cell is measured
+    #[arg(long, value_name = "N", conflicts_with = "continued")]
+    rounds: Option<u32>,
+    /// The seed of the order of cells and of random intervals
+    #[arg(long, value_name = "N", conflicts_with = "continued")]
+    seed: Option<u64>,
+    /// Print the cells and how long they will take, and measure nothing
+    #[arg(long)]
+    plan_only: bool,
+    /// Take the turns that an interrupted run has left
+    #[arg(long = "continue", id = "continued", value_name = "RUN")]
+    continued: Option<String>,
+    /// Write the page to this file instead of one beside the store
+    #[arg(long, value_name = "FILE", conflicts_with = "no_page")]
+    page: Option<PathBuf>,
+    /// Write no page
+    #[arg(long)]
+    no_page: bool,
+    /// Write events and results as JSON, one object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// The lines that `--json` adds after the events of a run.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum Conclusion<'a> {
+    Result {
+        run: &'a RunId,
+        #[serde(flatten)]
+        overview: &'a CellOverview,
+    },
+    Page {
+        run: &'a RunId,
+        path: &'a Path,
+    },
+}
+
+pub(crate) fn run(arguments: MeasureArguments) -> CommandResult {
+    let planned = match &arguments.continued {
+        Some(_) if !arguments.settings.is_empty() => {
+            return Err(CommandError::usage(
+                "a run is continued with the settings it began with; leave the settings out",
+            ));
+        }
+        Some(_) => None,
+        None => Some(plan(&arguments)?),
+    };
+    if arguments.plan_only {
+        return print_plan(planned.as_ref(), &arguments);
+    }
+    let mut store = open_store()?;
+    let id = match (&planned, &arguments.continued) {
+        (Some(plan), _) => store.create_run(
+            plan,
+            &read_facts(),
+            env!("CARGO_PKG_VERSION"),
+            tactus_sys::clock::now::<Realtime>(),
+        )?,
+        (None, name) => unfinished(&store, name.as_deref().unwrap_or("last"))?,
+    };
+    let status = carry_out(&mut store, &id, arguments.json)?;
+    let run = store.load(&id)?;
+    conclude(&run, &arguments)?;
+    match status {
+        RunStatus::Complete => Ok(()),
+        RunStatus::Interrupted | RunStatus::Unfinished => {
+            let kept = run.measurements.len() + run.failures.len();
+            let all = run.header.plan.turns().len();
+            Err(CommandError::new(
+                ErrorKind::Interrupted,
+                anyhow::anyhow!("{kept} of {all} turns are taken and kept"),
+            )
+            .with_hint(format!("tactus measure --continue {id}")))
+        }
+    }
+}
+
+fn read_facts() -> MachineFacts {
+    tactus_sys::facts::read(Path::new("/"))
+}
+
+/// Reads the experiment and lays the options over it.
+fn plan(arguments: &MeasureArguments) -> CommandResult<Plan> {
+    let (name, text) = experiment_text(arguments)?;
+    let mut experiment = Experiment::parse(&text)
+        .with_context(|| name.clone())
+        .map_err(|error| CommandError::new(ErrorKind::Usage, error))?;
+    if experiment.name == "default" {
+        "measure".clone_into(&mut experiment.name);
+    }
+    let seed = arguments.seed.or(experiment.seed);
+    let overrides = Overrides {
+        settings: arguments.settings.0.clone(),
+        rounds: arguments.rounds,
+        seed: Some(seed.unwrap_or_else(new_seed)),
+    };
+    experiment
+        .plan(&overrides)
+        .with_context(|| name)
+        .map_err(|error| CommandError::new(ErrorKind::Usage, error))
+}
+
+/// A seed to print and to type again: short, and another each time.
+fn new_seed() -> u64 {
+    tactus_sys::clock::now::<Realtime>().as_nanos() / 1000 % 1_000_000
+}
+
+/// The experiment that was named, or what is meant when none was.
+fn experiment_text(arguments: &MeasureArguments) -> CommandResult<(String, String)> {
+    let Some(name) = &arguments.experiment else {
+        let text = if arguments.settings.is_empty() {
+            shipped::find("quick").unwrap_or(DEFAULTS)
+        } else {
+            DEFAULTS
+        };
+        return Ok(("the options".to_owned(), text.to_owned()));
+    };
+    if let Some(text) = shipped::find(name) {
+        return Ok((name.clone(), text.to_owned()));
+    }
+    let names: Vec<&str> = shipped::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
+    let text = fs::read_to_string(name)
+        .with_context(|| {
+            let nearest = tactus_model::text::nearest(name, &names)
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            format!(
+                "`{name}` is neither a file nor a shipped experiment ({}){nearest}",
+                names.join(", ")
+            )
+        })
+        .map_err(|error| CommandError::new(ErrorKind::Usage, error))?;
+    Ok((name.clone(), text))
+}
+
+fn print_plan(plan: Option<&Plan>, arguments: &MeasureArguments) -> CommandResult {
+    let Some(plan) = plan else {
+        return Err(CommandError::usage("--plan-only and --continue do not go together"));
+    };
+    if arguments.json {
+        write_line(plan)?;
+    } else {
+        write!(std::io::stdout(), "{}", tactus_report::plan_table(plan))?;
+    }
+    Ok(())
+}
+
+/// Finds a run that can be continued.
+fn unfinished(store: &Store, name: &str) -> CommandResult<RunId> {
+    let id = store.find(name)?;
+    if store.header(&id)?.status == RunStatus::Complete {
+        return Err(CommandError::usage(format!(
+            "{id} is complete; there is nothing left to take"
+        )));
+    }
+    Ok(id)
+}
+
+/// Takes the turns, telling the listener that was asked for.
+fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStatus> {
+    let executable = std::env::current_exe()
+        .context("the path of this program cannot be found")
+        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
+    let mut host = Host::new(executable, &["internal", "cell"]);
+    let mut engine = Engine::new(store, &mut host, &read_facts);
+    stop_on_signal(engine.stopper())?;
+    let mut progress = Progress::new();
+    let mut lines = JsonLines::default();
+    let mut listener = |event: Event<'_>| {
+        if json {
+            lines.hear(&event);
+        }
+        progress.hear(&event);
+    };
+    let status = engine.carry_out(id, &mut listener)?;
+    lines.error.map_or(Ok(status), |error| Err(error.into()))
+}
+
+/// Ends the run at the first interrupt and the program at the second.
+fn stop_on_signal(stopper: Stopper) -> CommandResult {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    thread::spawn(move || {
+        let mut signals = signals.forever();
+        if signals.next().is_some() {
+            stopper.stop();
+        }
+        if signals.next().is_some() {
+            // Measuring processes and loads end with us; finished turns are kept.
+            std::process::exit(130);
+        }
+    });
+    Ok(())
+}
+
+/// Shows what the run found, and writes its page.
+fn conclude(run: &Run, arguments: &MeasureArguments) -> CommandResult {
+    let id = &run.header.id;
+    if arguments.json {
+        for overview in &cell_overviews(run) {
+            write_line(&Conclusion::Result { run: id, overview })?;
+        }
+    } else {
+        let mut out = std::io::stdout().lock();
+        write!(out, "{}", tactus_report::cells_table(run))?;
+        writeln!(out, "\n{}", tactus_report::verdict(run))?;
+    }
+    if arguments.no_page {
+        return Ok(());
+    }
+    let path = match &arguments.page {
+        Some(path) => path.clone(),
+        None => default_page(id)?,
+    };
+    write_page(std::slice::from_ref(run), &path)?;
+    if arguments.json {
+        write_line(&Conclusion::Page { run: id, path: &path })?;
+    } else {
+        writeln!(std::io::stdout(), "\nPage: {}", path.display())?;
+    }
+    Ok(())
+}

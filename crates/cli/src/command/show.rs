@@ -1,0 +1,66 @@
+//! `tactus show`: one run in full, as text.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+use tactus_model::run::{Run, RunHeader};
+use tactus_stats::CellSummary;
+
+use super::{find_runs, open_store};
+use crate::error::CommandResult;
+use crate::json_lines::write_line;
+
+/// Show runs in full: their cells, what was not granted, the machine.
+#[derive(Args)]
+pub(crate) struct ShowArguments {
+    /// Runs by name, unique beginning of a name, or `last`
+    #[arg(value_name = "RUN")]
+    runs: Vec<String>,
+    /// Write one JSON object a line, a run each, with the summary of every cell
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct RunOverview<'a> {
+    #[serde(flatten)]
+    header: &'a RunHeader,
+    cells: Vec<CellOverview>,
+}
+
+/// A cell's name and summary, as `--json` gives them.
+#[derive(Serialize)]
+pub(super) struct CellOverview {
+    cell: usize,
+    label: String,
+    #[serde(flatten)]
+    summary: CellSummary,
+}
+
+/// Sums up every cell of `run` that yielded a result.
+pub(super) fn cell_overviews(run: &Run) -> Vec<CellOverview> {
+    let labels = run.header.plan.labels();
+    labels
+        .into_iter()
+        .enumerate()
+        .filter_map(|(cell, label)| {
+            let measurements: Vec<_> = run.of_cell(cell).collect();
+            let summary = CellSummary::pool(&measurements);
+            (!measurements.is_empty()).then_some(CellOverview { cell, label, summary })
+        })
+        .collect()
+}
+
+pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
+    let store = open_store()?;
+    for id in find_runs(&store, &arguments.runs)? {
+        let run = store.load(&id)?;
+        if arguments.json {
+            write_line(&RunOverview { header: &run.header, cells: cell_overviews(&run) })?;
+        } else {
+            write!(std::io::stdout(), "{}", tactus_report::run_details(&run))?;
+        }
+    }
+    Ok(())
+}

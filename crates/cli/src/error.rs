@@ -1,0 +1,111 @@
+//! Errors at the edge: their kind decides prefix, hint and exit code.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use tactus_model::experiment::BadExperiment;
+use tactus_report::ReportError;
+use tactus_store::StoreError;
+
+/// What kind of error ended a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// The command line or a file it names is wrong.
+    Usage,
+    /// Something is not permitted or not available on this machine.
+    Unavailable,
+    /// A defect of Tactus.
+    Internal,
+    /// The user stopped the command.
+    Interrupted,
+    /// Whoever read our output has had enough.
+    OutputClosed,
+}
+
+/// An error with the hint that tells what to do next.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    kind: ErrorKind,
+    error: anyhow::Error,
+    hint: Option<String>,
+}
+
+/// The result of a command.
+pub(crate) type CommandResult<T = ()> = Result<T, CommandError>;
+
+impl CommandError {
+    pub(crate) fn new(kind: ErrorKind, error: impl Into<anyhow::Error>) -> Self {
+        Self { kind, error: error.into(), hint: None }
+    }
+
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Usage, anyhow::anyhow!("{message}"))
+    }
+
+    pub(crate) fn internal(error: impl Into<anyhow::Error>) -> Self {
+        Self::new(ErrorKind::Internal, error)
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Writes the error for a person and gives the exit code of its kind.
+    pub(crate) fn report(self) -> ExitCode {
+        let (prefix, code) = match self.kind {
+            ErrorKind::OutputClosed => return ExitCode::SUCCESS,
+            ErrorKind::Usage => ("error", 2),
+            ErrorKind::Unavailable => ("not available", 3),
+            ErrorKind::Internal => ("internal error", 4),
+            ErrorKind::Interrupted => ("interrupted", 130),
+        };
+        eprintln!("{prefix}: {:#}", self.error);
+        if let Some(hint) = self.hint {
+            eprintln!("hint: {hint}");
+        } else if self.kind == ErrorKind::Internal {
+            eprintln!("hint: this is a defect; please report it with the command and this message");
+        }
+        ExitCode::from(code)
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let kind = if error.is_usage() { ErrorKind::Usage } else { ErrorKind::Unavailable };
+        Self::new(kind, error)
+    }
+}
+
+impl From<BadExperiment> for CommandError {
+    fn from(error: BadExperiment) -> Self {
+        Self::new(ErrorKind::Usage, error)
+    }
+}
+
+impl From<ReportError> for CommandError {
+    fn from(error: ReportError) -> Self {
+        Self::internal(error)
+    }
+}
+
+impl From<serde_json::Error> for CommandError {
+    fn from(error: serde_json::Error) -> Self {
+        match error.io_error_kind() {
+            Some(kind) => io::Error::from(kind).into(),
+            None => Self::internal(error),
+        }
+    }
+}
+
+impl From<io::Error> for CommandError {
+    /// For errors of our own output; files name themselves in their errors.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::new(ErrorKind::OutputClosed, error)
+        } else {
+            Self::new(ErrorKind::Unavailable, error)
+        }
+    }
+}
