@@ -1,0 +1,87 @@
+//! Why processors were refused.
+
+use tactus_model::cpus::CpuList;
+use tactus_model::facts::MachineFacts;
+
+use super::{Diagnosis, container};
+use crate::Errno;
+
+pub(super) fn diagnose(asked: &CpuList, errno: Errno, facts: &MachineFacts) -> Option<Diagnosis> {
+    match errno {
+        Errno::INVAL => unusable(asked, facts),
+        // The kernel does not take bandwidth that was granted for a whole root
+        // domain to a part of it.
+        Errno::BUSY => Some(Diagnosis::new(
+            format!(
+                "the task is of the deadline class, which cannot be confined to {asked} within its root domain"
+            ),
+            Some("leave it unpinned, or run it in a cpuset partition of its own".to_owned()),
+        )),
+        _ => None,
+    }
+}
+
+/// Which of the processors cannot be used, and why: missing, offline, or
+/// outside the cpuset. The kernel refuses only when none can.
+fn unusable(asked: &CpuList, facts: &MachineFacts) -> Option<Diagnosis> {
+    if asked.is_empty() {
+        return Some(Diagnosis::new("no processor was named", None));
+    }
+    let absent = missing(asked, facts.processor.present.as_ref());
+    let there = asked.without(&absent);
+    let offline = missing(&there, facts.processor.online.as_ref());
+    let running = there.without(&offline);
+    let confined = facts.cgroup.cpuset.as_ref().or(facts.permission.allowed_cpus.as_ref());
+    let outside = missing(&running, confined);
+    let reasons: Vec<String> = [
+        (&absent, "not present in this machine"),
+        (&offline, "offline"),
+        (&outside, "outside this process's cpuset"),
+    ]
+    .into_iter()
+    .filter(|(cpus, _)| !cpus.is_empty())
+    .map(|(cpus, what)| format!("{} {what}", counted(cpus)))
+    .collect();
+    if reasons.is_empty() {
+        return None;
+    }
+    let mend = if !outside.is_empty() {
+        Some(widen(&running, confined, facts))
+    } else if !offline.is_empty() {
+        Some(bring_online(&offline))
+    } else {
+        facts.processor.online.as_ref().map(|online| format!("choose among processors {online}"))
+    };
+    Some(Diagnosis::new(reasons.join(", and "), mend))
+}
+
+/// Those of `asked` that are known not to be in `there`.
+fn missing(asked: &CpuList, there: Option<&CpuList>) -> CpuList {
+    there.map(|there| asked.without(there)).unwrap_or_default()
+}
+
+fn counted(cpus: &CpuList) -> String {
+    if cpus.len() == 1 { format!("processor {cpus} is") } else { format!("processors {cpus} are") }
+}
+
+fn bring_online(cpus: &CpuList) -> String {
+    let commands: Vec<String> = cpus
+        .iter()
+        .map(|cpu| format!("echo 1 | sudo tee /sys/devices/system/cpu/cpu{cpu}/online"))
+        .collect();
+    commands.join(" && ")
+}
+
+/// The command that lets the cpuset hold `wanted` beside what it holds.
+fn widen(wanted: &CpuList, confined: Option<&CpuList>, facts: &MachineFacts) -> String {
+    let all: CpuList = wanted.iter().chain(confined.into_iter().flat_map(CpuList::iter)).collect();
+    match (container(facts), &facts.cgroup.cpuset_directory) {
+        (Some(name @ ("docker" | "podman")), _) => format!("{name} run --cpuset-cpus={all} …"),
+        (Some("kubernetes"), _) => {
+            "give the pod whole processors (static CPU manager policy, guaranteed class)".to_owned()
+        }
+        (Some(_), _) => format!("give the container processors {all} where it is started"),
+        (None, Some(directory)) => format!("echo {all} | sudo tee {directory}/cpuset.cpus"),
+        (None, None) => format!("start from a shell that may use processors {all}"),
+    }
+}

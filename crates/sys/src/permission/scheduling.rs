@@ -1,0 +1,273 @@
+//! Why a scheduling class was refused.
+
+use tactus_model::cpus::CpuList;
+use tactus_model::facts::{MachineFacts, PermissionFacts};
+use tactus_model::policy::Scheduling;
+use tactus_model::time::Nanos;
+
+use super::mend::{Privilege, ulimit};
+use super::{Diagnosis, container};
+use crate::Errno;
+
+/// What the kernel allows real-time tasks when nobody changed it, in µs a second.
+const USUAL_RT_RUNTIME_US: i64 = 950_000;
+
+pub(super) fn diagnose(
+    scheduling: Scheduling,
+    confined_to: Option<&CpuList>,
+    errno: Errno,
+    facts: &MachineFacts,
+) -> Option<Diagnosis> {
+    if errno == Errno::TOOBIG {
+        return Some(Diagnosis::new(
+            "this kernel knows a shorter form of sched_setattr than was used",
+            None,
+        ));
+    }
+    match scheduling {
+        Scheduling::Deadline { runtime, period, .. } => match errno {
+            Errno::PERM => deadline_not_permitted(confined_to, facts),
+            Errno::BUSY => Some(admission_full(runtime, period, facts)),
+            Errno::INVAL => Some(period_out_of_range(period, facts)),
+            _ => None,
+        },
+        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => match errno {
+            Errno::PERM => fixed_priority_not_permitted(priority.get(), facts),
+            _ => None,
+        },
+        Scheduling::Other { nice } | Scheduling::Batch { nice } => match errno {
+            Errno::PERM | Errno::ACCESS => nice_not_permitted(nice, facts),
+            _ => None,
+        },
+        Scheduling::Idle => None,
+    }
+}
+
+/// Why the capability does not help, in the words that begin a reason.
+fn no_capability(capability: &str, permission: &PermissionFacts) -> String {
+    let held_in_vain = permission.own_user_namespace == Some(true)
+        && permission.capabilities.iter().flatten().any(|name| name == capability);
+    if held_in_vain {
+        format!("{capability} is held in a user namespace only, where it has no effect")
+    } else {
+        format!("{capability} is not held")
+    }
+}
+
+fn fixed_priority_not_permitted(priority: u8, facts: &MachineFacts) -> Option<Diagnosis> {
+    let permission = &facts.permission;
+    let limit = permission.rtprio_limit;
+    let privileged = permission.holds("CAP_SYS_NICE");
+    let within_limit = limit.is_some_and(|limit| u64::from(priority) <= limit);
+    if privileged == Some(false) && !within_limit {
+        return Some(limit_too_low(priority, limit, facts));
+    }
+    no_group_budget(facts).or_else(|| {
+        (privileged.is_none() && !within_limit).then(|| limit_too_low(priority, limit, facts))
+    })
+}
+
+fn limit_too_low(priority: u8, limit: Option<u64>, facts: &MachineFacts) -> Diagnosis {
+    let capability = no_capability("CAP_SYS_NICE", &facts.permission);
+    let reason = match limit {
+        Some(0) => format!("{capability}, and RLIMIT_RTPRIO is 0"),
+        Some(limit) => {
+            format!("{capability}, and RLIMIT_RTPRIO allows priorities up to {limit} only")
+        }
+        None => capability,
+    };
+    let hard = facts.permission.rtprio_limit_hard.unwrap_or(0);
+    let mend = if hard >= u64::from(priority) {
+        Some(ulimit('r', priority))
+    } else if limit.is_some_and(|limit| limit > 0) && container(facts).is_none() {
+        // Somebody has already set a limit here, so a limit is how it is done here.
+        Some(Privilege::realtime().raise_limit())
+    } else {
+        Privilege::realtime().grant(facts)
+    };
+    Diagnosis::new(reason, mend)
+}
+
+/// A cgroup without a real-time budget: refused whoever asks.
+fn no_group_budget(facts: &MachineFacts) -> Option<Diagnosis> {
+    if facts.scheduling.rt_runtime_us == Some(-1) {
+        // Without a global limit the kernel does not look at the budgets of groups.
+        return None;
+    }
+    match (facts.cgroup.rt_runtime_us, facts.kernel.rt_group_scheduling) {
+        (Some(0), _) => Some(Diagnosis::new(
+            "this process's cgroup has a real-time budget of 0 (RT_GROUP_SCHED), so the kernel refuses even root",
+            Some(give_group_budget(facts)),
+        )),
+        // Version 2 has no file for the budget, and every group but the root has none.
+        (None, Some(true)) if facts.cgroup.version == Some(2) => Some(Diagnosis::new(
+            "the kernel has RT_GROUP_SCHED, which under cgroup v2 leaves every cgroup but the root without a real-time budget",
+            Some(if container(facts).is_some() {
+                "on the host: sudo sysctl kernel.sched_rt_runtime_us=-1 (turns real-time throttling off)"
+                    .to_owned()
+            } else {
+                "echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs".to_owned()
+            }),
+        )),
+        _ => None,
+    }
+}
+
+fn give_group_budget(facts: &MachineFacts) -> String {
+    let budget = facts.scheduling.rt_runtime_us.filter(|us| *us > 0).unwrap_or(USUAL_RT_RUNTIME_US);
+    match (container(facts), &facts.cgroup.cpu_directory) {
+        (Some("docker"), _) => format!(
+            "docker run --cpu-rt-runtime={budget} --cap-add=SYS_NICE --ulimit rtprio=99 … \
+             (and the same budget for the daemon: dockerd --cpu-rt-runtime={budget})"
+        ),
+        (Some(_), _) => {
+            format!(
+                "on the host: echo {budget} into cpu.rt_runtime_us of the container's cgroup, from the root of the hierarchy downwards"
+            )
+        }
+        (None, Some(directory)) => {
+            format!("echo {budget} | sudo tee {directory}/cpu.rt_runtime_us")
+        }
+        (None, None) => "echo $$ | sudo tee /sys/fs/cgroup/cpu/cgroup.procs".to_owned(),
+    }
+}
+
+fn deadline_not_permitted(
+    confined_to: Option<&CpuList>,
+    facts: &MachineFacts,
+) -> Option<Diagnosis> {
+    let permission = &facts.permission;
+    if permission.holds("CAP_SYS_NICE") == Some(false) {
+        let capability = no_capability("CAP_SYS_NICE", permission);
+        return Some(Diagnosis::new(
+            format!("{capability}, and no limit allows the deadline class without it"),
+            Privilege::realtime().grant(facts),
+        ));
+    }
+    if facts.scheduling.rt_runtime_us == Some(0) {
+        return Some(Diagnosis::new(
+            "sched_rt_runtime_us is 0, which leaves the deadline class no bandwidth",
+            Some(format!("sudo sysctl kernel.sched_rt_runtime_us={USUAL_RT_RUNTIME_US}")),
+        ));
+    }
+    if facts.scheduling.rt_runtime_us == Some(-1) {
+        // Without a global limit admission is off, and with it the rule about processors.
+        return None;
+    }
+    let confined_to = confined_to.or(permission.allowed_cpus.as_ref())?;
+    let missing = root_domain(facts)?.without(confined_to);
+    (!missing.is_empty()).then(|| confined_deadline(confined_to, &missing, facts))
+}
+
+/// The processors among which the kernel moves deadline tasks, as far as it can
+/// be told from outside: all online ones that are not isolated.
+fn root_domain(facts: &MachineFacts) -> Option<CpuList> {
+    let online = facts.processor.online.as_ref()?;
+    let isolated = facts.processor.isolated.clone().unwrap_or_default();
+    Some(online.without(&isolated))
+}
+
+fn confined_deadline(confined_to: &CpuList, missing: &CpuList, facts: &MachineFacts) -> Diagnosis {
+    let in_cpuset = facts.cgroup.cpuset.as_ref().is_some_and(|cpuset| {
+        let outside = missing.without(cpuset);
+        outside == *missing
+    });
+    let (how, mend) = if in_cpuset {
+        (
+            "its cpuset confines it",
+            "give the cpuset a root domain of its own: echo root into its cpuset.cpus.partition \
+             (cgroup v2), or cpuset.cpu_exclusive=1 with cpuset.sched_load_balance=0 above it (v1)"
+                .to_owned(),
+        )
+    } else if facts.cgroup.version == Some(2) {
+        (
+            "it is pinned",
+            format!(
+                "leave it unpinned, or run it in a cpuset partition: sudo sh -c 'cd /sys/fs/cgroup && \
+                 echo +cpuset > cgroup.subtree_control && mkdir -p tactus && \
+                 echo {confined_to} > tactus/cpuset.cpus && echo root > tactus/cpuset.cpus.partition' && \
+                 echo $$ | sudo tee /sys/fs/cgroup/tactus/cgroup.procs"
+            ),
+        )
+    } else {
+        (
+            "it is pinned",
+            "leave it unpinned, or run it in an exclusive cpuset (cpuset(7)); \
+             sudo sysctl kernel.sched_rt_runtime_us=-1 lifts the rule, and real-time throttling with it"
+                .to_owned(),
+        )
+    };
+    Diagnosis::new(
+        format!(
+            "a deadline task must be able to run on all processors of its root domain, and {how} to {confined_to}, without {missing}"
+        ),
+        mend,
+    )
+}
+
+fn admission_full(runtime: Nanos, period: Nanos, facts: &MachineFacts) -> Diagnosis {
+    let percent = |part: f64, whole: f64| 100.0 * part / whole.max(1.0);
+    let asked = percent(runtime.as_nanos() as f64, period.as_nanos() as f64);
+    let limit = match (facts.scheduling.rt_runtime_us, facts.scheduling.rt_period_us) {
+        (Some(runtime), Some(period)) if runtime >= 0 && period > 0 => {
+            format!("{:.0} % of each processor", percent(runtime as f64, period as f64))
+        }
+        _ => "what sched_rt_runtime_us allows".to_owned(),
+    };
+    Diagnosis::new(
+        format!(
+            "admission of the deadline class is full: with {asked:.1} % of a processor more, its tasks would exceed {limit}"
+        ),
+        Some(
+            "ask for a shorter runtime, or end deadline tasks: ps -eLo tid,cls,comm | grep DLN"
+                .to_owned(),
+        ),
+    )
+}
+
+fn period_out_of_range(period: Nanos, facts: &MachineFacts) -> Diagnosis {
+    let micros = period.as_nanos() / 1000;
+    let scheduling = &facts.scheduling;
+    match (scheduling.deadline_period_min_us, scheduling.deadline_period_max_us) {
+        (Some(min), _) if period < Nanos::from_micros(min) => Diagnosis::new(
+            format!("the kernel takes deadline periods of {} and more", Nanos::from_micros(min)),
+            Some(format!("sudo sysctl kernel.sched_deadline_period_min_us={micros}")),
+        ),
+        (_, Some(max)) if period > Nanos::from_micros(max) => Diagnosis::new(
+            format!("the kernel takes deadline periods up to {}", Nanos::from_micros(max)),
+            Some(format!(
+                "sudo sysctl kernel.sched_deadline_period_max_us={}",
+                micros.saturating_add(1)
+            )),
+        ),
+        _ => Diagnosis::new(
+            "the kernel does not take these parameters of the deadline class, or has no such class",
+            None,
+        ),
+    }
+}
+
+fn nice_not_permitted(nice: i8, facts: &MachineFacts) -> Option<Diagnosis> {
+    let permission = &facts.permission;
+    if permission.holds("CAP_SYS_NICE") == Some(true) {
+        return None;
+    }
+    let current = permission.nice.unwrap_or(0);
+    let limit = permission.nice_limit.unwrap_or(20);
+    if nice >= limit || nice >= current {
+        return None;
+    }
+    let capability = no_capability("CAP_SYS_NICE", permission);
+    let allowed = if limit >= current {
+        format!("does not allow less than the present {current}")
+    } else {
+        format!("allows {limit} at best")
+    };
+    let privilege = Privilege::nice(nice);
+    let mend = if limit < 20 && container(facts).is_none() {
+        Some(privilege.raise_limit())
+    } else {
+        privilege.grant(facts)
+    };
+    Some(Diagnosis::new(format!("{capability}, and RLIMIT_NICE {allowed}"), mend))
+}
