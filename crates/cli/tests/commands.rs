@@ -1,0 +1,141 @@
+//! The commands as a user meets them.
+
+mod support;
+
+use std::fs;
+
+use serde_json::Value;
+use support::Tactus;
+
+/// A cell so short that a test can afford it.
+const SHORT: [&str; 8] =
+    ["measure", "--duration", "200ms", "--warmup", "50ms", "--no-page", "--seed", "1"];
+
+fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    SHORT.into_iter().chain(more.iter().copied()).collect()
+}
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn wrong_input_names_the_place_and_the_nearest_choice() {
+    let tactus = Tactus::new();
+    let cases: [(&[&str], &str); 6] = [
+        (&["measure", "--load", "compil:2"], "did you mean `compile`?"),
+        (&["measure", "--policy", "fifo:100"], "write a number from 1 to 99"),
+        (&["measure", "--intervall", "1ms"], "--interval"),
+        (&["measure", "quik"], "did you mean `quick`?"),
+        (&["measure", "--sleep", "futex", "--clock", "tai"], "it can by: monotonic, realtime"),
+        (&["show", "nothing"], "tactus measure"),
+    ];
+    for (arguments, expected) in cases {
+        let told = tactus.fail(2, arguments);
+        assert!(told.contains(expected), "{arguments:?}: {told}");
+    }
+    let plan = tactus.folder().join("plan.toml");
+    fs::write(&plan, "name = \"x\"\n[settings]\nlod = \"idle\"\n").unwrap();
+    let told = tactus.fail(2, &["measure", plan.to_str().unwrap()]);
+    assert!(told.contains("plan.toml") && told.contains("line 3"), "{told}");
+    assert!(told.contains("did you mean `load`?"), "{told}");
+}
+
+#[test]
+fn a_plan_can_be_looked_at_without_measuring() {
+    let tactus = Tactus::new();
+    let shown = tactus.succeed(&["measure", "quick", "--plan-only"]);
+    for part in ["compute:cpus", "fifo:90", "20 turns"] {
+        assert!(shown.contains(part), "{part} is missing in:\n{shown}");
+    }
+    let plan = tactus.succeed(&["measure", "quick", "--plan-only", "--json"]);
+    assert_eq!(json_lines(&plan)[0]["cells"].as_array().unwrap().len(), 10);
+    assert!(!tactus.store().exists(), "looking at a plan makes no store");
+}
+
+#[test]
+fn a_run_is_measured_kept_shown_exported_and_imported() {
+    let tactus = Tactus::new();
+    let lines =
+        json_lines(&tactus.succeed(&short(&[
+            "--policy", "other", "--policy", "fifo:50", "--rounds", "2", "--json",
+        ])));
+    let of = |event: &str| -> Vec<&Value> {
+        lines.iter().filter(|line| line["event"] == event).collect()
+    };
+    assert_eq!(of("turn-failed"), Vec::<&Value>::new());
+    assert_eq!(of("turn-finished").len(), 4);
+    assert_eq!(of("result").len(), 2);
+    for turn in of("turn-finished") {
+        for task in turn["measurement"]["tasks"].as_array().unwrap() {
+            let count = |name: &str| task["accounting"][name].as_u64().unwrap();
+            assert_eq!(count("intended"), count("observed") + count("missed") + count("dropped"));
+            assert!(count("intended") >= 199, "{task}");
+        }
+    }
+    let run = of("run-ended")[0]["run"].as_str().unwrap().to_owned();
+    assert_eq!(of("run-ended")[0]["status"], "complete");
+
+    assert!(tactus.succeed(&["list"]).contains(&run));
+    let shown = tactus.succeed(&["show"]);
+    assert!(shown.contains(&run) && shown.contains("fifo:50"), "{shown}");
+    let overview = &json_lines(&tactus.succeed(&["show", "last", "--json"]))[0];
+    assert_eq!(overview["cells"].as_array().unwrap().len(), 2);
+
+    let page = tactus.folder().join("page.html");
+    tactus.succeed(&["report", &run, "-o", page.to_str().unwrap()]);
+    assert!(fs::read_to_string(page).unwrap().contains(&run));
+
+    let file = tactus.folder().join("run.json");
+    tactus.succeed(&["export", "-o", file.to_str().unwrap()]);
+    let exported = tactus.succeed(&["export", &run]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), exported);
+    tactus.succeed(&["delete", &run]);
+    assert!(!tactus.succeed(&["list"]).contains(&run));
+    assert_eq!(tactus.succeed(&["import", file.to_str().unwrap()]).trim(), run);
+    assert_eq!(tactus.succeed(&["export", &run]), exported, "nothing was lost on the way");
+}
+
+#[test]
+fn a_complete_run_is_not_continued() {
+    let tactus = Tactus::new();
+    tactus.succeed(&short(&["--cpus", "0"]));
+    let told = tactus.fail(2, &["measure", "--continue", "last"]);
+    assert!(told.contains("complete"), "{told}");
+}
+
+#[test]
+fn a_load_that_cannot_run_is_a_failed_cell_and_the_rest_is_measured() {
+    let tactus = Tactus::new();
+    let lines = json_lines(&tactus.succeed(&short(&[
+        "--load",
+        "idle",
+        "--load",
+        "stress-ng:\"--no-such-stressor 1\"",
+        "--json",
+    ])));
+    let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+    assert_eq!(count("turn-finished") + count("turn-failed"), 2);
+    assert!(count("turn-finished") >= 1);
+}
+
+#[test]
+fn results_go_to_standard_output_and_everything_else_to_standard_error() {
+    let tactus = Tactus::new();
+    let output = tactus.run(&short(&["--cpus", "0"]));
+    let (out, err) = (support::text(&output.stdout), support::text(&output.stderr));
+    assert!(out.contains("idle"), "{out}");
+    assert!(err.contains("seed 1"), "{err}");
+    assert!(
+        !out.contains('\u{1b}') && !err.contains('\u{1b}'),
+        "no colour where there is no terminal"
+    );
+}
+
+#[test]
+fn completions_name_the_settings() {
+    let tactus = Tactus::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(tactus.succeed(&["completions", shell]).contains("cpu-dma-latency"), "{shell}");
+    }
+}

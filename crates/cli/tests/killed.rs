@@ -1,0 +1,136 @@
+//! Killing at any moment: nothing finished is lost, nothing is left behind.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use support::Tactus;
+use tactus_model::experiment::SplitMix64;
+
+/// Kills a run that ends a cell every few tens of milliseconds after `delay`, and
+/// gives how many turns it had said were finished.
+fn measure_and_kill(tactus: &Tactus, load: &str, delay: Duration) -> usize {
+    let mut command = tactus.command(&[
+        "measure",
+        "--duration",
+        "20ms",
+        "--warmup",
+        "0ns",
+        "--rounds",
+        "500",
+        "--cpus",
+        "0",
+        "--no-page",
+        "--json",
+        "--load",
+        load,
+    ]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let stdout = child.stdout.take().unwrap();
+    let reader = thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        // The last line may be cut off in its middle.
+        lines
+            .filter_map(|line| serde_json::from_str::<Value>(&line).ok())
+            .filter(|line| line["event"] == "turn-finished")
+            .count()
+    });
+    thread::sleep(delay);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap()
+}
+
+#[test]
+fn a_kill_at_twenty_random_moments_loses_at_most_the_cell_in_flight() {
+    let seed = 20_261_121;
+    println!("seed {seed}");
+    let mut random = SplitMix64::new(seed);
+    let tactus = Tactus::new();
+    let mut any_finished = false;
+    for kill in 0..20 {
+        let delay = Duration::from_millis(20 + random.below(800));
+        let finished = measure_and_kill(&tactus, "idle", delay);
+        any_finished |= finished > 0;
+        tactus.require_nothing_left();
+        let listed = tactus.succeed(&["list", "--json"]);
+        if finished == 0 && listed.is_empty() {
+            continue;
+        }
+        let shown = tactus.succeed(&["show", "last", "--json"]);
+        let run: Value = serde_json::from_str(&shown).unwrap();
+        let kept: u64 = run["cells"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|cell| cell["rounds"].as_u64().unwrap())
+            .sum();
+        assert!(kept >= finished as u64, "kill {kill}: {finished} finished, {kept} kept");
+    }
+    assert!(any_finished, "no run lived long enough to finish a turn; the test tested nothing");
+}
+
+#[test]
+fn loads_die_with_the_measurement_even_when_it_is_killed() {
+    let tactus = Tactus::new();
+    for load in ["compute:2", "process", "cmd:\"sleep 300 & sleep 300\"", "message"] {
+        let mut command = tactus.command(&[
+            "measure",
+            "--duration",
+            "60s",
+            "--no-page",
+            "--json",
+            "--load",
+            load,
+        ]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let opened = lines.map_while(Result::ok).any(|line| line.contains("\"window-opened\""));
+        assert!(opened, "{load}: the window never opened");
+        assert!(tactus.processes().len() > 2, "{load}: no load is running");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        tactus.require_nothing_left();
+    }
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_finished_and_says_how_to_continue() {
+    let tactus = Tactus::new();
+    let mut command = tactus.command(&[
+        "measure",
+        "--duration",
+        "50ms",
+        "--warmup",
+        "0ns",
+        "--rounds",
+        "100",
+        "--cpus",
+        "0",
+        "--no-page",
+        "--json",
+        "--seed",
+        "1",
+    ]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let third = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .filter(|line| line.contains("\"turn-finished\""))
+        .nth(2);
+    assert!(third.is_some());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let told = support::text(&output.stderr);
+    assert!(told.contains("tactus measure --continue"), "{told}");
+    assert!(rest.iter().any(|line| line.contains("\"interrupted\"")), "{rest:?}");
+    tactus.require_nothing_left();
+}

@@ -1,0 +1,241 @@
+//! The engine against scripted measuring processes: no process, no measured time.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::time::Duration;
+
+use tactus_lab::engine::Engine;
+use tactus_lab::event::Event;
+use tactus_lab::target::{Inbox, Input, Measuring, Stopper, Target};
+use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
+use tactus_model::facts::MachineFacts;
+use tactus_model::message::{Message, Order};
+use tactus_model::result::{Histogram, LoadResult, MachineRates, Measurement, ProbeCost};
+use tactus_model::run::{RunId, RunStatus};
+use tactus_model::time::{Instant, Nanos};
+use tactus_store::Store;
+
+/// What a scripted measuring process does with its order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Script {
+    Succeed,
+    Fail,
+    Die,
+    Hang,
+    Babble,
+    RefuseToStart,
+    /// Speaks for an earlier turn, then succeeds.
+    SpeakOutOfTurn,
+}
+
+struct ScriptedTarget<'a> {
+    script: &'a dyn Fn(&Order) -> Script,
+    earlier: Option<Inbox>,
+    orders: Vec<Order>,
+}
+
+struct Scripted;
+
+impl Measuring for Scripted {
+    fn end(self: Box<Self>) -> String {
+        "it was ended by signal 9".to_owned()
+    }
+}
+
+impl Target for ScriptedTarget<'_> {
+    fn begin(&mut self, order: &Order, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
+        self.orders.push(order.clone());
+        let finished = || Input::Message(Message::Finished(Box::new(measurement(order.turn))));
+        match (self.script)(order) {
+            Script::Succeed => {
+                inbox.put(Input::Message(Message::Opened));
+                inbox.put(Input::Message(Message::Closed));
+                inbox.put(finished());
+            }
+            Script::Fail => {
+                let (reason, hint) = ("the load would not start".to_owned(), None);
+                inbox.put(Input::Message(Message::Failed { reason, hint }));
+            }
+            Script::Die => {
+                inbox.put(Input::Closed);
+            }
+            Script::Hang => {
+                inbox.put(Input::Message(Message::Opened));
+            }
+            Script::Babble => {
+                inbox.put(Input::Garbled("segmentation fault".to_owned()));
+            }
+            Script::RefuseToStart => return Err(io::Error::other("no more processes")),
+            Script::SpeakOutOfTurn => {
+                if let Some(earlier) = &self.earlier {
+                    earlier.put(Input::Garbled("too late".to_owned()));
+                }
+                inbox.put(finished());
+            }
+        }
+        self.earlier = Some(inbox);
+        Ok(Box::new(Scripted))
+    }
+}
+
+fn measurement(turn: Turn) -> Measurement {
+    Measurement {
+        turn,
+        started: Instant::from_nanos(1),
+        window: Nanos::from_secs(1),
+        block_length: Nanos::from_millis(100),
+        tasks: Vec::new(),
+        load: LoadResult::default(),
+        rates: MachineRates::default(),
+        cost: ProbeCost::default(),
+        shortfalls: Vec::new(),
+    }
+}
+
+fn plan() -> Plan {
+    let text = "name = \"scripted\"\nrounds = 2\nseed = 3\n[settings]\nduration = \"10ms\"\nwarmup = \"0ns\"\ninterval = [\"1ms\", \"2ms\", \"3ms\"]";
+    Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap()
+}
+
+fn facts() -> MachineFacts {
+    MachineFacts {
+        taken: Instant::from_nanos(0),
+        kernel: Default::default(),
+        processor: Default::default(),
+        scheduling: Default::default(),
+        permission: Default::default(),
+        memory: Default::default(),
+        load_average: None,
+        steal: None,
+    }
+}
+
+fn new_run(store: &mut Store) -> RunId {
+    store.create_run(&plan(), &facts(), "test", Instant::from_nanos(0)).unwrap()
+}
+
+/// Carries a run out by `script`, hands the stopper to `on_event`, and gives how it ended.
+fn carry_out(
+    store: &mut Store,
+    run: &RunId,
+    script: &dyn Fn(&Order) -> Script,
+    on_event: &mut dyn FnMut(&Event<'_>, &Stopper),
+) -> (RunStatus, Vec<Order>) {
+    let mut target = ScriptedTarget { script, earlier: None, orders: Vec::new() };
+    let mut engine = Engine::new(store, &mut target, &facts);
+    engine.patience = Duration::from_millis(50);
+    let stopper = engine.stopper();
+    let status = engine.carry_out(run, &mut |event| on_event(&event, &stopper)).unwrap();
+    (status, target.orders)
+}
+
+#[test]
+fn every_turn_is_taken_once_and_kept() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = new_run(&mut store);
+    let (status, orders) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
+    assert_eq!(status, RunStatus::Complete);
+    assert_eq!(orders.iter().map(|order| order.turn).collect::<Vec<_>>(), plan().turns());
+    let stored = store.load(&run).unwrap();
+    assert_eq!(stored.measurements.len(), 6);
+    assert_eq!(stored.header.status, RunStatus::Complete);
+    assert!(stored.header.facts_after.is_some());
+    let seeds: BTreeSet<u64> = orders.iter().map(|order| order.seed).collect();
+    assert_eq!(seeds.len(), 6, "every turn has random intervals of its own");
+}
+
+#[test]
+fn a_turn_that_goes_wrong_in_any_way_is_one_failure_with_its_reason() {
+    let cases = [
+        (Script::Fail, "the load would not start"),
+        (Script::Die, "died: it was ended by signal 9"),
+        (Script::Hang, "did not answer"),
+        (Script::Babble, "no message: segmentation fault"),
+        (Script::RefuseToStart, "could not be started: no more processes"),
+    ];
+    for (script, reason) in cases {
+        let mut store = Store::open_in_memory().unwrap();
+        let run = new_run(&mut store);
+        let wrong = Turn { round: 1, cell: 2 };
+        let by_turn = |order: &Order| if order.turn == wrong { script } else { Script::Succeed };
+        let (status, _) = carry_out(&mut store, &run, &by_turn, &mut |_, _| {});
+        assert_eq!(status, RunStatus::Complete, "{script:?}");
+        let stored = store.load(&run).unwrap();
+        assert_eq!(stored.measurements.len(), 5, "{script:?}");
+        assert_eq!(stored.failures.len(), 1, "{script:?}");
+        assert_eq!(stored.failures[0].turn, wrong);
+        let told = &stored.failures[0].reason;
+        assert!(told.contains(reason), "{script:?}: {told}");
+    }
+}
+
+#[test]
+fn a_process_that_was_given_up_cannot_spoil_a_later_turn() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = new_run(&mut store);
+    let (_, orders) = carry_out(&mut store, &run, &|_| Script::SpeakOutOfTurn, &mut |_, _| {});
+    assert_eq!(orders.len(), 6);
+    assert!(store.load(&run).unwrap().failures.is_empty());
+}
+
+#[test]
+fn a_stopped_run_keeps_what_is_finished_and_can_be_continued() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = new_run(&mut store);
+    let mut finished = 0;
+    let (status, orders) =
+        carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| {
+            if matches!(event, Event::TurnFinished { .. }) {
+                finished += 1;
+                if finished == 2 {
+                    stopper.stop();
+                }
+            }
+        });
+    assert_eq!(status, RunStatus::Interrupted);
+    let stored = store.load(&run).unwrap();
+    assert_eq!(stored.header.status, RunStatus::Interrupted);
+    assert!(stored.measurements.len() >= 2);
+    assert!(orders.len() < 6, "the rest was not begun");
+
+    let left = 6 - stored.measurements.len();
+    let (status, orders) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
+    assert_eq!(status, RunStatus::Complete);
+    assert_eq!(orders.len(), left, "only what was left is taken");
+    let turns: BTreeSet<Turn> =
+        store.load(&run).unwrap().measurements.iter().map(|found| found.turn).collect();
+    assert_eq!(turns.len(), 6);
+}
+
+#[test]
+fn a_histogram_that_does_not_balance_is_not_kept_silently() {
+    // The store refuses it; the engine passes that on instead of storing or losing it.
+    let mut store = Store::open_in_memory().unwrap();
+    let run = new_run(&mut store);
+    let mut unbalanced = measurement(Turn { round: 0, cell: 0 });
+    unbalanced.tasks.push(tactus_model::result::TaskResult {
+        task: 0,
+        cpu: Some(0),
+        granted: tactus_model::result::Granted {
+            scheduling: tactus_model::policy::Scheduling::ORDINARY,
+            cpus: [0].into_iter().collect(),
+            memory_locked: false,
+            timer_slack: None,
+        },
+        accounting: tactus_model::result::Accounting {
+            intended: 10,
+            observed: 8,
+            missed: 1,
+            dropped: 0,
+            early: 0,
+        },
+        blocks: Vec::new(),
+        missed_latencies: Histogram::default(),
+        series: Vec::new(),
+        scope: Vec::new(),
+        worst: Vec::new(),
+        usage: Default::default(),
+    });
+    assert!(store.save_measurement(&run, &unbalanced, &[]).is_err());
+    assert!(store.load(&run).unwrap().measurements.is_empty());
+}
