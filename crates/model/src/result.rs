@@ -47,7 +47,8 @@ pub struct Accounting {
 impl Accounting {
     /// Whether every intended wakeup is accounted for.
     pub const fn balances(self) -> bool {
-        self.intended == self.observed + self.missed + self.dropped
+        // In 128 bits, since figures that were read from a file may be anything.
+        self.intended as u128 == self.observed as u128 + self.missed as u128 + self.dropped as u128
     }
 }
 

@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::time::Nanos;
+use crate::varint::{BadVarint, read_signed, write_signed};
 
 /// One measured event: when it was due and when it came, both since the window opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,15 @@ pub struct SampleBlock {
 #[error("a block of samples is damaged ({0}); the histograms of this result do not depend on it")]
 pub struct DamagedBlock(&'static str);
 
+impl From<BadVarint> for DamagedBlock {
+    fn from(error: BadVarint) -> Self {
+        match error {
+            BadVarint::Short => Self("it ends too early"),
+            BadVarint::Long => Self("an integer is too long"),
+        }
+    }
+}
+
 impl SampleBlock {
     /// The most samples a block may claim to hold.
     pub const MAX_COUNT: u64 = 1 << 24;
@@ -82,8 +92,8 @@ impl SampleBlock {
             return Err(DamagedBlock("it claims more samples than a block may hold"));
         }
         let claimed = self.bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
-        // Two integers of at most ten bytes each; a larger claim would only ask for memory.
-        if u64::from(claimed) > self.count * 20 {
+        // Two integers of one to ten bytes each; any other claim would only ask for memory.
+        if !(self.count * 2..=self.count * 20).contains(&u64::from(claimed)) {
             return Err(DamagedBlock("its size does not fit its count"));
         }
         let columns = lz4_flex::decompress_size_prepended(&self.bytes)
@@ -103,29 +113,6 @@ impl SampleBlock {
         }
         if rest.is_empty() { Ok(samples) } else { Err(DamagedBlock("bytes are left over")) }
     }
-}
-
-/// Writes zigzag LEB128: small numbers of either sign take few bytes.
-fn write_signed(bytes: &mut Vec<u8>, value: i64) {
-    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
-    while rest >= 0x80 {
-        bytes.push(rest as u8 | 0x80);
-        rest >>= 7;
-    }
-    bytes.push(rest as u8);
-}
-
-fn read_signed(bytes: &mut &[u8]) -> Result<i64, DamagedBlock> {
-    let mut zigzag = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first().ok_or(DamagedBlock("it ends too early"))?;
-        *bytes = rest;
-        zigzag |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64));
-        }
-    }
-    Err(DamagedBlock("an integer is too long"))
 }
 
 mod base64_text {
