@@ -13,6 +13,7 @@ pub mod load;
 pub mod message;
 pub mod policy;
 pub mod probe;
+pub mod recording;
 pub mod result;
 pub mod run;
 pub mod sample;

@@ -1,0 +1,291 @@
+//! What events refer to by number: names, functions, call chains, processes.
+
+use std::collections::HashMap;
+
+use super::thread::{ProcessId, ThreadId};
+
+/// A name in a [`Dictionary`]: of a thread, an interrupt's handler or a function.
+///
+/// Equal numbers of one dictionary are equal names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NameId(u32);
+
+impl NameId {
+    /// The name of what has none: `?`.
+    pub const UNKNOWN: Self = Self(0);
+
+    /// Makes the number `index`.
+    pub const fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The number.
+    pub const fn index(self) -> u32 {
+        self.0
+    }
+}
+
+/// A function in a [`Dictionary`], or a place within one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FunctionId(u32);
+
+impl FunctionId {
+    /// The function nothing is known of.
+    pub const UNKNOWN: Self = Self(0);
+
+    /// Makes the number `index`.
+    pub const fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The number.
+    pub const fn index(self) -> u32 {
+        self.0
+    }
+}
+
+/// A call chain in a [`Dictionary`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainId(std::num::NonZeroU32);
+
+impl ChainId {
+    /// Makes the number of the chain at `index`, counted from 0; none at the end of the range.
+    pub const fn from_index(index: u32) -> Option<Self> {
+        match std::num::NonZeroU32::new(index.wrapping_add(1)) {
+            Some(number) => Some(Self(number)),
+            None => None,
+        }
+    }
+
+    /// The number, counted from 0.
+    pub const fn index(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
+/// A place in the kernel's code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Function {
+    /// Its address; zero where the kernel hides addresses.
+    pub address: u64,
+    /// The function it lies in; [`NameId::UNKNOWN`] where `/proc/kallsyms` did not tell.
+    pub name: NameId,
+}
+
+/// Names, functions, call chains and processes of one recording.
+///
+/// Memory is bounded: past [`Dictionary::LIMIT`] entries of a kind, new ones
+/// are refused, stand as unknown in the events, and are counted.
+///
+/// ```
+/// use tactus_model::recording::{Dictionary, NameId};
+///
+/// let mut dictionary = Dictionary::new();
+/// let name = dictionary.intern("ksoftirqd/0");
+/// assert_eq!(dictionary.intern("ksoftirqd/0"), name);
+/// assert_eq!(dictionary.name(name), "ksoftirqd/0");
+/// assert_eq!(dictionary.name(NameId::UNKNOWN), "?");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dictionary {
+    names: Vec<Box<str>>,
+    functions: Vec<Function>,
+    chains: Vec<Box<[FunctionId]>>,
+    processes: Vec<(ThreadId, ProcessId)>,
+    name_ids: HashMap<Box<str>, NameId>,
+    function_ids: HashMap<u64, FunctionId>,
+    chain_ids: HashMap<Box<[FunctionId]>, ChainId>,
+    process_of: HashMap<ThreadId, ProcessId>,
+    refused: u64,
+}
+
+impl Default for Dictionary {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Dictionary {
+    /// The most entries of each kind.
+    pub const LIMIT: usize = 1 << 20;
+
+    /// Makes a dictionary that knows only the unknown.
+    pub fn new() -> Self {
+        let mut dictionary = Self {
+            names: Vec::new(),
+            functions: Vec::new(),
+            chains: Vec::new(),
+            processes: Vec::new(),
+            name_ids: HashMap::new(),
+            function_ids: HashMap::new(),
+            chain_ids: HashMap::new(),
+            process_of: HashMap::new(),
+            refused: 0,
+        };
+        dictionary.intern("?");
+        dictionary.intern_function(0);
+        dictionary
+    }
+
+    /// The text of a name; `?` for a number that is not in the dictionary.
+    pub fn name(&self, name: NameId) -> &str {
+        self.names.get(name.0 as usize).map_or("?", |text| text)
+    }
+
+    /// The number of a name that is in the dictionary.
+    pub fn find_name(&self, text: &str) -> Option<NameId> {
+        self.name_ids.get(text).copied()
+    }
+
+    /// The number of `text`, which is added when it is new.
+    pub fn intern(&mut self, text: &str) -> NameId {
+        if let Some(&name) = self.name_ids.get(text) {
+            return name;
+        }
+        if self.names.len() >= Self::LIMIT {
+            self.refused += 1;
+            return NameId::UNKNOWN;
+        }
+        let name = NameId(self.names.len() as u32);
+        self.names.push(text.into());
+        self.name_ids.insert(text.into(), name);
+        name
+    }
+
+    /// A function; the unknown one for a number that is not in the dictionary.
+    pub fn function(&self, function: FunctionId) -> Function {
+        self.functions.get(function.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The name of the function, `?` where it is not known.
+    pub fn function_name(&self, function: FunctionId) -> &str {
+        self.name(self.function(function).name)
+    }
+
+    /// The number of the place at `address`, which is added without a name when it is new.
+    pub fn intern_function(&mut self, address: u64) -> FunctionId {
+        if let Some(&function) = self.function_ids.get(&address) {
+            return function;
+        }
+        if self.functions.len() >= Self::LIMIT {
+            self.refused += 1;
+            return FunctionId::UNKNOWN;
+        }
+        let function = FunctionId(self.functions.len() as u32);
+        self.functions.push(Function { address, name: NameId::UNKNOWN });
+        self.function_ids.insert(address, function);
+        function
+    }
+
+    /// Tells the name of the function that a place lies in.
+    pub fn name_function(&mut self, function: FunctionId, text: &str) {
+        let name = self.intern(text);
+        if let Some(function) = self.functions.get_mut(function.0 as usize) {
+            function.name = name;
+        }
+    }
+
+    /// The frames of a call chain, the innermost first.
+    pub fn chain(&self, chain: ChainId) -> &[FunctionId] {
+        self.chains.get(chain.index() as usize).map_or(&[], |frames| frames)
+    }
+
+    /// The number of a call chain, which is added when it is new; none when there is no room.
+    pub fn intern_chain(&mut self, frames: &[FunctionId]) -> Option<ChainId> {
+        if let Some(&chain) = self.chain_ids.get(frames) {
+            return Some(chain);
+        }
+        if self.chains.len() >= Self::LIMIT {
+            self.refused += 1;
+            return None;
+        }
+        let chain = ChainId::from_index(self.chains.len() as u32)?;
+        self.chains.push(frames.into());
+        self.chain_ids.insert(frames.into(), chain);
+        Some(chain)
+    }
+
+    /// The process that a thread belongs to, as far as it was told.
+    pub fn process_of(&self, thread: ThreadId) -> Option<ProcessId> {
+        self.process_of.get(&thread).copied()
+    }
+
+    /// Tells to which process a thread belongs; a number used again stands for the last.
+    pub fn set_process(&mut self, thread: ThreadId, process: ProcessId) {
+        if self.process_of.get(&thread) == Some(&process) {
+            return;
+        }
+        if self.processes.len() >= Self::LIMIT {
+            self.refused += 1;
+            return;
+        }
+        self.processes.push((thread, process));
+        self.process_of.insert(thread, process);
+    }
+
+    /// All names in the order of their numbers.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// All functions in the order of their numbers.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// All call chains in the order of their numbers.
+    pub fn chains(&self) -> impl ExactSizeIterator<Item = &[FunctionId]> {
+        self.chains.iter().map(|chain| &**chain)
+    }
+
+    /// What was told of threads and their processes, in the order in which it was told.
+    pub fn processes(&self) -> &[(ThreadId, ProcessId)] {
+        &self.processes
+    }
+
+    /// How many new entries found no room.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unknown_has_a_number_and_a_name() {
+        let dictionary = Dictionary::new();
+        assert_eq!(dictionary.name(NameId::from_index(77)), "?");
+        assert_eq!(dictionary.function_name(FunctionId::from_index(77)), "?");
+        assert_eq!(dictionary.function(FunctionId::UNKNOWN), Function::default());
+    }
+
+    #[test]
+    fn a_function_gets_its_name_later() {
+        let mut dictionary = Dictionary::new();
+        let tick = dictionary.intern_function(0xffff_ffff_8100_0000);
+        assert_eq!(dictionary.function_name(tick), "?");
+        dictionary.name_function(tick, "tick_nohz_handler");
+        assert_eq!(dictionary.function_name(tick), "tick_nohz_handler");
+        assert_eq!(dictionary.intern_function(0xffff_ffff_8100_0000), tick);
+    }
+
+    #[test]
+    fn equal_chains_have_one_number() {
+        let mut dictionary = Dictionary::new();
+        let frames = [dictionary.intern_function(1), dictionary.intern_function(2)];
+        let chain = dictionary.intern_chain(&frames).unwrap();
+        assert_eq!(dictionary.intern_chain(&frames), Some(chain));
+        assert_eq!(dictionary.chain(chain), frames);
+    }
+
+    #[test]
+    fn a_thread_number_used_again_stands_for_the_last_process() {
+        let mut dictionary = Dictionary::new();
+        dictionary.set_process(ThreadId(7), ProcessId(5));
+        dictionary.set_process(ThreadId(7), ProcessId(6));
+        assert_eq!(dictionary.process_of(ThreadId(7)), Some(ProcessId(6)));
+        assert_eq!(dictionary.processes().len(), 2);
+    }
+}

@@ -1,0 +1,182 @@
+//! Threads as the scheduler's events tell them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::RealtimePriority;
+
+/// The kernel's number of a thread (`pid` in its events, the thread id of gettid(2)).
+///
+/// The idle threads of all processors share the number 0.
+#[doc(alias = "pid")]
+#[doc(alias = "tid")]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct ThreadId(pub i32);
+
+impl ThreadId {
+    /// The idle thread of whichever processor tells of it.
+    #[doc(alias = "swapper")]
+    pub const IDLE: Self = Self(0);
+
+    /// Whether this is an idle thread.
+    pub const fn is_idle(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The number of a process (the thread group id of getpid(2)).
+#[doc(alias = "tgid")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProcessId(pub i32);
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The kernel's priority of a thread: the lower, the sooner it runs.
+///
+/// Below 0: deadline; 0 to 98: real-time, 99 less the priority of sched(7);
+/// 100 to 139: time sharing, 120 plus the nice value (`include/linux/sched/prio.h`).
+/// A thread that holds a priority-inheriting lock shows what it inherited.
+#[doc(alias = "prio")]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Priority(pub i16);
+
+/// A [`Priority`] in the words of sched(7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PriorityClass {
+    /// `SCHED_DEADLINE`, or the kernel's own stopper threads, which tell the same.
+    Deadline,
+    /// `SCHED_FIFO` or `SCHED_RR`; the events do not tell which.
+    Realtime(RealtimePriority),
+    /// Time sharing of any kind (`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`).
+    Ordinary {
+        /// −20 (most favoured) to 19.
+        nice: i8,
+    },
+}
+
+impl Priority {
+    /// Takes what an event says; what no kernel has is brought to the nearest that one has.
+    pub fn from_kernel(prio: i64) -> Self {
+        Self(prio.clamp(-1, 139) as i16)
+    }
+
+    /// What kind of scheduling the priority stands for.
+    pub fn class(self) -> PriorityClass {
+        match self.0 {
+            ..0 => PriorityClass::Deadline,
+            // 99 is no thread's priority; it would be real-time 0.
+            prio @ 0..100 => RealtimePriority::new((99 - prio) as u8)
+                .map_or(PriorityClass::Ordinary { nice: -20 }, PriorityClass::Realtime),
+            prio => PriorityClass::Ordinary { nice: (prio.min(139) - 120) as i8 },
+        }
+    }
+}
+
+impl fmt::Display for PriorityClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deadline => f.pad("deadline"),
+            Self::Realtime(priority) => f.pad(&format!("rt:{}", priority.get())),
+            Self::Ordinary { nice: 0 } => f.pad("other"),
+            Self::Ordinary { nice } => f.pad(&format!("other:{nice}")),
+        }
+    }
+}
+
+/// In what state a thread gave up the processor (`prev_state` of `sched_switch`).
+///
+/// The bits are those of `TASK_REPORT` in `include/linux/sched.h`.
+#[doc(alias = "prev_state")]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct TaskState(pub u16);
+
+impl TaskState {
+    /// Taken from the processor while it could still run.
+    pub const PREEMPTED: Self = Self(0x100);
+    /// Asleep, can be woken by a signal.
+    pub const SLEEPING: Self = Self(0x01);
+    /// Asleep, waits for the kernel only.
+    pub const UNINTERRUPTIBLE: Self = Self(0x02);
+    /// Stopped by a signal.
+    pub const STOPPED: Self = Self(0x04);
+
+    /// Takes what an event says; bits above those that exist are dropped.
+    pub const fn from_kernel(state: i64) -> Self {
+        Self((state & 0x1ff) as u16)
+    }
+
+    /// Whether the thread could still run: it was preempted or yielded.
+    pub const fn is_runnable(self) -> bool {
+        self.0 == 0 || self.0 & Self::PREEMPTED.0 != 0
+    }
+
+    /// Whether a signal or a tracer stopped it.
+    pub const fn is_stopped(self) -> bool {
+        self.0 & 0x0c != 0
+    }
+
+    /// The letter by which ps(1) and the kernel's own output call the state.
+    pub const fn letter(self) -> char {
+        match self.0 & 0xff {
+            0 => 'R',
+            state if state & 0x01 != 0 => 'S',
+            state if state & 0x02 != 0 => 'D',
+            state if state & 0x04 != 0 => 'T',
+            state if state & 0x08 != 0 => 't',
+            state if state & 0x10 != 0 => 'X',
+            state if state & 0x20 != 0 => 'Z',
+            state if state & 0x40 != 0 => 'P',
+            _ => 'I',
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_class(prio: i64, shown: &str) {
+        assert_eq!(Priority::from_kernel(prio).class().to_string(), shown, "{prio}");
+    }
+
+    #[test]
+    fn the_kernels_priority_is_told_in_the_words_of_sched() {
+        check_class(-1, "deadline");
+        check_class(9, "rt:90");
+        check_class(98, "rt:1");
+        check_class(120, "other");
+        check_class(139, "other:19");
+        check_class(100, "other:-20");
+        check_class(99_999, "other:19");
+    }
+
+    #[test]
+    fn a_preempted_thread_can_run_and_a_sleeping_one_cannot() {
+        assert!(TaskState::from_kernel(0).is_runnable());
+        assert!(TaskState::from_kernel(0x100).is_runnable());
+        assert!(!TaskState::SLEEPING.is_runnable());
+        assert_eq!(TaskState::PREEMPTED.letter(), 'R');
+        assert_eq!(TaskState::UNINTERRUPTIBLE.letter(), 'D');
+    }
+}
