@@ -54,14 +54,16 @@ fn files() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
 
 /// The command itself and its subcommands, but for those that are not for people.
 fn visible(root: &Command) -> Vec<&Command> {
-    let subcommands =
-        root.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+    let subcommands = root
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set() && command.get_name() != "help");
     std::iter::once(root).chain(subcommands).collect()
 }
 
 /// Every command's help text as one page.
 fn reference(root: &Command) -> String {
-    let mut page = "# Commands\n\nGenerated from the command line by `cargo xtask generate`.\n".to_owned();
+    let mut page =
+        "# Commands\n\nGenerated from the command line by `cargo xtask generate`.\n".to_owned();
     for command in visible(root) {
         let name = command.get_display_name().unwrap_or("tactus").replace('-', " ");
         let help = command.clone().term_width(100).render_long_help().to_string();

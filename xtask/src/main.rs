@@ -1,6 +1,7 @@
 //! Chores of this repository: `cargo xtask NAME`.
 #![forbid(unsafe_code)]
 
+mod cyclictest;
 mod generated;
 
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   generate          write docs/man, docs/completions and docs/commands.md from the command line
-  generate --check  fail when they are not what would be written";
+  generate --check  fail when they are not what would be written
+  cyclictest        measure in pairs with cyclictest and print the ratios (root, two processors)";
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,6 +20,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match words[..] {
         ["generate"] => generated::write(&repository())?,
         ["generate", "--check"] => generated::check(&repository())?,
+        ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {
             eprintln!("{USAGE}");
             return Ok(ExitCode::from(2));
