@@ -1,6 +1,7 @@
 //! Lengths of time and instants. The clock is part of an instant's type.
 
 use std::fmt;
+use std::hash::Hash;
 use std::marker::PhantomData;
 use std::ops::{Add, Sub};
 use std::str::FromStr;
@@ -174,7 +175,7 @@ impl FromStr for Nanos {
 }
 
 /// One of the clocks of `clock_gettime(2)`, as a type.
-pub trait Clock: Copy + fmt::Debug + Send + Sync + 'static {
+pub trait Clock: Copy + Ord + Hash + fmt::Debug + Send + Sync + 'static {
     /// The clock's name as a value.
     const NAME: ClockName;
 }
