@@ -4,7 +4,17 @@
 //! mirrors one call and links its man page. Calls decide nothing: what a refusal
 //! means and what to do about it is said by [`permission`], from values.
 
+pub mod affinity;
+pub mod clock;
+pub mod counters;
 pub mod error;
+pub mod facts;
+pub mod idle_states;
+pub mod memory;
 pub mod permission;
+pub mod sched;
+pub mod sleep;
+mod timespec;
+pub mod usage;
 
 pub use error::{Errno, SysError};

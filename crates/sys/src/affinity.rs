@@ -1,0 +1,67 @@
+//! The processors on which the calling thread may run.
+
+use tactus_model::cpus::CpuList;
+
+use crate::error::{Errno, SysError};
+
+const WORD_BITS: u32 = u64::BITS;
+const WORDS: usize = (CpuList::LIMIT / WORD_BITS) as usize;
+
+/// A mask that is large enough for every Linux build, unlike `cpu_set_t`.
+type Mask = [u64; WORDS];
+
+/// Reads the processors on which the calling thread may run:
+/// [sched_getaffinity(2)](https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html).
+#[doc(alias = "sched_getaffinity")]
+pub fn get() -> Result<CpuList, SysError> {
+    let mut mask: Mask = [0; WORDS];
+    // SAFETY: `mask` is valid for the write of as many bytes as are announced.
+    let answer = unsafe {
+        libc::syscall(libc::SYS_sched_getaffinity, 0, size_of::<Mask>(), mask.as_mut_ptr())
+    };
+    SysError::check("sched_getaffinity", answer)?;
+    let is_set = |cpu: &u32| mask[(cpu / WORD_BITS) as usize] >> (cpu % WORD_BITS) & 1 == 1;
+    Ok((0..CpuList::LIMIT).filter(is_set).collect())
+}
+
+/// Restricts the calling thread to `cpus`:
+/// [sched_setaffinity(2)](https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html).
+///
+/// # Errors
+/// - `EINVAL`: none of them is online and within the thread's cpuset.
+/// - `EBUSY`, `EPERM`: the thread is under a deadline.
+#[doc(alias = "sched_setaffinity")]
+pub fn set(cpus: &CpuList) -> Result<(), SysError> {
+    let mut mask: Mask = [0; WORDS];
+    for cpu in cpus.iter() {
+        let word = mask.get_mut((cpu / WORD_BITS) as usize);
+        let word = word.ok_or(SysError::new("sched_setaffinity", Errno::INVAL))?;
+        *word |= 1 << (cpu % WORD_BITS);
+    }
+    // SAFETY: `mask` is live and as long as announced.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), mask.as_ptr()) };
+    SysError::check("sched_setaffinity", answer).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_runs_where_it_was_put() {
+        std::thread::spawn(|| {
+            let last: CpuList = get().unwrap().iter().last().into_iter().collect();
+            set(&last).unwrap();
+            assert_eq!(get().unwrap(), last);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn no_processor_at_all_is_refused() {
+        let answer = std::thread::spawn(|| set(&CpuList::default())).join().unwrap();
+        assert_eq!(answer, Err(SysError::new("sched_setaffinity", Errno::INVAL)));
+    }
+}

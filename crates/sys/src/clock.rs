@@ -1,0 +1,67 @@
+//! Reading clocks.
+
+use tactus_model::time::{Clock, ClockName, Instant, Nanos};
+
+use crate::timespec::nanos;
+
+/// The number by which the kernel knows a clock.
+pub(crate) const fn id(clock: ClockName) -> libc::clockid_t {
+    match clock {
+        ClockName::Monotonic => libc::CLOCK_MONOTONIC,
+        ClockName::Realtime => libc::CLOCK_REALTIME,
+        ClockName::Tai => libc::CLOCK_TAI,
+        ClockName::Boottime => libc::CLOCK_BOOTTIME,
+    }
+}
+
+/// Reads the clock `C`: [clock_gettime(2)](https://man7.org/linux/man-pages/man2/clock_gettime.2.html).
+///
+/// All four clocks are answered in user space by vdso(7) where the clock source
+/// allows it. They exist on every kernel since 3.10, so reading cannot fail.
+#[doc(alias = "clock_gettime")]
+#[inline]
+pub fn now<C: Clock>() -> Instant<C> {
+    Instant::from_nanos(read(id(C::NAME)).as_nanos())
+}
+
+/// Reads a clock; async-signal-safe, as signal-safety(7) says of clock_gettime.
+#[inline]
+pub(crate) fn read(clock: libc::clockid_t) -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for the write of one timespec.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    nanos(time)
+}
+
+/// The smallest step by which timers of the clock `C` are told apart:
+/// [clock_getres(2)](https://man7.org/linux/man-pages/man2/clock_getres.2.html).
+///
+/// 1 ns where timers are of high resolution, a tick's length otherwise.
+#[doc(alias = "clock_getres")]
+pub fn resolution<C: Clock>() -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for the write of one timespec.
+    unsafe { libc::clock_getres(id(C::NAME), &mut time) };
+    nanos(time)
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::time::{Boottime, Monotonic, Realtime, Tai};
+
+    use super::*;
+
+    fn check<C: Clock>() {
+        let (first, second) = (now::<C>(), now::<C>());
+        assert!(first.as_nanos() > 0 && second >= first, "{:?}", C::NAME);
+        assert!(resolution::<C>() > Nanos::ZERO);
+    }
+
+    #[test]
+    fn every_clock_runs_forward() {
+        check::<Monotonic>();
+        check::<Realtime>();
+        check::<Tai>();
+        check::<Boottime>();
+    }
+}

@@ -1,0 +1,54 @@
+//! Keeping processors out of deep idle states.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+
+use crate::error::{Errno, SysError};
+
+/// A request that no processor enters an idle state that takes long to leave.
+///
+/// It acts on the whole machine for as long as the value lives; the kernel drops
+/// it with the file, and so after a crash too. See
+/// [PM quality of service](https://docs.kernel.org/power/pm_qos_interface.html).
+#[doc(alias = "cpu_dma_latency")]
+#[derive(Debug)]
+pub struct IdleStateLimit {
+    _device: File,
+}
+
+impl IdleStateLimit {
+    /// The device by which the request is made.
+    pub const DEVICE: &str = "/dev/cpu_dma_latency";
+
+    /// Asks that leaving an idle state takes at most `microseconds`.
+    ///
+    /// # Errors
+    /// `EACCES`: the device is for root, unless its mode was changed. `ENOENT`:
+    /// the kernel has no such device, as in most containers.
+    pub fn hold(microseconds: u32) -> Result<Self, SysError> {
+        let named = |error: std::io::Error| {
+            SysError::new("/dev/cpu_dma_latency", Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        };
+        let mut device = OpenOptions::new().write(true).open(Self::DEVICE).map_err(named)?;
+        // The device takes a signed 32-bit number in the machine's byte order.
+        let latency = i32::try_from(microseconds).unwrap_or(i32::MAX);
+        device.write_all(&latency.to_ne_bytes()).map_err(named)?;
+        Ok(Self { _device: device })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_held_where_root_may_hold_it() {
+        match IdleStateLimit::hold(100) {
+            Ok(limit) => drop(limit),
+            Err(error) if matches!(error.errno, Errno::ACCESS | Errno::NOENT | Errno::PERM) => {
+                eprintln!("skipped: {error}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
