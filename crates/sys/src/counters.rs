@@ -1,0 +1,170 @@
+//! The machine's counters: how much of everything has happened since boot.
+//!
+//! Sources: `/proc/stat`, `/proc/vmstat`, `/proc/loadavg`
+//! ([proc(5)](https://man7.org/linux/man-pages/man5/proc.5.html)) and `/proc/pressure`
+//! (`Documentation/accounting/psi.rst`). Reading them takes six small files.
+
+use std::path::Path;
+use std::time::Instant;
+
+use tactus_model::result::MachineRates;
+use tactus_model::time::Nanos;
+
+use crate::facts::Tree;
+
+/// The length of a tick in which `/proc/stat` counts time. `USER_HZ` is 100 on
+/// every architecture that Linux is built for today, whatever the kernel's own
+/// tick rate is (`include/asm-generic/param.h`).
+const USER_TICK: Nanos = Nanos::from_millis(10);
+
+/// The machine's counters at one moment; `None` where one cannot be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineCounters {
+    read_at: Instant,
+    events: EventCounts,
+    times: ProcessorTimes,
+    faults: FaultCounts,
+    cpu_pressure: Option<Nanos>,
+    io_pressure: Option<Nanos>,
+    memory_pressure: Option<Nanos>,
+    load_average: Option<f64>,
+}
+
+impl MachineCounters {
+    /// Reads the counters from the `/proc` that lies below `root`, normally `/`.
+    pub fn read(root: &Path) -> Self {
+        let tree = Tree::new(root);
+        let stat = tree.text("proc/stat").unwrap_or_default();
+        let pressure = |name| tree.text(&format!("proc/pressure/{name}")).and_then(some_pressure);
+        Self {
+            read_at: Instant::now(),
+            events: EventCounts::parse(&stat),
+            times: ProcessorTimes::parse(&stat),
+            faults: FaultCounts::parse(&tree.text("proc/vmstat").unwrap_or_default()),
+            cpu_pressure: pressure("cpu"),
+            io_pressure: pressure("io"),
+            memory_pressure: pressure("memory"),
+            load_average: tree
+                .text("proc/loadavg")
+                .and_then(|text| load_averages(&text))
+                .map(|[one, ..]| one),
+        }
+    }
+
+    /// How much the counters grew since `earlier`. A counter that ran backwards,
+    /// as some do when a processor goes offline, counts as not having grown.
+    pub fn since(&self, earlier: &Self) -> MachineRates {
+        let count =
+            |of: fn(&EventCounts) -> Option<u64>| growth(of(&self.events), of(&earlier.events));
+        let time = |of: fn(&Self) -> Option<Nanos>| Some(of(self)?.saturating_sub(of(earlier)?));
+        MachineRates {
+            over: self.read_at.saturating_duration_since(earlier.read_at).into(),
+            context_switches: count(|events| events.context_switches),
+            interrupts: count(|events| events.interrupts),
+            softirqs: count(|events| events.softirqs),
+            forks: count(|events| events.forks),
+            page_faults: growth(self.faults.all, earlier.faults.all),
+            major_faults: growth(self.faults.major, earlier.faults.major),
+            busy: time(|counters| counters.times.busy),
+            steal: time(|counters| counters.times.steal),
+            cpu_pressure: time(|counters| counters.cpu_pressure),
+            io_pressure: time(|counters| counters.io_pressure),
+            memory_pressure: time(|counters| counters.memory_pressure),
+            load_average: self.load_average,
+        }
+    }
+}
+
+fn growth(later: Option<u64>, earlier: Option<u64>) -> Option<u64> {
+    Some(later?.saturating_sub(earlier?))
+}
+
+/// The number that follows `name` at the start of a line.
+fn labelled(text: &str, name: &str) -> Option<u64> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
+}
+
+/// Events counted in `/proc/stat`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct EventCounts {
+    context_switches: Option<u64>,
+    interrupts: Option<u64>,
+    softirqs: Option<u64>,
+    forks: Option<u64>,
+}
+
+impl EventCounts {
+    fn parse(stat: &str) -> Self {
+        Self {
+            context_switches: labelled(stat, "ctxt"),
+            // The first number of these lines is the sum of all that follow.
+            interrupts: labelled(stat, "intr"),
+            softirqs: labelled(stat, "softirq"),
+            forks: labelled(stat, "processes"),
+        }
+    }
+}
+
+/// Processor time since boot, all processors together, from the `cpu` line of `/proc/stat`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ProcessorTimes {
+    /// In user mode, in the kernel and in interrupts.
+    pub(crate) busy: Option<Nanos>,
+    /// Given to others by the hypervisor.
+    pub(crate) steal: Option<Nanos>,
+}
+
+impl ProcessorTimes {
+    /// Reads `cpu user nice system idle iowait irq softirq steal guest guest_nice`.
+    pub(crate) fn parse(stat: &str) -> Self {
+        let ticks: Vec<u64> = stat
+            .lines()
+            .find_map(|line| line.strip_prefix("cpu "))
+            .into_iter()
+            .flat_map(str::split_whitespace)
+            .map_while(|word| word.parse().ok())
+            .collect();
+        let time = |ticks: u64| USER_TICK.saturating_mul(ticks);
+        // Guests' time is part of user time already. Waiting for I/O is idle time.
+        let busy = match ticks[..] {
+            [user, nice, system, _idle, _iowait, irq, softirq, ..] => {
+                Some([user, nice, system, irq, softirq].into_iter().map(time).sum())
+            }
+            _ => None,
+        };
+        Self { busy, steal: ticks.get(7).copied().map(time) }
+    }
+}
+
+/// Page faults counted in `/proc/vmstat`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct FaultCounts {
+    all: Option<u64>,
+    major: Option<u64>,
+}
+
+impl FaultCounts {
+    fn parse(vmstat: &str) -> Self {
+        Self { all: labelled(vmstat, "pgfault"), major: labelled(vmstat, "pgmajfault") }
+    }
+}
+
+/// The time in which some task waited, from a file of `/proc/pressure`.
+fn some_pressure(text: impl AsRef<str>) -> Option<Nanos> {
+    let some = text.as_ref().lines().find_map(|line| line.strip_prefix("some "))?;
+    let micros = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    micros.parse().ok().map(Nanos::from_micros)
+}
+
+/// The averages over 1, 5 and 15 minutes of `/proc/loadavg`.
+pub(crate) fn load_averages(text: &str) -> Option<[f64; 3]> {
+    let mut averages = text
+        .split_whitespace()
+        .map(|word| word.parse::<f64>().ok().filter(|average| average.is_finite()));
+    Some([averages.next()??, averages.next()??, averages.next()??])
+}

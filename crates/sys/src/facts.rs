@@ -1,0 +1,60 @@
+//! What is known of the machine that decides its timing, from `/proc` and `/sys`.
+//!
+//! Sources: [proc(5)](https://man7.org/linux/man-pages/man5/proc.5.html),
+//! [sysfs(5)](https://man7.org/linux/man-pages/man5/sysfs.5.html) and the kernel's
+//! `Documentation/ABI`. What cannot be read is unknown; nothing is guessed.
+
+mod calls;
+mod cgroup;
+mod container;
+mod hypervisor;
+mod kernel;
+mod memory;
+mod permission;
+mod preemption;
+mod processor;
+mod scheduling;
+mod tree;
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use tactus_model::facts::MachineFacts;
+use tactus_model::time::{Instant, Nanos};
+
+pub use calls::CallFacts;
+pub(crate) use tree::Tree;
+
+use crate::counters;
+
+/// Reads the facts of the machine whose `/proc`, `/sys`, `/boot` and `/run` lie below `root`.
+///
+/// System calls are asked only when `root` is `/`, since they tell of the
+/// running machine and of no other.
+pub fn read(root: &Path) -> MachineFacts {
+    let calls = if root == Path::new("/") { CallFacts::ask() } else { CallFacts::default() };
+    read_with(root, &calls)
+}
+
+/// Reads the facts below `root`, and takes those that no file tells from `calls`.
+pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
+    let tree = Tree::new(root);
+    let mut kernel = kernel::read(&tree, calls);
+    let cgroup = cgroup::read(&tree);
+    if cgroup.version == Some(1) {
+        // Version 1 shows the budgets as files, which tells more than how the kernel was built.
+        kernel.rt_group_scheduling = Some(cgroup.rt_runtime_us.is_some());
+    }
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    MachineFacts {
+        taken: Instant::from_nanos(since_1970.map_or(0, |time| Nanos::from(time).as_nanos())),
+        processor: processor::read(&tree),
+        scheduling: scheduling::read(&tree),
+        permission: permission::read(&tree),
+        memory: memory::read(&tree),
+        load_average: tree.text("proc/loadavg").and_then(|text| counters::load_averages(&text)),
+        steal: tree.text("proc/stat").and_then(|text| counters::ProcessorTimes::parse(&text).steal),
+        kernel,
+        cgroup,
+    }
+}

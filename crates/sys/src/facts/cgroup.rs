@@ -1,0 +1,165 @@
+//! The control group of this process.
+//!
+//! See [cgroups(7)](https://man7.org/linux/man-pages/man7/cgroups.7.html) and the
+//! kernel's `Documentation/admin-guide/{cgroup-v1,cgroup-v2}`.
+
+use std::str::FromStr;
+
+use tactus_model::facts::CgroupFacts;
+
+use super::Tree;
+
+pub(super) fn read(tree: &Tree<'_>) -> CgroupFacts {
+    let cpu = Group::of("cpu", tree);
+    let cpuset = Group::of("cpuset", tree);
+    let quota = cpu.as_ref().map(|group| Quota::tightest(group, tree));
+    CgroupFacts {
+        version: cpu.as_ref().map(|group| group.version),
+        rt_runtime_us: cpu.as_ref().and_then(|group| group.value(tree, "cpu.rt_runtime_us")),
+        quota_us: quota.map(|quota| quota.map_or(-1, |quota| quota.runtime_us)),
+        quota_period_us: quota.flatten().map(|quota| quota.period_us),
+        cpuset: cpuset.as_ref().and_then(|group| confined(group, tree)),
+        cpu_directory: cpu.map(|group| group.directory),
+        cpuset_directory: cpuset.map(|group| group.directory),
+    }
+}
+
+/// A group of this process in the hierarchy of one controller.
+struct Group {
+    version: u8,
+    /// Where the hierarchy is mounted.
+    mount: String,
+    /// The group's directory, at or below the mount.
+    directory: String,
+}
+
+impl Group {
+    /// Finds the group in the hierarchy of version 1 that has `controller`, else in version 2.
+    fn of(controller: &str, tree: &Tree<'_>) -> Option<Self> {
+        let memberships = tree.text("proc/self/cgroup")?;
+        let mounts = tree.text("proc/self/mountinfo")?;
+        let lines = || memberships.lines().filter_map(membership);
+        let first = lines().find(|(controllers, _)| has_word(controllers, controller));
+        let (version, path, mount) = match first {
+            Some((_, path)) => (1, path, Mount::of_version_1(&mounts, controller)?),
+            None => {
+                let (_, path) = lines().find(|(controllers, _)| controllers.is_empty())?;
+                (2, path, Mount::of_version_2(&mounts)?)
+            }
+        };
+        let directory = mount.directory_of(path)?;
+        tree.has(&directory).then(|| Self { version, mount: mount.point.to_owned(), directory })
+    }
+
+    fn value<T: FromStr>(&self, tree: &Tree<'_>, file: &str) -> Option<T> {
+        tree.value(&format!("{}/{file}", self.directory))
+    }
+
+    /// The group's directory and those above it, up to the mount.
+    fn upwards(&self) -> impl Iterator<Item = &str> {
+        let below_mount = |directory: &&str| directory.len() >= self.mount.len();
+        std::iter::successors(Some(self.directory.as_str()), |directory| {
+            directory.rsplit_once('/').map(|(above, _)| above)
+        })
+        .take_while(below_mount)
+    }
+}
+
+/// The controllers and the path of a line of `/proc/self/cgroup`: `4:cpu,cpuacct:/user`.
+fn membership(line: &str) -> Option<(&str, &str)> {
+    let (_, rest) = line.split_once(':')?;
+    rest.split_once(':')
+}
+
+fn has_word(list: &str, word: &str) -> bool {
+    list.split(',').any(|entry| entry == word)
+}
+
+/// A line of `/proc/self/mountinfo`.
+struct Mount<'t> {
+    /// The part of the hierarchy that is mounted, as `/` or a container's own group.
+    root: &'t str,
+    /// Where it is mounted.
+    point: &'t str,
+    kind: &'t str,
+    options: &'t str,
+}
+
+impl<'t> Mount<'t> {
+    fn parse(line: &'t str) -> Option<Self> {
+        let (left, right) = line.split_once(" - ")?;
+        let mut left = left.split(' ').skip(3);
+        let mut right = right.split(' ');
+        let (kind, options) = (right.next()?, right.nth(1)?);
+        Some(Self { root: left.next()?, point: left.next()?, kind, options })
+    }
+
+    fn of_version_1(mounts: &'t str, controller: &str) -> Option<Self> {
+        mounts
+            .lines()
+            .filter_map(Self::parse)
+            .find(|mount| mount.kind == "cgroup" && has_word(mount.options, controller))
+    }
+
+    fn of_version_2(mounts: &'t str) -> Option<Self> {
+        mounts.lines().filter_map(Self::parse).find(|mount| mount.kind == "cgroup2")
+    }
+
+    /// The directory of the group at `path`; `None` for a group that is not below this mount.
+    fn directory_of(&self, path: &str) -> Option<String> {
+        let below = path.strip_prefix(self.root.trim_end_matches('/'))?;
+        let below = below.trim_end_matches('/');
+        let outside = below.split('/').any(|part| part == "..");
+        let inside = below.is_empty() || below.starts_with('/');
+        (inside && !outside).then(|| format!("{}{below}", self.point))
+    }
+}
+
+/// A limit of processor time for a group's ordinary tasks.
+#[derive(Clone, Copy)]
+struct Quota {
+    runtime_us: i64,
+    period_us: u64,
+}
+
+impl Quota {
+    /// The tightest one of the group and those above it; `None` where none is limited.
+    fn tightest(group: &Group, tree: &Tree<'_>) -> Option<Self> {
+        group
+            .upwards()
+            .filter_map(|directory| match group.version {
+                1 => Self::of_version_1(tree, directory),
+                _ => Self::of_version_2(&tree.text(&format!("{directory}/cpu.max"))?),
+            })
+            .min_by(|one, other| one.share().total_cmp(&other.share()))
+    }
+
+    fn share(self) -> f64 {
+        self.runtime_us as f64 / self.period_us as f64
+    }
+
+    fn of_version_1(tree: &Tree<'_>, directory: &str) -> Option<Self> {
+        let runtime_us: i64 = tree.value(&format!("{directory}/cpu.cfs_quota_us"))?;
+        let period_us: u64 = tree.value(&format!("{directory}/cpu.cfs_period_us"))?;
+        (runtime_us >= 0 && period_us > 0).then_some(Self { runtime_us, period_us })
+    }
+
+    /// Reads `cpu.max`: `50000 100000`, or `max 100000` without limit.
+    fn of_version_2(text: &str) -> Option<Self> {
+        let (runtime, period) = text.split_once(' ')?;
+        let (runtime_us, period_us) = (runtime.parse().ok()?, period.trim().parse().ok()?);
+        (runtime_us >= 0 && period_us > 0).then_some(Self { runtime_us, period_us })
+    }
+}
+
+/// The processors a group is confined to.
+fn confined(group: &Group, tree: &Tree<'_>) -> Option<tactus_model::cpus::CpuList> {
+    let file = match group.version {
+        1 => "cpuset.effective_cpus",
+        _ => "cpuset.cpus.effective",
+    };
+    // Under version 2 a group without the controller is confined as the one above it.
+    let effective =
+        group.upwards().find_map(|directory| tree.value(&format!("{directory}/{file}")));
+    effective.or_else(|| group.value(tree, "cpuset.cpus"))
+}

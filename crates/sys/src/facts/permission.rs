@@ -1,0 +1,69 @@
+//! What this process may do.
+
+use tactus_model::facts::PermissionFacts;
+
+use super::{Tree, container};
+
+/// The capabilities that matter here, with their bits (`linux/capability.h`).
+const CAPABILITIES: [(u32, &str); 9] = [
+    (1, "CAP_DAC_OVERRIDE"),
+    (14, "CAP_IPC_LOCK"),
+    (17, "CAP_SYS_RAWIO"),
+    (19, "CAP_SYS_PTRACE"),
+    (21, "CAP_SYS_ADMIN"),
+    (23, "CAP_SYS_NICE"),
+    (24, "CAP_SYS_RESOURCE"),
+    (38, "CAP_PERFMON"),
+    (39, "CAP_BPF"),
+];
+
+pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
+    let status = tree.text("proc/self/status").unwrap_or_default();
+    let limits = tree.text("proc/self/limits").unwrap_or_default();
+    let (rtprio_limit, rtprio_limit_hard) = limit(&limits, "Max realtime priority").unzip();
+    let (memlock_limit, memlock_limit_hard) = limit(&limits, "Max locked memory").unzip();
+    PermissionFacts {
+        user_id: field(&status, "Uid").and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok()),
+        capabilities: field(&status, "CapEff").and_then(capabilities),
+        rtprio_limit,
+        rtprio_limit_hard,
+        memlock_limit,
+        memlock_limit_hard,
+        nice: tree.text("proc/self/stat").and_then(|stat| nice(&stat)),
+        nice_limit: limit(&limits, "Max nice priority").map(|(soft, _)| 20 - soft.min(40) as i8),
+        allowed_cpus: field(&status, "Cpus_allowed_list").and_then(|list| list.parse().ok()),
+        container: container::read(tree),
+        own_user_namespace: container::own_user_namespace(tree),
+        seccomp: field(&status, "Seccomp").map(|mode| mode != "0"),
+        no_new_privileges: field(&status, "NoNewPrivs").map(|flag| flag != "0"),
+        io_uring_disabled: tree.value("proc/sys/kernel/io_uring_disabled"),
+    }
+}
+
+/// A line of `/proc/self/status`.
+fn field<'t>(status: &'t str, name: &str) -> Option<&'t str> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+fn capabilities(mask: &str) -> Option<Vec<String>> {
+    let mask = u64::from_str_radix(mask, 16).ok()?;
+    let held = CAPABILITIES.iter().filter(|(bit, _)| mask >> bit & 1 == 1);
+    Some(held.map(|(_, name)| (*name).to_owned()).collect())
+}
+
+/// The soft and the hard limit of a line of `/proc/self/limits`.
+fn limit(limits: &str, name: &str) -> Option<(u64, u64)> {
+    let mut values = limits
+        .lines()
+        .find_map(|line| line.strip_prefix(name))?
+        .split_whitespace()
+        .map(|word| if word == "unlimited" { Some(u64::MAX) } else { word.parse().ok() });
+    Some((values.next()??, values.next()??))
+}
+
+/// The nice value, the nineteenth field of `/proc/self/stat`. The second is the
+/// program's name in parentheses and may itself hold any character.
+fn nice(stat: &str) -> Option<i8> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(19 - 3)?.parse().ok()
+}

@@ -1,0 +1,116 @@
+//! The processors and what slows or stops them.
+
+use tactus_model::cpus::CpuList;
+use tactus_model::facts::ProcessorFacts;
+
+use super::{Tree, hypervisor};
+
+const CPUS: &str = "sys/devices/system/cpu";
+const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+pub(super) fn read(tree: &Tree<'_>) -> ProcessorFacts {
+    let cpuinfo = tree.text("proc/cpuinfo");
+    let online: Option<CpuList> = tree.value(&format!("{CPUS}/online"));
+    let isolated = list(tree, "isolated");
+    let nohz_full = list(tree, "nohz_full")
+        // Both files came with Linux 4.2; the second only where the kernel can go without tick.
+        .or_else(|| isolated.as_ref().map(|_| CpuList::default()));
+    ProcessorFacts {
+        model: model(tree, cpuinfo.as_deref()),
+        present: tree.value(&format!("{CPUS}/present")),
+        smt: smt(tree, online.as_ref()),
+        last_level_cache: last_level_cache(tree, online.as_ref()),
+        governors: governors(tree),
+        idle_states: idle_states(tree),
+        virtualization: hypervisor::read(tree, cpuinfo.as_deref()),
+        clock_source: tree.words(CLOCK_SOURCE),
+        online,
+        isolated,
+        nohz_full,
+    }
+}
+
+fn list(tree: &Tree<'_>, name: &str) -> Option<CpuList> {
+    let text = tree.text(&format!("{CPUS}/{name}"))?;
+    // Some kernels write a mask that was never allocated in this way.
+    if text == "(null)" { Some(CpuList::default()) } else { text.parse().ok() }
+}
+
+/// The value of the first line of `/proc/cpuinfo` of this name.
+pub(super) fn field<'t>(cpuinfo: &'t str, name: &str) -> Option<&'t str> {
+    cpuinfo
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim() == name)
+        .map(|(_, value)| value.trim())
+        .filter(|value| !value.is_empty())
+}
+
+/// The processor's name, or the board's where processors do not tell theirs.
+fn model(tree: &Tree<'_>, cpuinfo: Option<&str>) -> Option<String> {
+    let named = |name| cpuinfo.and_then(|text| field(text, name)).map(str::to_owned);
+    named("model name")
+        .or_else(|| tree.words("proc/device-tree/model"))
+        .or_else(|| ["Model", "Hardware", "cpu model", "uarch"].into_iter().find_map(named))
+}
+
+fn smt(tree: &Tree<'_>, online: Option<&CpuList>) -> Option<bool> {
+    tree.flag(&format!("{CPUS}/smt/active")).or_else(|| {
+        let siblings: Vec<CpuList> = online?
+            .iter()
+            .filter_map(|cpu| tree.value(&format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list")))
+            .collect();
+        (!siblings.is_empty()).then(|| siblings.iter().any(|list| list.len() > 1))
+    })
+}
+
+/// The size of the cache of the highest level that the first processor online has.
+fn last_level_cache(tree: &Tree<'_>, online: Option<&CpuList>) -> Option<u64> {
+    let cpu = online.and_then(|list| list.iter().next()).unwrap_or(0);
+    let caches = tree.numbered(&format!("{CPUS}/cpu{cpu}/cache"), "index")?;
+    let (_, size) = caches
+        .into_iter()
+        .filter_map(|cache| {
+            let level: u32 = tree.value(&format!("{cache}/level"))?;
+            Some((level, bytes(&tree.text(&format!("{cache}/size"))?)?))
+        })
+        .max()?;
+    Some(size)
+}
+
+/// A size as the kernel writes those of caches: `32768K`.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// The governors of all frequency domains; none where the kernel drives no frequencies.
+fn governors(tree: &Tree<'_>) -> Option<Vec<String>> {
+    let policies = tree.numbered(&format!("{CPUS}/cpufreq"), "policy")?;
+    let mut governors: Vec<String> = policies
+        .iter()
+        .filter_map(|policy| tree.words(&format!("{policy}/scaling_governor")))
+        .collect();
+    governors.sort();
+    governors.dedup();
+    Some(governors)
+}
+
+/// The idle states; none where the kernel has the machinery and no driver for it.
+fn idle_states(tree: &Tree<'_>) -> Option<Vec<String>> {
+    let states = tree.numbered(&format!("{CPUS}/cpu0/cpuidle"), "state");
+    let no_driver =
+        || tree.text(&format!("{CPUS}/cpuidle/current_driver")).filter(|driver| driver == "none");
+    match states {
+        Some(states) => {
+            Some(states.iter().filter_map(|state| tree.words(&format!("{state}/name"))).collect())
+        }
+        None => no_driver().map(|_| Vec::new()),
+    }
+}

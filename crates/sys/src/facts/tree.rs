@@ -1,0 +1,74 @@
+//! A directory tree that facts are read from: the machine's own, or one made up for a test.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The most bytes read from a file; a kernel's configuration is the longest, of about 300 KB.
+const FILE_LIMIT: u64 = 4 << 20;
+
+/// Files below a root directory. Whatever cannot be read is `None`.
+pub(crate) struct Tree<'r> {
+    root: &'r Path,
+}
+
+impl<'r> Tree<'r> {
+    pub(crate) const fn new(root: &'r Path) -> Self {
+        Self { root }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// Whether there is such a file or directory.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+
+    /// The text of a file, without the white space and NUL at its ends.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        let mut bytes = Vec::new();
+        fs::File::open(self.path(path)).ok()?.take(FILE_LIMIT).read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        Some(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
+    }
+
+    /// The text of a file that is not empty.
+    pub(crate) fn words(&self, path: &str) -> Option<String> {
+        self.text(path).filter(|text| !text.is_empty())
+    }
+
+    /// The value of a file that holds nothing else.
+    pub(crate) fn value<T: FromStr>(&self, path: &str) -> Option<T> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// A file that holds 0 or 1.
+    pub(crate) fn flag(&self, path: &str) -> Option<bool> {
+        match self.text(path)?.as_str() {
+            "0" => Some(false),
+            "1" => Some(true),
+            _ => None,
+        }
+    }
+
+    /// What a symbolic link says.
+    pub(crate) fn link(&self, path: &str) -> Option<String> {
+        let target = fs::read_link(self.path(path)).ok()?;
+        Some(target.to_string_lossy().into_owned())
+    }
+
+    /// The entries of a directory whose names are `prefix` and a number, in
+    /// the order of that number.
+    pub(crate) fn numbered(&self, directory: &str, prefix: &str) -> Option<Vec<String>> {
+        let mut numbers: Vec<u32> = fs::read_dir(self.path(directory))
+            .ok()?
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok())
+            .collect();
+        numbers.sort_unstable();
+        Some(numbers.into_iter().map(|number| format!("{directory}/{prefix}{number}")).collect())
+    }
+}
