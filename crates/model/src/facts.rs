@@ -247,8 +247,11 @@ impl MachineFacts {
         rows.text("version", &self.cgroup.version);
         rows.text("cpu directory", &self.cgroup.cpu_directory);
         rows.text("real-time budget in us", &self.cgroup.rt_runtime_us);
-        rows.text("quota in us", &self.cgroup.quota_us);
-        rows.text("quota period in us", &self.cgroup.quota_period_us);
+        let quota = self.cgroup.quota_us.map(|quota| match self.cgroup.quota_period_us {
+            Some(period) if quota >= 0 => format!("{quota} of {period}"),
+            _ => "none".to_owned(),
+        });
+        rows.text("quota in us", &quota);
         rows.text("cpuset directory", &self.cgroup.cpuset_directory);
         rows.list("cpuset", self.cgroup.cpuset.as_ref());
         rows.group = "Memory";
