@@ -1,0 +1,84 @@
+//! Private memory in whole pages.
+
+use std::ptr::NonNull;
+
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+use crate::error::{Errno, SysError};
+
+/// Anonymous memory of our own, zero at first, page aligned:
+/// [mmap(2)](https://man7.org/linux/man-pages/man2/mmap.2.html).
+///
+/// No page of it exists before it is touched.
+#[doc(alias = "mmap")]
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread, and `Mapping`
+// owns it as a `Vec<u8>` owns its memory.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Maps `length` bytes, which must not be zero.
+    pub fn new(length: usize) -> Result<Self, SysError> {
+        // SAFETY: the kernel chooses an address that is free; nothing else is touched.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )
+        }
+        .map_err(SysError::of("mmap"))?;
+        let start = NonNull::new(start.cast()).ok_or(SysError::new("mmap", Errno::FAULT))?;
+        Ok(Self { start, length })
+    }
+
+    /// Keeps huge pages away, so that the memory has as many pages as its length
+    /// says: `MADV_NOHUGEPAGE` of
+    /// [madvise(2)](https://man7.org/linux/man-pages/man2/madvise.2.html).
+    ///
+    /// # Errors
+    /// `EINVAL`: the kernel has no huge pages; there is nothing to keep away.
+    #[doc(alias = "MADV_NOHUGEPAGE")]
+    pub fn forbid_huge_pages(&mut self) -> Result<(), SysError> {
+        // SAFETY: the range is this mapping, and the advice changes no content.
+        unsafe {
+            rustix::mm::madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxNoHugepage)
+        }
+        .map_err(SysError::of("madvise"))
+    }
+
+    /// The memory.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping is `length` bytes, readable and writable, zeroed by
+        // the kernel, reached through nothing but `self`, and lives as long.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made in `new` with this length, and no borrow of
+        // it outlives `self`. Nothing can be done about a refusal.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_zero_and_can_be_written() {
+        let mut mapping = Mapping::new(10_000).unwrap();
+        assert!(mapping.bytes().iter().all(|&byte| byte == 0));
+        mapping.bytes()[9_999] = 7;
+        assert_eq!(mapping.bytes()[9_999], 7);
+        assert!(Mapping::new(0).is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Processes: tying a child's life to its parent's, adopting orphans, reaping, killing.
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+
+use rustix::process::{Pid, Signal, WaitOptions};
+
+use crate::error::{Errno, SysError};
+
+/// Has the kernel kill the process that `command` will start when the thread that
+/// starts it ends, however it ends: `PR_SET_PDEATHSIG` of
+/// [prctl(2)](https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html).
+///
+/// Mind that it is the *thread* that counts, not its process: start such a
+/// process from a thread that lives as long as the process shall. The kernel
+/// takes the order back when the child runs a program with privileges of its own
+/// (set-user-ID, file capabilities); a program of ours uses [`die_with`] then.
+///
+/// # Errors
+/// Starting the command answers `ESRCH` when its parent was gone before the
+/// order could be given.
+#[doc(alias = "PR_SET_PDEATHSIG")]
+pub fn die_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    // SAFETY: the closure runs between fork and exec, where only calls that are
+    // safe in a signal handler may be made: prctl and getppid are bare system calls.
+    unsafe {
+        command.pre_exec(move || die_with(parent).map_err(|error| error.errno.into()));
+    }
+}
+
+/// Has the kernel kill this process when the parent's thread that made it ends.
+///
+/// # Errors
+/// `ESRCH`: the process `parent` is not our parent, so it has ended already.
+pub fn die_with(parent: u32) -> Result<(), SysError> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(SysError::of("prctl"))?;
+    // The parent may have ended before the order was given: then it will never come.
+    if parent_id() == parent { Ok(()) } else { Err(SysError::new("getppid", Errno::SRCH)) }
+}
+
+/// The parent's process number; 0 when it lives outside of our PID namespace:
+/// [getppid(2)](https://man7.org/linux/man-pages/man2/getppid.2.html).
+#[doc(alias = "getppid")]
+pub fn parent_id() -> u32 {
+    rustix::process::getppid().map_or(0, number)
+}
+
+/// Makes this process the parent of every descendant whose own parent ends:
+/// `PR_SET_CHILD_SUBREAPER` of
+/// [prctl(2)](https://man7.org/linux/man-pages/man2/PR_SET_CHILD_SUBREAPER.2const.html).
+#[doc(alias = "PR_SET_CHILD_SUBREAPER")]
+pub fn adopt_orphans() -> Result<(), SysError> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(SysError::of("prctl"))
+}
+
+/// Kills a process: `SIGKILL` by [kill(2)](https://man7.org/linux/man-pages/man2/kill.2.html).
+///
+/// # Errors
+/// - `ESRCH`: there is no such process.
+/// - `EPERM`: it belongs to another user.
+#[doc(alias = "SIGKILL")]
+pub fn kill(process: u32) -> Result<(), SysError> {
+    let process = pid(process).ok_or(SysError::new("kill", Errno::SRCH))?;
+    rustix::process::kill_process(process, Signal::KILL).map_err(SysError::of("kill"))
+}
+
+/// Waits until any child has ended and takes its number and its status:
+/// [waitpid(2)](https://man7.org/linux/man-pages/man2/wait.2.html).
+///
+/// # Errors
+/// `ECHILD`: there is no child.
+#[doc(alias = "waitpid")]
+pub fn wait_for_any_child() -> Result<(u32, ExitStatus), SysError> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some(ended)) => return Ok(ended),
+            Ok(None) => {}
+            Err(error) if error.errno == Errno::INTR => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// As [`wait_for_any_child`], but `None` when no child has ended yet.
+///
+/// # Errors
+/// `ECHILD`: there is no child.
+pub fn reap_any_child() -> Result<Option<(u32, ExitStatus)>, SysError> {
+    wait(WaitOptions::NOHANG)
+}
+
+fn wait(options: WaitOptions) -> Result<Option<(u32, ExitStatus)>, SysError> {
+    let ended = rustix::process::wait(options).map_err(SysError::of("waitpid"))?;
+    Ok(ended.map(|(process, status)| (number(process), ExitStatus::from_raw(status.as_raw()))))
+}
+
+/// Whose rights this process uses: [geteuid(2)](https://man7.org/linux/man-pages/man2/getuid.2.html).
+#[doc(alias = "geteuid")]
+pub fn effective_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// How many of the ticks in which `/proc/PID/stat` counts processor time make a
+/// second: [sysconf(3)](https://man7.org/linux/man-pages/man3/sysconf.3.html).
+#[doc(alias = "_SC_CLK_TCK")]
+pub fn clock_ticks_per_second() -> u64 {
+    // SAFETY: sysconf only reads its argument.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    // It is 100 wherever Linux runs today.
+    u64::try_from(ticks).ok().filter(|&ticks| ticks > 0).unwrap_or(100)
+}
+
+fn pid(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+fn number(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_tied_to_its_parent_and_reaped() {
+        let mut command = Command::new("true");
+        die_with_parent(&mut command);
+        assert!(command.status().unwrap().success());
+    }
+
+    #[test]
+    fn who_names_a_wrong_parent_is_told_so() {
+        // The order is a thread's own, so it ends with this thread.
+        let answer = std::thread::spawn(|| die_with(u32::MAX)).join().unwrap();
+        assert_eq!(answer, Err(SysError::new("getppid", Errno::SRCH)));
+    }
+
+    #[test]
+    fn nobody_is_killed_by_a_number_that_no_process_has() {
+        for number in [0, u32::MAX] {
+            assert_eq!(kill(number), Err(SysError::new("kill", Errno::SRCH)));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Memory that processes share, as words that are only touched atomically.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+use rustix::fs::{MemfdFlags, SealFlags};
+use rustix::io::FdFlags;
+use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::error::{Errno, SysError};
+
+/// Words in memory that has no name and no place on a disk, shared with the
+/// processes that inherit its file descriptor:
+/// [memfd_create(2)](https://man7.org/linux/man-pages/man2/memfd_create.2.html).
+///
+/// Its size is sealed, so that no process can make it shorter under another's
+/// hands. It goes when the last process that maps it ends.
+#[doc(alias = "memfd_create")]
+#[derive(Debug)]
+pub struct SharedWords {
+    file: OwnedFd,
+    start: NonNull<AtomicU64>,
+    count: usize,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread, and what it holds
+// is only reached through `AtomicU64`, which may be touched from everywhere.
+unsafe impl Send for SharedWords {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWords {}
+
+impl SharedWords {
+    /// Takes memory for `count` words, all zero. The file descriptor is closed on exec.
+    pub fn create(count: usize) -> Result<Self, SysError> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = rustix::fs::memfd_create("tactus-shared", flags)
+            .map_err(SysError::of("memfd_create"))?;
+        let bytes = bytes_of(count)?;
+        rustix::fs::ftruncate(&file, bytes as u64).map_err(SysError::of("ftruncate"))?;
+        rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)
+            .map_err(SysError::of("fcntl"))?;
+        Self::map(file, count)
+    }
+
+    /// Takes over what the parent process created as `file` and let us inherit.
+    ///
+    /// # Errors
+    /// `EBADF`, `EINVAL`: `file` is no shared memory of `count` words.
+    pub fn inherit(file: RawFd, count: usize) -> Result<Self, SysError> {
+        if file <= libc::STDERR_FILENO {
+            return Err(SysError::new("memfd_create", Errno::BADF));
+        }
+        // SAFETY: fcntl only answers whether the number is an open file.
+        SysError::check("fcntl", unsafe { libc::fcntl(file, libc::F_GETFD) })?;
+        // SAFETY: the file is open, and by the contract between parent and child
+        // the number was left to this process for this one purpose.
+        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        let seals = rustix::fs::fcntl_get_seals(&file).map_err(SysError::of("fcntl"))?;
+        let size = rustix::fs::fstat(&file).map_err(SysError::of("fstat"))?.st_size;
+        if !seals.contains(SealFlags::SHRINK) || size as u64 != bytes_of(count)? as u64 {
+            return Err(SysError::new("fcntl", Errno::INVAL));
+        }
+        Self::map(file, count)
+    }
+
+    fn map(file: OwnedFd, count: usize) -> Result<Self, SysError> {
+        // SAFETY: the kernel chooses an address that is free; nothing else is touched.
+        let start = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                bytes_of(count)?,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
+        }
+        .map_err(SysError::of("mmap"))?;
+        let start = NonNull::new(start.cast()).ok_or(SysError::new("mmap", Errno::FAULT))?;
+        Ok(Self { file, start, count })
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: `start` is a mapping of `count` words (page aligned, so word
+        // aligned), which lives as long as `self` and cannot become shorter; any
+        // bits are a valid `AtomicU64`, and every process touches them atomically.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+
+    /// The number under which children find the memory, once it is inheritable.
+    pub fn file(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+
+    /// Sets whether the programs that children run find the memory open:
+    /// `FD_CLOEXEC` of [fcntl(2)](https://man7.org/linux/man-pages/man2/F_GETFD.2const.html).
+    #[doc(alias = "FD_CLOEXEC")]
+    pub fn set_inheritable(&self, inheritable: bool) -> Result<(), SysError> {
+        let flags = if inheritable { FdFlags::empty() } else { FdFlags::CLOEXEC };
+        rustix::io::fcntl_setfd(&self.file, flags).map_err(SysError::of("fcntl"))
+    }
+}
+
+impl Drop for SharedWords {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made in `map`, has this size, and no borrow of
+        // it outlives `self`. Nothing can be done about a refusal.
+        let _ = unsafe {
+            rustix::mm::munmap(self.start.as_ptr().cast(), self.count * size_of::<AtomicU64>())
+        };
+    }
+}
+
+fn bytes_of(count: usize) -> Result<usize, SysError> {
+    count.checked_mul(size_of::<AtomicU64>()).ok_or(SysError::new("mmap", Errno::NOMEM))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::IntoRawFd;
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+
+    #[test]
+    fn who_inherits_the_words_sees_the_same() {
+        let ours = SharedWords::create(8).unwrap();
+        let theirs = ours.file.try_clone().unwrap().into_raw_fd();
+        let theirs = SharedWords::inherit(theirs, 8).unwrap();
+        theirs.words()[7].store(5, Ordering::Relaxed);
+        assert_eq!(ours.words()[7].load(Ordering::Relaxed), 5);
+    }
+
+    #[test]
+    fn what_is_not_such_memory_is_refused() {
+        let ours = SharedWords::create(8).unwrap();
+        let copy = || ours.file.try_clone().unwrap().into_raw_fd();
+        assert!(SharedWords::inherit(copy(), 9).is_err(), "another size");
+        assert!(SharedWords::inherit(-1, 8).is_err());
+        assert!(SharedWords::inherit(0, 8).is_err(), "a standard stream");
+        assert!(SharedWords::inherit(9_999_999, 8).is_err(), "not open");
+    }
+}
