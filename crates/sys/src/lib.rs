@@ -15,6 +15,7 @@ pub mod mapping;
 pub mod memory;
 pub mod namespace;
 pub mod periodic_timer;
+pub mod perf;
 pub mod permission;
 pub mod process;
 pub mod pty;
@@ -22,6 +23,7 @@ pub mod sched;
 pub mod shared_memory;
 pub mod sleep;
 mod timespec;
+pub mod tracefs;
 pub mod usage;
 
 pub use error::{Errno, SysError};

@@ -1,0 +1,77 @@
+//! Sleeping until a ring wants to be read.
+
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use tactus_model::time::Nanos;
+
+use super::event::TracepointEvent;
+use crate::error::{Errno, SysError};
+
+/// Wakes a thread that sleeps in [`wait`], from any other thread.
+///
+/// An [eventfd(2)](https://man7.org/linux/man-pages/man2/eventfd.2.html).
+#[derive(Debug)]
+pub struct Waker(OwnedFd);
+
+/// Why [`wait`] returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Woken {
+    /// Some ring reached its watermark.
+    pub ring: bool,
+    /// The [`Waker`] was used.
+    pub waker: bool,
+}
+
+impl Waker {
+    /// Makes a waker.
+    ///
+    /// # Errors
+    /// `EMFILE` or `ENFILE`: too many open files.
+    pub fn new() -> Result<Self, SysError> {
+        // SAFETY: no memory is involved.
+        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        let fd = SysError::check("eventfd", fd)?;
+        // SAFETY: the kernel has just made this descriptor, and nobody else knows it.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// Wakes the sleeper, now or when it next goes to sleep.
+    pub fn wake(&self) {
+        // It can only fail when 2^64 − 2 wakeups wait already: then it is awake.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    /// Takes the wakeups that were asked for.
+    fn clear(&self) {
+        // Nothing to take is as good as taken.
+        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
+    }
+}
+
+/// Sleeps until a ring mapped from one of `events` reaches its watermark, `waker`
+/// is used, or `timeout` is over; a signal may end the sleep too.
+///
+/// # Errors
+/// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
+pub fn wait(events: &[TracepointEvent], waker: &Waker, timeout: Nanos) -> Result<Woken, SysError> {
+    let polled = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut fds: Vec<libc::pollfd> = Vec::with_capacity(events.len() + 1);
+    fds.push(polled(waker.0.as_raw_fd()));
+    fds.extend(events.iter().map(|event| polled(event.as_fd().as_raw_fd())));
+    let milliseconds = i32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX);
+    // SAFETY: the pointer and the length are those of one vector, which lives through the call.
+    let returned = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) };
+    match SysError::check("poll", returned) {
+        Ok(_) => {}
+        Err(error) if error.errno == Errno::INTR => return Ok(Woken::default()),
+        Err(error) => return Err(error),
+    }
+    let woken = Woken {
+        waker: fds[0].revents != 0,
+        ring: fds[1..].iter().any(|fd| fd.revents & libc::POLLIN != 0),
+    };
+    if woken.waker {
+        waker.clear();
+    }
+    Ok(woken)
+}

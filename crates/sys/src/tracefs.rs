@@ -1,0 +1,99 @@
+//! The kernel's descriptions of its tracepoints.
+//!
+//! See the kernel's *Documentation/trace/events.rst*. Only files are read here;
+//! what they say is made sense of elsewhere.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where the kernel shows its tracepoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracefs {
+    events: PathBuf,
+}
+
+/// The two places where the file system is found.
+pub const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+impl Tracefs {
+    /// Finds the file system, and mounts it where nobody did and this process may.
+    ///
+    /// # Errors
+    /// `ENOENT`: it is not mounted and this process may not mount it, or the
+    /// kernel has no tracepoints; `EACCES`: it is mounted, and this process may
+    /// not read it (CAP_DAC_READ_SEARCH, or a change of its mode, would do).
+    pub fn find() -> io::Result<Self> {
+        let found = Self::find_among(&PLACES.map(Path::new));
+        if found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+            && mount(PLACES[0]).is_ok()
+        {
+            return Self::find_among(&PLACES.map(Path::new));
+        }
+        found
+    }
+
+    fn find_among(places: &[&Path]) -> io::Result<Self> {
+        let mut error = io::Error::from(io::ErrorKind::NotFound);
+        for place in places {
+            let events = place.join("events");
+            match std::fs::read_dir(&events) {
+                Ok(_) => return Ok(Self { events }),
+                // A refusal says more than an absence in the other place.
+                Err(refused) if refused.kind() != io::ErrorKind::NotFound => error = refused,
+                Err(_) => {}
+            }
+        }
+        Err(error)
+    }
+
+    /// The directory of all events.
+    pub fn directory(&self) -> &Path {
+        &self.events
+    }
+
+    /// The text of the `format` file of `event`, as `sched/sched_switch`.
+    ///
+    /// # Errors
+    /// `ENOENT`: this kernel has no such event; `EACCES`: its description is
+    /// readable for root only.
+    pub fn format(&self, event: &str) -> io::Result<String> {
+        std::fs::read_to_string(self.events.join(event).join("format"))
+    }
+}
+
+/// Mounts tracefs; the kernel makes the directory itself.
+fn mount(place: &str) -> Result<(), crate::SysError> {
+    let place = std::ffi::CString::new(place)
+        .map_err(|_| crate::SysError::new("mount", crate::Errno::INVAL))?;
+    let name = c"tracefs";
+    // SAFETY: three NUL-terminated strings that live through the call, and no data.
+    let returned = unsafe {
+        libc::mount(
+            name.as_ptr(),
+            place.as_ptr(),
+            name.as_ptr(),
+            libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC,
+            std::ptr::null(),
+        )
+    };
+    crate::SysError::check("mount", returned).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_that_can_be_read_is_taken() {
+        let place = tempfile::tempdir().unwrap();
+        let missing = place.path().join("missing");
+        let error = Tracefs::find_among(&[&missing]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let event = place.path().join("events/sched/sched_switch");
+        std::fs::create_dir_all(&event).unwrap();
+        std::fs::write(event.join("format"), "ID: 7\n").unwrap();
+        let tracefs = Tracefs::find_among(&[&missing, place.path()]).unwrap();
+        assert_eq!(tracefs.format("sched/sched_switch").unwrap(), "ID: 7\n");
+        assert!(tracefs.format("sched/none").is_err());
+    }
+}
