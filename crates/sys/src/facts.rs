@@ -17,15 +17,13 @@ mod scheduling;
 mod tree;
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use tactus_model::facts::MachineFacts;
-use tactus_model::time::{Instant, Nanos};
 
 pub use calls::CallFacts;
 pub(crate) use tree::Tree;
 
-use crate::counters;
+use crate::{clock, counters};
 
 /// Reads the facts of the machine whose `/proc`, `/sys`, `/boot` and `/run` lie below `root`.
 ///
@@ -45,9 +43,8 @@ pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
         // Version 1 shows the budgets as files, which tells more than how the kernel was built.
         kernel.rt_group_scheduling = Some(cgroup.rt_runtime_us.is_some());
     }
-    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     MachineFacts {
-        taken: Instant::from_nanos(since_1970.map_or(0, |time| Nanos::from(time).as_nanos())),
+        taken: clock::now(),
         processor: processor::read(&tree),
         scheduling: scheduling::read(&tree),
         permission: permission::read(&tree),

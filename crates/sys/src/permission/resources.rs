@@ -83,7 +83,7 @@ pub(super) fn idle_exit_latency(errno: Errno, facts: &MachineFacts) -> Option<Di
 pub(super) fn io_uring(errno: Errno, facts: &MachineFacts) -> Option<Diagnosis> {
     let outside = if container(facts).is_some() { "on the host: " } else { "" };
     let mend = || Some(format!("{outside}sudo sysctl kernel.io_uring_disabled=0"));
-    let privileged = facts.permission.capabilities.iter().flatten().any(|c| c == "CAP_SYS_ADMIN");
+    let privileged = facts.permission.holds("CAP_SYS_ADMIN") == Some(true);
     match (errno, facts.permission.io_uring_disabled) {
         (Errno::PERM, Some(2)) => Some(Diagnosis::new(
             "kernel.io_uring_disabled is 2: io_uring is off for everybody",

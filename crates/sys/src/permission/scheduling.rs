@@ -226,18 +226,20 @@ fn admission_full(runtime: Nanos, period: Nanos, facts: &MachineFacts) -> Diagno
 }
 
 fn period_out_of_range(period: Nanos, facts: &MachineFacts) -> Diagnosis {
-    let micros = period.as_nanos() / 1000;
     let scheduling = &facts.scheduling;
     match (scheduling.deadline_period_min_us, scheduling.deadline_period_max_us) {
         (Some(min), _) if period < Nanos::from_micros(min) => Diagnosis::new(
             format!("the kernel takes deadline periods of {} and more", Nanos::from_micros(min)),
-            Some(format!("sudo sysctl kernel.sched_deadline_period_min_us={micros}")),
+            Some(format!(
+                "sudo sysctl kernel.sched_deadline_period_min_us={}",
+                period.as_nanos() / 1000
+            )),
         ),
         (_, Some(max)) if period > Nanos::from_micros(max) => Diagnosis::new(
             format!("the kernel takes deadline periods up to {}", Nanos::from_micros(max)),
             Some(format!(
                 "sudo sysctl kernel.sched_deadline_period_max_us={}",
-                micros.saturating_add(1)
+                period.as_nanos().div_ceil(1000)
             )),
         ),
         _ => Diagnosis::new(
