@@ -1,10 +1,10 @@
 //! What must add up before a result is stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tactus_model::facts::MachineFacts;
-use tactus_model::result::{Histogram, Measurement, TaskResult};
-use tactus_model::sample::SampleBlock;
+use tactus_model::result::{Accounting, Histogram, Measurement, TaskResult};
+use tactus_model::sample::{DamagedBlock, SampleBlock};
 
 /// The greatest count that is kept: 2⁵³, up to which every reader of JSON is exact.
 ///
@@ -81,4 +81,113 @@ pub enum Imbalance {
     /// A figure is infinite or not a number, which JSON cannot say.
     #[error("{0} is not a finite number")]
     NotFinite(&'static str),
+}
+
+/// Checks that a result accounts for every sample and can be kept as it is.
+pub(crate) fn check(
+    measurement: &Measurement,
+    samples: &[(u32, SampleBlock)],
+) -> Result<(), Imbalance> {
+    finite("the cost of reading the clock", measurement.cost.clock_read_ns)?;
+    finite("the cost of the loop", measurement.cost.loop_ns)?;
+    finite("the load average", measurement.rates.load_average.unwrap_or(0.0))?;
+    let mut observed = BTreeMap::new();
+    for task in &measurement.tasks {
+        check_task(task)?;
+        if observed.insert(task.task, task.accounting.observed).is_some() {
+            return Err(Imbalance::TwiceTheSameTask(task.task));
+        }
+    }
+    check_samples(&observed, samples)
+}
+
+/// Checks that the facts of a machine can be kept as they are.
+pub(crate) fn check_facts(facts: &MachineFacts) -> Result<(), Imbalance> {
+    facts
+        .load_average
+        .unwrap_or_default()
+        .into_iter()
+        .try_for_each(|average| finite("the load average", average))
+}
+
+/// Checks that blocks can be read, which is worth its time for those that come from elsewhere.
+pub(crate) fn check_readable(samples: &[(u32, SampleBlock)]) -> Result<(), Imbalance> {
+    for (task, block) in samples {
+        let unreadable =
+            |error: DamagedBlock| Imbalance::Samples { task: *task, reason: error.to_string() };
+        block.decode().map_err(unreadable)?;
+    }
+    Ok(())
+}
+
+fn check_task(result: &TaskResult) -> Result<(), Imbalance> {
+    let task = result.task;
+    let Accounting { intended, observed, missed, dropped, early } = result.accounting;
+    within(task, "intended", intended, COUNT_LIMIT)?;
+    if !result.accounting.balances() {
+        return Err(Imbalance::Intended { task, intended, observed, missed, dropped });
+    }
+    within(task, "early", early, observed)?;
+    for block in &result.blocks {
+        check_histogram(task, "a block", block)?;
+    }
+    check_histogram(task, "the missed latencies", &result.missed_latencies)?;
+    let in_blocks = total(result.blocks.iter().map(|block| block.count));
+    equal(task, ("the count of all blocks", in_blocks), ("observed", observed))?;
+    let in_missed = result.missed_latencies.count;
+    equal(task, ("the count of missed latencies", in_missed), ("missed", missed))
+}
+
+fn check_histogram(task: u32, what: &'static str, histogram: &Histogram) -> Result<(), Imbalance> {
+    let buckets = &histogram.buckets;
+    let filled = buckets.iter().all(|(_, count)| *count > 0);
+    let ascending = buckets.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    if !(filled && ascending) {
+        return Err(Imbalance::Buckets { task, what });
+    }
+    let in_buckets = total(buckets.iter().map(|(_, count)| *count));
+    equal(task, ("the count of all buckets", in_buckets), (what, histogram.count))
+}
+
+/// Checks that the samples of a task are either all there or none.
+fn check_samples(
+    observed: &BTreeMap<u32, u64>,
+    samples: &[(u32, SampleBlock)],
+) -> Result<(), Imbalance> {
+    let mut kept: BTreeMap<u32, u64> = BTreeMap::new();
+    for (task, block) in samples {
+        within(*task, "the count of a block of samples", block.count, SampleBlock::MAX_COUNT)?;
+        let kept = kept.entry(*task).or_default();
+        *kept = kept.saturating_add(block.count);
+    }
+    for (task, kept) in kept {
+        let observed = *observed.get(&task).ok_or(Imbalance::SamplesWithoutTask(task))?;
+        equal(task, ("the count of samples", kept), ("observed", observed))?;
+    }
+    Ok(())
+}
+
+/// Saturates: a sum that large is refused by what it is compared with.
+fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+fn equal(
+    task: u32,
+    (what, found): (&'static str, u64),
+    (equal_to, expected): (&'static str, u64),
+) -> Result<(), Imbalance> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Imbalance::Different { task, what, found, equal_to, expected })
+    }
+}
+
+fn within(task: u32, what: &'static str, found: u64, limit: u64) -> Result<(), Imbalance> {
+    if found <= limit { Ok(()) } else { Err(Imbalance::Beyond { task, what, found, limit }) }
+}
+
+fn finite(what: &'static str, number: f64) -> Result<(), Imbalance> {
+    if number.is_finite() { Ok(()) } else { Err(Imbalance::NotFinite(what)) }
 }

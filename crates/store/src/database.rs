@@ -1,9 +1,194 @@
 //! Opens the database file and brings its tables up to date.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::StoreError;
 
 /// How long to wait for another process that holds the file locked.
 ///
 /// A writer holds it for the milliseconds of one transaction; only an import of
 /// a large run holds it for longer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Marks the file as ours, in the header field that file(1) and SQLite read: `Tact`.
+const APPLICATION_ID: i64 = 0x5461_6374;
+
+/// The steps that lead from an empty file to today's tables, the first from
+/// version 0 to version 1. Steps are only ever added.
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+
+/// Opens the database in the file `path`, which is made with its directory when it is not there.
+///
+/// A file that is not ours, damaged or of a newer version is left as it is.
+pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
+    make_directory(path)?;
+    // SQLite's own interpretation of names (`file:…?mode=…`) is left out: a path is a path.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let failed = |error| StoreError::from_sqlite(path, error);
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    prepare(&mut connection, path, MIGRATIONS)?;
+    Ok(connection)
+}
+
+/// Makes an empty database that is forgotten when it is closed.
+pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
+    let path = Path::new(":memory:");
+    let mut connection =
+        Connection::open_in_memory().map_err(|error| StoreError::from_sqlite(path, error))?;
+    prepare(&mut connection, path, MIGRATIONS)?;
+    Ok(connection)
+}
+
+/// Makes the directory of the file, for its owner alone, as the XDG Base Directory
+/// Specification says.
+fn make_directory(path: &Path) -> Result<(), StoreError> {
+    let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
+        StoreError::Unwritable { path: path.to_owned(), reason: error.to_string() }
+    })
+}
+
+fn prepare(
+    connection: &mut Connection,
+    path: &Path,
+    migrations: &[&str],
+) -> Result<(), StoreError> {
+    let failed = |error| StoreError::from_sqlite(path, error);
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let is_new = judge(connection, path, migrations.len() as i64)?;
+    // SQLite opens a file that it may not write for reading, without a word.
+    if connection.is_readonly("main").map_err(failed)? {
+        let reason = "permission denied".to_owned();
+        return Err(StoreError::Unwritable { path: path.to_owned(), reason });
+    }
+    settle(connection, is_new).map_err(failed)?;
+    migrate(connection, migrations).map_err(failed)
+}
+
+/// Finds out whether the file is new, ours, or not to be touched. Writes nothing.
+fn judge(connection: &Connection, path: &Path, known: i64) -> Result<bool, StoreError> {
+    let read = |query| {
+        connection
+            .query_row(query, [], |row| row.get::<_, i64>(0))
+            .map_err(|error| StoreError::from_sqlite(path, error))
+    };
+    // One query and so one state of the file, which another process may just be making.
+    let is_new = read(
+        "SELECT application_id = 0 AND user_version = 0
+            AND NOT EXISTS (SELECT 1 FROM sqlite_schema)
+         FROM pragma_application_id, pragma_user_version",
+    )? == 1;
+    if is_new {
+        return Ok(true);
+    }
+    if read("PRAGMA application_id")? != APPLICATION_ID {
+        return Err(StoreError::NotAStore { path: path.to_owned() });
+    }
+    let found = read("PRAGMA user_version")?;
+    if found > known {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known });
+    }
+    Ok(false)
+}
+
+/// Sets how the database is written.
+fn settle(connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
+    if is_new {
+        // Lets the file shrink when runs are deleted; it can only be chosen before there are tables.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
+    // With a write-ahead log readers and the one writer do not wait for each other. Where a file
+    // system cannot share the log's index SQLite keeps its rollback journal, which is as safe.
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    // A killed process loses no commit with NORMAL either, since what it wrote is with the kernel.
+    // But NORMAL does not sync at a commit, and machines under test do hang and lose power: with
+    // FULL a result is on the disk when its save returns. It costs a sync a cell, between cells.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)
+}
+
+/// Takes the steps that the file has not taken yet, all or none of them.
+fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
+    let version_of = |connection: &Connection| {
+        connection.pragma_query_value(None, "user_version", |row| row.get::<_, usize>(0))
+    };
+    if version_of(connection)? == migrations.len() {
+        return Ok(());
+    }
+    // The lock comes first and the version is read again under it: another process may have
+    // migrated meanwhile.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for step in migrations.iter().skip(version_of(&transaction)?) {
+        transaction.execute_batch(step)?;
+    }
+    if version_of(&transaction)? < migrations.len() {
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", migrations.len())?;
+    }
+    transaction.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A later version that adds a column.
+    const TWO_STEPS: &[&str] = &[MIGRATIONS[0], "ALTER TABLE run ADD COLUMN note TEXT"];
+
+    fn notes(connection: &Connection) -> rusqlite::Result<i64> {
+        connection.query_row("SELECT count(note) FROM run", [], |row| row.get(0))
+    }
+
+    #[test]
+    fn an_older_file_is_brought_forward_and_a_newer_one_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.sqlite");
+        let mut connection = open(&path).unwrap();
+        notes(&connection).unwrap_err();
+        prepare(&mut connection, &path, TWO_STEPS).unwrap();
+        assert_eq!(notes(&connection).unwrap(), 0);
+        prepare(&mut connection, &path, TWO_STEPS).unwrap();
+        drop(connection);
+        let error = open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }), "{error}");
+        assert!(error.to_string().contains("use the newer tactus"), "{error}");
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.sqlite");
+        let mut connection = open(&path).unwrap();
+        let broken = [TWO_STEPS[0], TWO_STEPS[1], "no SQL"];
+        prepare(&mut connection, &path, &broken).unwrap_err();
+        notes(&connection).unwrap_err();
+        drop(connection);
+        open(&path).unwrap();
+    }
+
+    #[test]
+    fn every_commit_is_synced_and_keys_are_enforced() {
+        let directory = tempfile::tempdir().unwrap();
+        let connection = open(&directory.path().join("deep/below/runs.sqlite")).unwrap();
+        let pragma = |name: &str| -> String {
+            connection
+                .query_row(&format!("SELECT cast({name} AS TEXT) FROM pragma_{name}"), [], |row| {
+                    row.get(0)
+                })
+                .unwrap()
+        };
+        assert_eq!(pragma("journal_mode"), "wal");
+        assert_eq!(pragma("synchronous"), "2");
+        assert_eq!(pragma("foreign_keys"), "1");
+        assert_eq!(pragma("auto_vacuum"), "2");
+    }
+}

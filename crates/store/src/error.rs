@@ -168,6 +168,11 @@ pub enum StoreError {
     /// The very same run is there already.
     #[error("run {0} is in the store already, with the same content; nothing was imported")]
     AlreadyThere(RunId),
+    /// An export could not be read.
+    #[error(
+        "cannot read the export: {0}; nothing was imported. Check the file and import it again"
+    )]
+    Import(#[source] std::io::Error),
     /// An export could not be written.
     #[error("cannot write the export: {0}; free space or choose another file, and export again")]
     Export(#[source] std::io::Error),
@@ -198,12 +203,9 @@ impl StoreError {
         let path = path.to_owned();
         let reason = source.to_string();
         match source.sqlite_error_code() {
-            Some(
-                ErrorCode::ReadOnly
-                | ErrorCode::CannotOpen
-                | ErrorCode::PermissionDenied
-                | ErrorCode::AuthorizationForStatementDenied,
-            ) => Self::Unwritable { path, reason },
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::Unwritable { path, reason }
+            }
             Some(ErrorCode::DiskFull) => Self::Full { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {

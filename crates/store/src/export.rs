@@ -1,16 +1,38 @@
 //! Writes a run as JSON, described in `docs/run-format.md`.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use tactus_model::result::Measurement;
 use tactus_model::run::RunId;
+use tactus_model::sample::SampleBlock;
 
-use crate::{Store, StoreError};
+use crate::fault::Fault;
+use crate::{Store, StoreError, find, load};
 
 /// The name of the format, which stands first in every export.
 pub const FORMAT: &str = "tactus-run";
 
 /// The version of the format that is written and read here.
 pub const FORMAT_VERSION: u64 = 1;
+
+/// What a turn found, as it stands in an export.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExportedResult {
+    pub(crate) measurement: Measurement,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) samples: Vec<ExportedBlock>,
+}
+
+/// A block of samples and whose they are, as it stands in an export.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExportedBlock {
+    pub(crate) task: u32,
+    pub(crate) block: SampleBlock,
+}
 
 impl Store {
     /// Writes a run as JSON, turn by turn; the samples too, `with_samples`.
@@ -23,7 +45,60 @@ impl Store {
         writer: impl Write,
         with_samples: bool,
     ) -> Result<(), StoreError> {
-        let _ = writer;
-        todo!("{run} {with_samples}")
+        self.read(|database| {
+            let mut document = Document(BufWriter::new(writer));
+            write_run(database, run, &mut document, with_samples)?;
+            Ok(document.0.flush().map_err(StoreError::Export)?)
+        })
+    }
+}
+
+/// A result a line, so that only one is held at a time and line tools can tell them apart.
+///
+/// The keys come in this order, which is also that of the alphabet: a tool that
+/// sorts keys leaves the format first and the header before the results, on
+/// which an import depends.
+fn write_run(
+    database: &Connection,
+    run: &RunId,
+    document: &mut Document<impl Write>,
+    with_samples: bool,
+) -> Result<(), Fault> {
+    let row = find::row(database, run)?;
+    document.text("{\"format\":")?;
+    document.value(&FORMAT)?;
+    document.text(",\n\"format_version\":")?;
+    document.value(&FORMAT_VERSION)?;
+    document.text(",\n\"header\":")?;
+    document.value(&load::header(database, &row)?)?;
+    document.text(",\n\"failures\":")?;
+    document.value(&load::failures(database, &row)?)?;
+    document.text(",\n\"results\":[")?;
+    for (index, number) in load::measurement_numbers(database, &row)?.into_iter().enumerate() {
+        document.text(if index == 0 { "\n" } else { ",\n" })?;
+        document.value(&result(database, number, with_samples)?)?;
+    }
+    document.text("\n]}\n")
+}
+
+fn result(database: &Connection, number: i64, with_samples: bool) -> Result<ExportedResult, Fault> {
+    let samples = if with_samples { load::samples(database, number)? } else { Vec::new() };
+    Ok(ExportedResult {
+        measurement: load::measurement(database, number)?,
+        samples: samples.into_iter().map(|(task, block)| ExportedBlock { task, block }).collect(),
+    })
+}
+
+/// The document that is being written.
+struct Document<W: Write>(W);
+
+impl<W: Write> Document<W> {
+    fn text(&mut self, text: &str) -> Result<(), Fault> {
+        Ok(self.0.write_all(text.as_bytes()).map_err(StoreError::Export)?)
+    }
+
+    fn value(&mut self, value: &impl Serialize) -> Result<(), Fault> {
+        serde_json::to_writer(&mut self.0, value)
+            .map_err(|error| StoreError::Export(error.into()).into())
     }
 }

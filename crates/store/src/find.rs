@@ -1,8 +1,12 @@
 //! Lists runs and finds the one that is meant.
 
+use rusqlite::{Connection, OptionalExtension, Row};
 use tactus_model::run::{RunId, RunStatus};
+use tactus_model::text::nearest;
 use tactus_model::time::{Instant, Nanos, Realtime};
 
+use crate::fault::Fault;
+use crate::name::LAST;
 use crate::{Store, StoreError};
 
 /// A run as a line of a list.
@@ -38,7 +42,22 @@ impl Store {
     /// # Errors
     /// The database cannot be read.
     pub fn list(&self) -> Result<Vec<RunSummary>, StoreError> {
-        todo!()
+        self.read(|database| {
+            // total() does not overflow where sum() would.
+            let mut query = database.prepare(
+                "SELECT id, name, created_ns, version, status, cells, rounds,
+                    (SELECT count(*) FROM measurement WHERE run = run.number),
+                    (SELECT count(*) FROM failure WHERE run = run.number),
+                    cast(total(observed) AS INTEGER), max(max_ns)
+                 FROM run
+                    LEFT JOIN measurement ON measurement.run = run.number
+                    LEFT JOIN task ON task.measurement = measurement.number
+                 GROUP BY run.number
+                 ORDER BY created_ns DESC, run.number DESC",
+            )?;
+            let rows = query.query_and_then([], summary)?;
+            rows.collect()
+        })
     }
 
     /// Finds the run that `text` means: its whole name, the beginning of its name
@@ -48,6 +67,143 @@ impl Store {
     /// [`StoreError::AmbiguousRun`], [`StoreError::UnknownRun`] with the nearest
     /// names, [`StoreError::NoRuns`], or the database cannot be read.
     pub fn find(&self, text: &str) -> Result<RunId, StoreError> {
-        todo!("{text}")
+        self.read(|database| Ok(choose(text, &names(database)?)?))
+    }
+}
+
+/// Reads one row of the query of [`Store::list`].
+fn summary(row: &Row<'_>) -> Result<RunSummary, Fault> {
+    let (cells, rounds): (u64, u64) = (row.get(5)?, row.get(6)?);
+    Ok(RunSummary {
+        id: RunId::new(row.get::<_, String>(0)?),
+        name: row.get(1)?,
+        created: Instant::from_nanos(row.get(2)?),
+        version: row.get(3)?,
+        status: status(&row.get::<_, String>(4)?)?,
+        cells,
+        turns_planned: cells.saturating_mul(rounds),
+        turns_done: row.get(7)?,
+        failures: row.get(8)?,
+        observed: row.get(9)?,
+        max: row.get::<_, Option<u64>>(10)?.map(Nanos::from_nanos),
+    })
+}
+
+/// What is needed of a run to read or write what belongs to it.
+pub(crate) struct RunRow {
+    /// Its key in the tables.
+    pub(crate) number: i64,
+    pub(crate) id: RunId,
+    pub(crate) status: RunStatus,
+    pub(crate) rounds: u32,
+    pub(crate) cells: u64,
+}
+
+/// Finds the run with this name.
+pub(crate) fn row(database: &Connection, id: &RunId) -> Result<RunRow, Fault> {
+    match row_if_any(database, id)? {
+        Some(row) => Ok(row),
+        None => Err(unknown(id.as_str(), &names(database)?).into()),
+    }
+}
+
+/// Finds the run with this name, if there is one.
+pub(crate) fn row_if_any(database: &Connection, id: &RunId) -> Result<Option<RunRow>, Fault> {
+    let mut query =
+        database.prepare_cached("SELECT number, status, rounds, cells FROM run WHERE id = ?1")?;
+    let found = query
+        .query_row([id.as_str()], |row| {
+            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?, row.get(3)?))
+        })
+        .optional()?;
+    let Some((number, word, rounds, cells)) = found else { return Ok(None) };
+    Ok(Some(RunRow { number, id: id.clone(), status: status(&word)?, rounds, cells }))
+}
+
+/// The names of all runs, the newest first.
+fn names(database: &Connection) -> Result<Vec<RunId>, Fault> {
+    let mut query = database.prepare("SELECT id FROM run ORDER BY created_ns DESC, number DESC")?;
+    let names = query.query_map([], |row| Ok(RunId::new(row.get::<_, String>(0)?)))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
+}
+
+fn status(word: &str) -> Result<RunStatus, Fault> {
+    word.parse().map_err(|_| Fault::Damaged(format!("`{word}` is no status of a run")))
+}
+
+/// Chooses the run that `text` means among `names`, the newest first.
+fn choose(text: &str, names: &[RunId]) -> Result<RunId, StoreError> {
+    let newest = names.first().ok_or(StoreError::NoRuns)?;
+    if text == LAST {
+        return Ok(newest.clone());
+    }
+    if let Some(exact) = names.iter().find(|id| id.as_str() == text) {
+        return Ok(exact.clone());
+    }
+    let candidates: Vec<RunId> = names
+        .iter()
+        .filter(|id| !text.is_empty() && id.as_str().starts_with(text))
+        .cloned()
+        .collect();
+    match &candidates[..] {
+        [] => Err(unknown(text, names)),
+        [only] => Ok(only.clone()),
+        _ => Err(StoreError::AmbiguousRun { text: text.to_owned(), candidates }),
+    }
+}
+
+fn unknown(text: &str, names: &[RunId]) -> StoreError {
+    /// More would hide the one that is meant.
+    const OFFERED: usize = 3;
+    if names.is_empty() {
+        return StoreError::NoRuns;
+    }
+    let mut rest: Vec<&str> = names.iter().map(RunId::as_str).collect();
+    let near = std::iter::from_fn(|| {
+        let name = nearest(text, &rest)?;
+        rest.retain(|other| *other != name);
+        Some(RunId::new(name))
+    });
+    StoreError::UnknownRun { text: text.to_owned(), nearest: near.take(OFFERED).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        let names =
+            ["quick-20261121-113355", "quick-20261121-113355-2", "standard-20261120-080000"]
+                .map(RunId::new);
+        match (choose(text, &names), expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found.as_str(), expected),
+            (Err(error), Err(expected)) => {
+                let error = error.to_string();
+                assert!(error.contains(expected), "{error}\n  does not say: {expected}");
+            }
+            (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_run_is_found_by_as_much_of_its_name_as_is_needed() {
+        check("last", Ok("quick-20261121-113355"));
+        check("quick-20261121-113355", Ok("quick-20261121-113355"));
+        check("quick-20261121-113355-", Ok("quick-20261121-113355-2"));
+        check("st", Ok("standard-20261120-080000"));
+        check(
+            "quick",
+            Err("`quick` may mean several runs: quick-20261121-113355, quick-20261121-113355-2; \
+                 write more"),
+        );
+        check("qiuck-20261121-113355", Err("(did you mean quick-20261121-113355"));
+        check("20261120", Err("did you mean standard-20261120-080000?"));
+        check("zzz", Err("there is no run `zzz`; `tactus list`"));
+        check("", Err("there is no run ``"));
+    }
+
+    #[test]
+    fn an_empty_store_says_how_to_make_a_run() {
+        assert!(matches!(choose("last", &[]), Err(StoreError::NoRuns)));
     }
 }

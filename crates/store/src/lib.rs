@@ -7,13 +7,16 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod columns;
 mod database;
 mod error;
 mod export;
+mod fault;
 mod find;
 mod import;
 mod load;
 mod location;
+mod name;
 mod save;
 mod store;
 

@@ -1,13 +1,17 @@
 //! Writes runs and their results.
 
-use tactus_model::experiment::Plan;
+use rusqlite::{Connection, OptionalExtension, params};
+use serde::Serialize;
+use tactus_model::experiment::{Plan, Turn};
 use tactus_model::facts::MachineFacts;
-use tactus_model::result::{Failure, Measurement};
-use tactus_model::run::{RunId, RunStatus};
+use tactus_model::result::{Failure, Histogram, Measurement, TaskResult};
+use tactus_model::run::{RunHeader, RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
-use tactus_model::time::{Instant, Realtime};
+use tactus_model::time::{Instant, Nanos, Realtime};
 
-use crate::{Store, StoreError};
+use crate::fault::Fault;
+use crate::find::{self, RunRow};
+use crate::{Store, StoreError, balance, columns, name};
 
 impl Store {
     /// Begins a run and names it after its plan and the moment `created`, in UTC.
@@ -24,7 +28,25 @@ impl Store {
         version: &str,
         created: Instant<Realtime>,
     ) -> Result<RunId, StoreError> {
-        todo!("{plan:?} {facts_before:?} {version} {created:?}")
+        self.write(|database| {
+            let mut header = RunHeader {
+                id: RunId::new(""),
+                created,
+                version: version.to_owned(),
+                status: RunStatus::Unfinished,
+                plan: plan.clone(),
+                facts_before: facts_before.clone(),
+                facts_after: None,
+            };
+            for id in name::names_for(&plan.name, created) {
+                if find::row_if_any(database, &id)?.is_none() {
+                    header.id = id;
+                    break;
+                }
+            }
+            insert_run(database, &header)?;
+            Ok(header.id)
+        })
     }
 
     /// Keeps what one turn found, with its samples by task, each task's in order.
@@ -43,7 +65,12 @@ impl Store {
         measurement: &Measurement,
         samples: &[(u32, SampleBlock)],
     ) -> Result<(), StoreError> {
-        todo!("{run} {measurement:?} {samples:?}")
+        self.write(|database| {
+            let row = open_run(database, run)?;
+            check_planned(&row, measurement.turn)?;
+            forget_failure(database, &row, measurement.turn)?;
+            insert_measurement(database, &row, measurement, samples)
+        })
     }
 
     /// Keeps that a turn yielded no result; the latest failure of a turn counts.
@@ -51,7 +78,12 @@ impl Store {
     /// # Errors
     /// As [`Store::save_measurement`].
     pub fn save_failure(&mut self, run: &RunId, failure: &Failure) -> Result<(), StoreError> {
-        todo!("{run} {failure:?}")
+        self.write(|database| {
+            let row = open_run(database, run)?;
+            check_planned(&row, failure.turn)?;
+            forget_failure(database, &row, failure.turn)?;
+            insert_failure(database, &row, failure)
+        })
     }
 
     /// Keeps how far the run has come and how the machine was afterwards.
@@ -65,14 +97,222 @@ impl Store {
         status: RunStatus,
         facts_after: &MachineFacts,
     ) -> Result<(), StoreError> {
-        todo!("{run} {status} {facts_after:?}")
+        self.write(|database| {
+            let row = open_run(database, run)?;
+            database.execute(
+                "UPDATE run SET status = ?2, facts_after = ?3 WHERE number = ?1",
+                params![row.number, status.word(), facts_json(facts_after)?],
+            )?;
+            Ok(())
+        })
     }
 
-    /// Removes a run and all that belongs to it.
+    /// Removes a run and all that belongs to it, and gives its space back.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], or the database cannot be written.
     pub fn delete(&mut self, run: &RunId) -> Result<(), StoreError> {
-        todo!("{run}")
+        self.write(|database| {
+            let row = find::row(database, run)?;
+            database.execute("DELETE FROM run WHERE number = ?1", [row.number])?;
+            Ok(())
+        })?;
+        self.shrink()
     }
+}
+
+/// Finds a run that may still be written.
+fn open_run(database: &Connection, run: &RunId) -> Result<RunRow, Fault> {
+    let row = find::row(database, run)?;
+    if row.status == RunStatus::Complete {
+        return Err(StoreError::Complete(run.clone()).into());
+    }
+    Ok(row)
+}
+
+/// Writes a run without results. Its name must be free.
+pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<RunRow, Fault> {
+    let plan = &header.plan;
+    let facts_after = header.facts_after.as_ref().map(facts_json).transpose()?;
+    let cells = plan.cells.len() as u64;
+    let created_ns =
+        i64::try_from(header.created.as_nanos()).map_err(|_| StoreError::Unkeepable {
+            what: "the moment a run began",
+            reason: "it lies after the year 2262, where SQLite's integers end".to_owned(),
+        })?;
+    database.execute(
+        "INSERT INTO run
+            (id, name, created_ns, version, status, rounds, cells, plan, facts_before, facts_after)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        params![
+            header.id.as_str(),
+            plan.name,
+            created_ns,
+            header.version,
+            header.status.word(),
+            plan.rounds,
+            cells,
+            json("a plan", plan)?,
+            facts_json(&header.facts_before)?,
+            facts_after,
+        ],
+    )?;
+    Ok(RunRow {
+        number: database.last_insert_rowid(),
+        id: header.id.clone(),
+        status: header.status,
+        rounds: plan.rounds,
+        cells,
+    })
+}
+
+/// Writes a measurement of a turn that has none, after checking that it balances.
+pub(crate) fn insert_measurement(
+    database: &Connection,
+    run: &RunRow,
+    measurement: &Measurement,
+    samples: &[(u32, SampleBlock)],
+) -> Result<(), Fault> {
+    let turn = measurement.turn;
+    balance::check(measurement, samples)
+        .map_err(|imbalance| StoreError::Unbalanced { turn, imbalance })?;
+    check_free(database, run, turn)?;
+    database
+        .prepare_cached(
+            "INSERT INTO measurement (run, round, cell, content) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![
+            run.number,
+            turn.round,
+            turn.cell,
+            json("a measurement", &without_tasks(measurement))?,
+        ])?;
+    let number = database.last_insert_rowid();
+    for task in &measurement.tasks {
+        insert_task(database, number, task)?;
+    }
+    let mut insert = database.prepare_cached(
+        "INSERT INTO sample_block (measurement, task, count, bytes) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for (task, block) in samples {
+        insert.execute(params![number, task, block.count, block.bytes])?;
+    }
+    Ok(())
+}
+
+fn insert_task(database: &Connection, measurement: i64, task: &TaskResult) -> Result<(), Fault> {
+    let accounting = &task.accounting;
+    let max = task.blocks.iter().map(|block| block.max).max().unwrap_or(Nanos::ZERO);
+    let histograms = columns::encode(task.blocks.iter().chain([&task.missed_latencies]));
+    let content = json("a task's result", &without_histograms(task))?;
+    database
+        .prepare_cached(
+            "INSERT INTO task
+                (measurement, task, intended, observed, missed, dropped, max_ns, histograms, content)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            measurement,
+            task.task,
+            accounting.intended,
+            accounting.observed,
+            accounting.missed,
+            accounting.dropped,
+            // For lists only, and 292 years are enough there; the histograms keep it exactly.
+            i64::try_from(max.as_nanos()).unwrap_or(i64::MAX),
+            histograms,
+            columns::compress(content.as_bytes()),
+        ])?;
+    Ok(())
+}
+
+/// Writes the failure of a turn that has neither a measurement nor a failure.
+pub(crate) fn insert_failure(
+    database: &Connection,
+    run: &RunRow,
+    failure: &Failure,
+) -> Result<(), Fault> {
+    let turn = failure.turn;
+    check_free(database, run, turn)?;
+    database.execute(
+        "INSERT INTO failure (run, round, cell, reason, hint) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![run.number, turn.round, turn.cell, failure.reason, failure.hint],
+    )?;
+    Ok(())
+}
+
+fn forget_failure(database: &Connection, run: &RunRow, turn: Turn) -> Result<(), Fault> {
+    database.execute(
+        "DELETE FROM failure WHERE run = ?1 AND round = ?2 AND cell = ?3",
+        params![run.number, turn.round, turn.cell],
+    )?;
+    Ok(())
+}
+
+fn check_planned(run: &RunRow, turn: Turn) -> Result<(), StoreError> {
+    if turn.round < run.rounds && (turn.cell as u64) < run.cells {
+        Ok(())
+    } else {
+        Err(StoreError::NotPlanned { run: run.id.clone(), turn })
+    }
+}
+
+/// Checks that the run planned the turn and has nothing of it yet.
+fn check_free(database: &Connection, run: &RunRow, turn: Turn) -> Result<(), Fault> {
+    check_planned(run, turn)?;
+    let taken = database
+        .prepare_cached(
+            "SELECT 1 FROM measurement WHERE run = ?1 AND round = ?2 AND cell = ?3
+             UNION ALL SELECT 1 FROM failure WHERE run = ?1 AND round = ?2 AND cell = ?3",
+        )?
+        .query_row(params![run.number, turn.round, turn.cell], |_| Ok(()))
+        .optional()?;
+    match taken {
+        None => Ok(()),
+        Some(()) => Err(StoreError::TurnTaken { run: run.id.clone(), turn }.into()),
+    }
+}
+
+/// The measurement but for its tasks, which have rows of their own.
+fn without_tasks(measurement: &Measurement) -> Measurement {
+    Measurement {
+        turn: measurement.turn,
+        started: measurement.started,
+        window: measurement.window,
+        block_length: measurement.block_length,
+        tasks: Vec::new(),
+        load: measurement.load.clone(),
+        rates: measurement.rates.clone(),
+        cost: measurement.cost,
+        shortfalls: measurement.shortfalls.clone(),
+    }
+}
+
+/// The task's result but for its histograms, which have a column of their own.
+fn without_histograms(task: &TaskResult) -> TaskResult {
+    TaskResult {
+        task: task.task,
+        cpu: task.cpu,
+        granted: task.granted.clone(),
+        accounting: task.accounting,
+        blocks: Vec::new(),
+        missed_latencies: Histogram::default(),
+        series: task.series.clone(),
+        scope: task.scope.clone(),
+        worst: task.worst.clone(),
+        usage: task.usage,
+    }
+}
+
+fn facts_json(facts: &MachineFacts) -> Result<String, Fault> {
+    balance::check_facts(facts).map_err(|imbalance| StoreError::Unkeepable {
+        what: "the facts of the machine",
+        reason: imbalance.to_string(),
+    })?;
+    json("the facts of the machine", facts)
+}
+
+fn json(what: &'static str, value: &impl Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value)
+        .map_err(|error| StoreError::Unkeepable { what, reason: error.to_string() }.into())
 }

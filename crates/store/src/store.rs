@@ -1,18 +1,19 @@
-//! The store itself.
+//! The store itself, and the transactions in which it is read and written.
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::StoreError;
+use crate::fault::Fault;
+use crate::{StoreError, database};
 
 /// The results database.
 ///
 /// Several processes may have it open at once; each waits for the others' writes.
 #[derive(Debug)]
 pub struct Store {
-    pub(crate) connection: Connection,
-    pub(crate) path: PathBuf,
+    connection: Connection,
+    path: PathBuf,
 }
 
 impl Store {
@@ -30,7 +31,7 @@ impl Store {
     /// The file cannot be written, is damaged, belongs to another program or to a
     /// newer version. In none of these cases is it changed.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        todo!("{}", path.display())
+        Ok(Self { connection: database::open(path)?, path: path.to_owned() })
     }
 
     /// Opens an empty store that is forgotten when it is closed.
@@ -38,11 +39,53 @@ impl Store {
     /// # Errors
     /// SQLite could not make it.
     pub fn open_in_memory() -> Result<Self, StoreError> {
-        todo!()
+        Ok(Self { connection: database::open_in_memory()?, path: PathBuf::from(":memory:") })
     }
 
     /// The file the store is in.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Reads, all from one state of the file, whatever others write meanwhile.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let read = || {
+            // Rolled back when it is dropped, as befits a transaction that wrote nothing.
+            let transaction = self.connection.unchecked_transaction()?;
+            work(&transaction)
+        };
+        read().map_err(|fault: Fault| fault.in_file(&self.path))
+    }
+
+    /// Writes all that `work` writes, or nothing when it fails.
+    pub(crate) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let connection = &mut self.connection;
+        let write = || {
+            // The lock comes first: what is read in the transaction holds until its end.
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok(result)
+        };
+        write().map_err(|fault: Fault| fault.in_file(&self.path))
+    }
+
+    /// Gives the space of deleted runs back to the file system.
+    pub(crate) fn shrink(&self) -> Result<(), StoreError> {
+        let shrink = || {
+            // Each step frees one page, so all steps have to be taken.
+            let mut statement = self.connection.prepare("PRAGMA incremental_vacuum")?;
+            let mut steps = statement.query([])?;
+            while steps.next()?.is_some() {}
+            Ok(())
+        };
+        shrink().map_err(|error| StoreError::from_sqlite(&self.path, error))
     }
 }

@@ -1,0 +1,78 @@
+//! The names of runs.
+
+use std::time::{Duration, SystemTime};
+
+use tactus_model::run::RunId;
+use tactus_model::time::{Instant, Realtime};
+
+/// The word that means the newest run; no run is called so.
+pub(crate) const LAST: &str = "last";
+
+/// The longest name that is taken from elsewhere.
+const LONGEST: usize = 200;
+
+/// Names that a run of the experiment `name`, begun at `created`, may get, the best first:
+/// `quick-20261121-113355`, then `quick-20261121-113355-2`, and so on.
+pub(crate) fn names_for(name: &str, created: Instant<Realtime>) -> impl Iterator<Item = RunId> {
+    let moment = SystemTime::UNIX_EPOCH + Duration::from_nanos(created.as_nanos());
+    // 2026-11-21T11:33:55Z
+    let moment: String = humantime::format_rfc3339_seconds(moment)
+        .to_string()
+        .replace('T', "-")
+        .chars()
+        .filter(|c| c.is_ascii_digit() || *c == '-')
+        .collect();
+    let (date, time) = moment.rsplit_once('-').unwrap_or((&moment, ""));
+    let name: String =
+        name.chars().take(LONGEST / 2).map(|c| if allowed(c) { c } else { '-' }).collect();
+    let name = if name.is_empty() { "run" } else { &name };
+    numbered(RunId::new(format!("{name}-{}-{time}", date.replace('-', ""))))
+}
+
+/// `id` itself, then with `-2`, `-3`, … behind it.
+pub(crate) fn numbered(id: RunId) -> impl Iterator<Item = RunId> {
+    let next = id.clone();
+    std::iter::once(id).chain((2_u64..).map(move |number| RunId::new(format!("{next}-{number}"))))
+}
+
+/// Whether a name that comes from elsewhere can be a run's name here.
+pub(crate) fn is_fit(id: &RunId) -> bool {
+    let id = id.as_str();
+    !id.is_empty() && id.len() <= LONGEST && id != LAST && id.chars().all(allowed)
+}
+
+/// Characters that need no quoting in a shell and are no path.
+fn allowed(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, seconds: u64, expected: [&str; 2]) {
+        let created = Instant::from_nanos(seconds * 1_000_000_000 + 999_999_999);
+        let names: Vec<RunId> = names_for(name, created).take(2).collect();
+        assert_eq!(names, expected.map(RunId::new));
+        assert!(names.iter().all(is_fit));
+    }
+
+    #[test]
+    fn a_run_is_named_after_its_experiment_and_the_moment() {
+        check("quick", 1_795_260_835, ["quick-20261121-113355", "quick-20261121-113355-2"]);
+        check(
+            "papers/timer-latency",
+            0,
+            ["papers-timer-latency-19700101-000000", "papers-timer-latency-19700101-000000-2"],
+        );
+        check("", 0, ["run-19700101-000000", "run-19700101-000000-2"]);
+        check("a b\u{e9}", 0, ["a-b--19700101-000000", "a-b--19700101-000000-2"]);
+    }
+
+    #[test]
+    fn names_from_elsewhere_are_looked_at() {
+        for unfit in ["", "last", "a/b", "a b", "..\n", &"x".repeat(201)] {
+            assert!(!is_fit(&RunId::new(unfit)), "{unfit:?}");
+        }
+    }
+}

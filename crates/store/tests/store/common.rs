@@ -1,0 +1,221 @@
+//! Runs to store, made from a seed as a probe would make them.
+
+use std::collections::BTreeMap;
+
+use tactus_model::experiment::{Experiment, Overrides, Plan, SplitMix64, Turn};
+use tactus_model::facts::{
+    KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, ProcessorFacts, SchedulingFacts,
+};
+use tactus_model::policy::Scheduling;
+use tactus_model::result::{
+    Accounting, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, Outlier,
+    ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
+};
+use tactus_model::run::RunId;
+use tactus_model::sample::{Sample, SampleBlock};
+use tactus_model::time::{Instant, Nanos, Realtime};
+use tactus_store::Store;
+
+/// 2026-11-21 11:33:55 in UTC.
+pub const CREATED: Instant<Realtime> = Instant::from_nanos(1_795_260_835_000_000_000);
+
+/// A plan of two cells in `rounds` rounds.
+pub fn plan(rounds: u32) -> Plan {
+    let text = format!(
+        "name = \"papers/two\"\nabout = \"Two cells.\"\nrounds = {rounds}\nseed = 7\n\
+         [settings]\nload = \"compute:2\"\npolicy = [\"other\", \"fifo:90\"]"
+    );
+    Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap()
+}
+
+pub fn turn(round: u32, cell: usize) -> Turn {
+    Turn { round, cell }
+}
+
+/// Facts of which some are known and some are not.
+pub fn facts() -> MachineFacts {
+    MachineFacts {
+        kernel: KernelFacts {
+            release: Some("6.1.0-32-amd64".to_owned()),
+            tick_rate_hz: Some(250),
+            high_resolution_timers: Some(true),
+            ..KernelFacts::default()
+        },
+        processor: ProcessorFacts {
+            online: Some([0, 1].into_iter().collect()),
+            isolated: Some([].into_iter().collect()),
+            governors: Some(vec!["performance".to_owned()]),
+            ..ProcessorFacts::default()
+        },
+        scheduling: SchedulingFacts { rt_runtime_us: Some(-1), ..SchedulingFacts::default() },
+        permission: PermissionFacts {
+            user_id: Some(0),
+            memlock_limit: Some(u64::MAX),
+            ..PermissionFacts::default()
+        },
+        memory: MemoryFacts { total: Some(8 << 30), ..MemoryFacts::default() },
+        load_average: Some([0.1 + 0.2, 1.0 / 3.0, 2.5]),
+        ..MachineFacts::unknown(CREATED)
+    }
+}
+
+pub fn failure(turn: Turn) -> Failure {
+    Failure { turn, reason: "the probe hung".to_owned(), hint: Some("try again".to_owned()) }
+}
+
+/// How large a made-up measurement is.
+#[derive(Clone, Copy)]
+pub struct Size {
+    pub tasks: u32,
+    pub blocks: usize,
+    pub samples_per_block: usize,
+    pub seconds: u64,
+    pub scope_columns: u64,
+}
+
+impl Size {
+    pub const SMALL: Self =
+        Self { tasks: 2, blocks: 3, samples_per_block: 40, seconds: 2, scope_columns: 5 };
+    /// 30 s at an interval of 1 ms on two processors.
+    pub const USUAL: Self =
+        Self { tasks: 2, blocks: 64, samples_per_block: 469, seconds: 30, scope_columns: 500 };
+}
+
+/// A measurement and its samples; both follow from `seed`.
+pub fn measurement(turn: Turn, seed: u64, size: Size) -> (Measurement, Vec<(u32, SampleBlock)>) {
+    let mut random = SplitMix64::new(seed);
+    let mut samples = Vec::new();
+    let mut tasks = Vec::new();
+    for task in 0..size.tasks {
+        let mut of_task = Vec::new();
+        for _ in 0..size.blocks {
+            of_task.push(block_of_samples(&mut random, size.samples_per_block));
+        }
+        samples.extend(of_task.iter().map(|block| (task, SampleBlock::encode(block))));
+        tasks.push(task_result(task, &of_task, size, &mut random));
+    }
+    let measurement = Measurement {
+        turn,
+        started: CREATED,
+        window: Nanos::from_secs(size.seconds),
+        block_length: Nanos::from_millis(size.seconds * 1000 / size.blocks as u64),
+        tasks,
+        load: LoadResult {
+            copies: 2,
+            unit: "operation".to_owned(),
+            operations: Some(random.next_u64() >> 20),
+            ..LoadResult::default()
+        },
+        rates: MachineRates {
+            over: Nanos::from_secs(size.seconds),
+            interrupts: Some(12_345),
+            load_average: Some(random.below(1000) as f64 / 7.0),
+            ..MachineRates::default()
+        },
+        cost: ProbeCost { clock_read_ns: 23.7, loop_ns: random.below(1000) as f64 / 3.0 },
+        shortfalls: vec![Shortfall {
+            asked: "policy fifo:90".to_owned(),
+            granted: "policy other".to_owned(),
+            reason: "the kernel refused".to_owned(),
+            mend: None,
+        }],
+    };
+    (measurement, samples)
+}
+
+/// Samples a millisecond apart whose latencies have a body of some microseconds and a long tail.
+fn block_of_samples(random: &mut SplitMix64, count: usize) -> Vec<Sample> {
+    (0..count as u64)
+        .map(|index| {
+            let due = Nanos::from_millis(index);
+            let body = 4_000 + random.below(3_000) + random.below(3_000) + random.below(3_000);
+            let tail = if random.below(50) == 0 { random.below(200_000) } else { 0 };
+            Sample { due, came: due + Nanos::from_nanos(body + tail) }
+        })
+        .collect()
+}
+
+fn task_result(
+    task: u32,
+    blocks: &[Vec<Sample>],
+    size: Size,
+    random: &mut SplitMix64,
+) -> TaskResult {
+    let missed = random.below(4);
+    let missed_latencies: Vec<Nanos> =
+        (0..missed).map(|_| Nanos::from_nanos(1_000_000 + random.below(5_000_000))).collect();
+    let observed = blocks.iter().map(Vec::len).sum::<usize>() as u64;
+    let dropped = random.below(3);
+    let some = |random: &mut SplitMix64| Nanos::from_nanos(4_000 + random.below(50_000));
+    TaskResult {
+        task,
+        cpu: Some(task),
+        granted: Granted {
+            scheduling: Scheduling::Other { nice: 0 },
+            cpus: [task].into_iter().collect(),
+            memory_locked: true,
+            timer_slack: Some(Nanos::from_nanos(1)),
+        },
+        accounting: Accounting {
+            intended: observed + missed + dropped,
+            observed,
+            missed,
+            dropped,
+            early: random.below(observed + 1),
+        },
+        blocks: blocks
+            .iter()
+            .map(|block| histogram(block.iter().map(|sample| sample.latency())))
+            .collect(),
+        missed_latencies: histogram(missed_latencies.into_iter()),
+        series: (0..size.seconds)
+            .map(|second| Second {
+                at: Nanos::from_secs(second),
+                count: 1000,
+                median: some(random),
+                p99: some(random),
+                max: some(random),
+            })
+            .collect(),
+        scope: (0..size.scope_columns)
+            .map(|column| ScopeColumn {
+                at: Nanos::from_millis(column * 60),
+                min: Nanos::from_millis(1) - some(random),
+                max: Nanos::from_millis(1) + some(random),
+            })
+            .collect(),
+        worst: (0..32)
+            .map(|index| Outlier {
+                index,
+                sample: Sample { due: Nanos::from_millis(index), came: Nanos::from_secs(index) },
+            })
+            .collect(),
+        usage: TaskUsage { cpu_time: some(random), ..TaskUsage::default() },
+    }
+}
+
+/// Counts as `tactus_stats` does: 1 ns up to 2048 ns, then eleven binary digits of each value.
+fn histogram(latencies: impl Iterator<Item = Nanos> + Clone) -> Histogram {
+    let mut buckets: BTreeMap<Nanos, u64> = BTreeMap::new();
+    for latency in latencies.clone() {
+        let value = latency.as_nanos();
+        let coarse = (64 - value.leading_zeros()).saturating_sub(11);
+        *buckets.entry(Nanos::from_nanos(value >> coarse << coarse)).or_default() += 1;
+    }
+    Histogram {
+        count: buckets.values().sum(),
+        sum: latencies.clone().sum(),
+        min: latencies.clone().min().unwrap_or_default(),
+        max: latencies.max().unwrap_or_default(),
+        buckets: buckets.into_iter().collect(),
+    }
+}
+
+/// Begins a run of two rounds with one measurement and one failure.
+pub fn some_run(store: &mut Store) -> RunId {
+    let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED).unwrap();
+    let (measurement, samples) = measurement(turn(0, 1), 1, Size::SMALL);
+    store.save_measurement(&run, &measurement, &samples).unwrap();
+    store.save_failure(&run, &failure(turn(1, 0))).unwrap();
+    run
+}
