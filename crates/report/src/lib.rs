@@ -1,1 +1,20 @@
-//! Tables, drawings and pages of results.
+//! Text from data: tables for the terminal, drawings, pages, and the verdict of a run.
+//!
+//! Everything here is a pure function of runs as they stand in the store. It
+//! reads histograms and never samples, so the page of ten million wakeups takes
+//! no longer than that of ten thousand.
+#![forbid(unsafe_code)]
+
+pub mod experiment;
+mod facts;
+pub mod format;
+pub mod layout;
+mod page;
+mod summary;
+pub mod svg;
+mod table;
+mod verdict;
+
+pub use page::{ReportError, page};
+pub use table::{RunLine, TableOptions, cells_table, plan_table, run_details, runs_table};
+pub use verdict::{Reservation, Verdict, verdict};

@@ -1,0 +1,124 @@
+//! A plan as the experiment file that would make it again.
+
+use std::fmt::Write;
+
+use tactus_model::cell::{Cell, differing_settings};
+use tactus_model::experiment::{Experiment, Overrides, Plan};
+
+/// Writes `plan` as an experiment file; `tactus measure FILE` carries the same plan out.
+///
+/// Settings that vary become lists where the cells are all their combinations;
+/// else every cell is written as a matrix of its own.
+pub fn experiment_file(plan: &Plan) -> String {
+    let varied = differing_settings(&plan.cells);
+    let product = head(plan) + &settings(&plan.cells, &varied);
+    if plans_the_same(&product, plan) { product } else { head(plan) + &matrices(plan, &varied) }
+}
+
+fn head(plan: &Plan) -> String {
+    let mut text = format!("name = {}\n", quoted(&plan.name));
+    if !plan.about.is_empty() {
+        text.push_str(&format!("about = {}\n", quoted(&plan.about)));
+    }
+    text.push_str(&format!("rounds = {}\nseed = {}\n", plan.rounds, plan.seed));
+    text
+}
+
+fn settings(cells: &[Cell], varied: &[&str]) -> String {
+    let Some(first) = cells.first() else { return String::new() };
+    let mut text = "\n[settings]\n".to_owned();
+    for (name, value) in first.settings() {
+        let value = if varied.contains(&name) { list(cells, name) } else { quoted(&value) };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name} = {value}");
+    }
+    text
+}
+
+/// The distinct values of a setting in the order in which they first come.
+fn list(cells: &[Cell], name: &str) -> String {
+    let mut values: Vec<String> = Vec::new();
+    for value in cells.iter().filter_map(|cell| value_of(cell, name)) {
+        let value = quoted(&value);
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    format!("[{}]", values.join(", "))
+}
+
+fn matrices(plan: &Plan, varied: &[&str]) -> String {
+    let common: Vec<&str> = plan.cells.first().map_or_else(Vec::new, |cell| {
+        cell.settings().map(|(name, _)| name).filter(|name| !varied.contains(name)).collect()
+    });
+    let mut text = "\n[settings]\n".to_owned();
+    for name in common {
+        if let Some(value) = plan.cells.first().and_then(|cell| value_of(cell, name)) {
+            let _ = writeln!(text, "{name} = {}", quoted(&value));
+        }
+    }
+    for cell in &plan.cells {
+        text.push_str("\n[[matrix]]\n");
+        for (name, value) in cell.settings().filter(|(name, _)| varied.contains(name)) {
+            let _ = writeln!(text, "{name} = {}", quoted(&value));
+        }
+    }
+    text
+}
+
+fn plans_the_same(text: &str, plan: &Plan) -> bool {
+    Experiment::parse(text)
+        .and_then(|experiment| experiment.plan(&Overrides::default()))
+        .is_ok_and(|again| again == *plan)
+}
+
+fn value_of(cell: &Cell, name: &str) -> Option<String> {
+    cell.settings().find(|(setting, _)| *setting == name).map(|(_, value)| value)
+}
+
+/// A string as TOML's basic strings want it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            control if control.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", control as u32);
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> String {
+        let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+        let file = experiment_file(&plan);
+        let again = Experiment::parse(&file).unwrap().plan(&Overrides::default()).unwrap();
+        assert_eq!(again, plan, "{file}");
+        file
+    }
+
+    #[test]
+    fn the_file_makes_the_same_plan_again() {
+        let file = check(
+            "seed = 7\nrounds = 2\n[settings]\nload = [\"idle\", \"compute\"]\npolicy = [\"other\", \"fifo:90\"]",
+        );
+        assert!(file.contains("load = [\"idle\", \"compute\"]"), "{file}");
+        check("[settings]\nload = 'cmd:\"printf \\\"a\\\\n\\\" # \u{7f}\"'");
+    }
+
+    #[test]
+    fn a_plan_of_several_matrices_is_written_cell_by_cell() {
+        let file = check(
+            "[[matrix]]\nload = \"idle\"\npolicy = \"other\"\n[[matrix]]\nload = \"file\"\npolicy = \"fifo:90\"",
+        );
+        assert_eq!(file.matches("[[matrix]]").count(), 2);
+    }
+}

@@ -1,0 +1,268 @@
+//! Quantities as people read them: lengths, counts, shares, rates and dates.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use tactus_model::time::{Instant, Nanos, Realtime};
+
+/// Parts thousands in long numbers, and a number from its unit.
+///
+/// U+202F, the narrow no-break space of ISO 80000: it takes one column in a
+/// terminal, never breaks a line, and cannot be taken for a decimal sign.
+pub const THIN_SPACE: char = '\u{202f}';
+
+/// What stands in a place for which there is no value.
+pub const NOTHING: &str = "–";
+
+/// Units of length from the shortest to the longest, with their nanoseconds.
+const LENGTH_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// Writes a length with three significant digits: `4.83 µs`, `1.20 ms`, `312 s`.
+///
+/// The unit is the longest in which the rounded number is at least 1, so every
+/// number below 1000 s has three digits, and columns of lengths compare by eye.
+/// Whole nanoseconds have no decimals, since none were measured.
+pub fn latency(length: Nanos) -> String {
+    let nanos = length.as_nanos();
+    if nanos < 1000 {
+        return format!("{nanos}{THIN_SPACE}ns");
+    }
+    let value = nanos as f64;
+    let (unit, size) = LENGTH_UNITS
+        .into_iter()
+        .find(|(_, size)| three_digits(value / size) < 1000.0)
+        .unwrap_or(LENGTH_UNITS[LENGTH_UNITS.len() - 1]);
+    format!("{}{THIN_SPACE}{unit}", significant(value / size))
+}
+
+/// Writes a length as the mark of an axis, without decimals that say nothing: `10 µs`.
+pub fn axis_length(length: Nanos) -> String {
+    let text = latency(length);
+    let Some((number, unit)) = text.split_once(THIN_SPACE) else { return text };
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
+    };
+    format!("{number}{THIN_SPACE}{unit}")
+}
+
+/// Writes a stretch of time that a person waits: `1 min 20 s`, `2.5 s`, `3 h 5 min`.
+pub fn span(length: Nanos) -> String {
+    let seconds = length.as_secs_f64();
+    let parts = |large: u64, large_unit, small: u64, small_unit| match small {
+        0 => format!("{large}{THIN_SPACE}{large_unit}"),
+        _ => format!("{large}{THIN_SPACE}{large_unit} {small}{THIN_SPACE}{small_unit}"),
+    };
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 if seconds < 59.95 => {
+            let text = format!("{seconds:.1}");
+            format!("{}{THIN_SPACE}s", text.trim_end_matches(".0"))
+        }
+        0..3600 => parts(whole / 60, "min", whole % 60, "s"),
+        _ => parts(whole / 3600, "h", whole % 3600 / 60, "min"),
+    }
+}
+
+/// Writes a count with its thousands apart: `12 345 678`.
+pub fn count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 * THIN_SPACE.len_utf8());
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(THIN_SPACE);
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Writes `count` of a noun: `1 round`, `2 rounds`.
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", self::count(count))
+}
+
+/// Writes `part` of `whole` in per cent; what is not nothing never reads as 0, nor what is not all as 100.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return NOTHING.to_owned();
+    }
+    let percent = part as f64 / whole as f64 * 100.0;
+    let text = match percent {
+        _ if part == 0 => "0".to_owned(),
+        _ if part == whole => "100".to_owned(),
+        p if p < 0.01 => "<0.01".to_owned(),
+        p if p > 99.99 => ">99.99".to_owned(),
+        p if p < 1.0 || p > 99.0 => format!("{p:.2}"),
+        p => format!("{p:.1}"),
+    };
+    format!("{text}{THIN_SPACE}%")
+}
+
+/// Writes a number with three significant digits and a prefix of thousands: `4.83 k`, `1.20 M`.
+///
+/// The unit is added to the prefix by the caller: `quantity(x) + "B/s"`.
+pub fn quantity(value: f64) -> String {
+    if !value.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let prefixes = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
+    let (prefix, size) = prefixes
+        .into_iter()
+        .find(|(_, size)| three_digits(value / size) < 1000.0)
+        .unwrap_or(prefixes[prefixes.len() - 1]);
+    format!("{}{THIN_SPACE}{prefix}", significant(value / size))
+}
+
+/// Writes how often something happened a second: `4.83 k/s`; a dash when no time passed.
+pub fn rate(count: u64, over: Nanos) -> String {
+    if over == Nanos::ZERO {
+        return NOTHING.to_owned();
+    }
+    let text = quantity(count as f64 / over.as_secs_f64());
+    format!("{}/s", text.trim_end_matches(THIN_SPACE))
+}
+
+/// Writes how many operations of a kind were done a second: `4.83 k write/s`.
+pub fn operation_rate(count: u64, unit: &str, over: Nanos) -> String {
+    if over == Nanos::ZERO {
+        return NOTHING.to_owned();
+    }
+    let text = quantity(count as f64 / over.as_secs_f64());
+    format!("{} {unit}/s", text.trim_end_matches(THIN_SPACE))
+}
+
+/// Writes how many bytes moved a second, by thousands: `4.83 MB/s`.
+pub fn byte_rate(bytes: u64, over: Nanos) -> String {
+    if over == Nanos::ZERO {
+        return NOTHING.to_owned();
+    }
+    format!("{}B/s", quantity(bytes as f64 / over.as_secs_f64()))
+}
+
+/// Writes a moment in UTC after RFC 3339, to the second: `2026-11-21T11:33:55Z`.
+pub fn date(moment: Instant<Realtime>) -> String {
+    // The last second that RFC 3339 can write; a later one would be no date at all.
+    const LAST: u64 = 253_402_300_799;
+    let seconds = (moment.as_nanos() / 1_000_000_000).min(LAST);
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string()
+}
+
+/// Writes a percentile without decimals that say nothing: `99.9 %`.
+pub fn percentile(share: f64) -> String {
+    let text = format!("{:.4}", share * 100.0);
+    format!("{}{THIN_SPACE}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Replaces control letters, so that a label which quotes a command cannot steer a terminal.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+/// `value` as it stands when written with three significant digits.
+fn three_digits(value: f64) -> f64 {
+    significant(value).parse().unwrap_or(value)
+}
+
+/// Three significant digits; numbers of more than three digits before the point keep them all.
+fn significant(value: f64) -> String {
+    // 9.995 and above is written with one decimal less, since it rounds up to 10.
+    let decimals = match value.abs() {
+        size if size == 0.0 || size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
+    };
+    // Rounded before it is written, so that halves go up as they do in the page's script.
+    let scale = 10_f64.powi(decimals as i32);
+    let rounded = (value * scale).round() / scale;
+    format!("{rounded:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        assert_eq!(text.replace(THIN_SPACE, " "), expected);
+    }
+
+    #[test]
+    fn lengths_have_three_digits() {
+        for (nanos, expected) in [
+            (0, "0 ns"),
+            (7, "7 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (4_834, "4.83 µs"),
+            (9_994, "9.99 µs"),
+            (9_996, "10.0 µs"),
+            (85_040, "85.0 µs"),
+            (99_960, "100 µs"),
+            (999_499, "999 µs"),
+            (999_501, "1.00 ms"),
+            (2_100_000, "2.10 ms"),
+            (312_000_000_000, "312 s"),
+            (4_000_000_000_000, "4000 s"),
+        ] {
+            check(&latency(Nanos::from_nanos(nanos)), expected);
+        }
+    }
+
+    #[test]
+    fn marks_of_axes_have_no_idle_decimals() {
+        check(&axis_length(Nanos::from_micros(1)), "1 µs");
+        check(&axis_length(Nanos::from_micros(100)), "100 µs");
+        check(&axis_length(Nanos::from_nanos(2_500)), "2.5 µs");
+    }
+
+    #[test]
+    fn stretches_of_time_are_said_as_a_person_would() {
+        check(&span(Nanos::from_millis(2_500)), "2.5 s");
+        check(&span(Nanos::from_secs(3)), "3 s");
+        check(&span(Nanos::from_millis(59_990)), "1 min");
+        check(&span(Nanos::from_secs(80)), "1 min 20 s");
+        check(&span(Nanos::from_secs(11_100)), "3 h 5 min");
+    }
+
+    #[test]
+    fn counts_have_their_thousands_apart() {
+        check(&count(0), "0");
+        check(&count(999), "999");
+        check(&count(12_345_678), "12 345 678");
+        check(&counted(1, "round"), "1 round");
+        check(&counted(2, "round"), "2 rounds");
+    }
+
+    #[test]
+    fn a_share_that_is_not_nothing_never_reads_as_nothing() {
+        check(&share(0, 10), "0 %");
+        check(&share(1, 1_000_000), "<0.01 %");
+        check(&share(12, 10_000), "0.12 %");
+        check(&share(999_999, 1_000_000), ">99.99 %");
+        check(&share(1, 3), "33.3 %");
+        check(&share(3, 3), "100 %");
+        check(&share(0, 0), "–");
+    }
+
+    #[test]
+    fn rates_carry_a_prefix() {
+        check(&rate(4_834, Nanos::from_secs(1)), "4.83 k/s");
+        check(&rate(50, Nanos::from_secs(100)), "0.50/s");
+        check(&byte_rate(1_200_000, Nanos::from_secs(1)), "1.20 MB/s");
+        check(&rate(5, Nanos::ZERO), "–");
+    }
+
+    #[test]
+    fn moments_are_dates() {
+        check(&date(Instant::from_nanos(0)), "1970-01-01T00:00:00Z");
+        check(&date(Instant::from_nanos(u64::MAX)), "2554-07-21T23:34:33Z");
+    }
+
+    #[test]
+    fn percentiles_are_exact() {
+        check(&percentile(0.5), "50 %");
+        check(&percentile(0.999), "99.9 %");
+        check(&percentile(0.99999), "99.999 %");
+    }
+}

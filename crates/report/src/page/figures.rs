@@ -1,0 +1,247 @@
+//! The drawings of a run, in groups that share their axes.
+
+use std::cmp::Reverse;
+
+use tactus_model::probe::Probe;
+use tactus_model::result::ScopeColumn;
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+
+use crate::layout::{CurvePlace, Panel, panels};
+use crate::summary::CellResult;
+use crate::svg::axis::PercentileAxis;
+use crate::svg::density::{self, Density, Ranges};
+use crate::svg::percentiles::{self, Curve, TimeRange};
+use crate::svg::scope::{self, Scope};
+use crate::svg::series::{self, Series};
+use crate::svg::style::CurveStyle;
+
+/// The most cells that are drawn. A page of more would be too large to read or to load.
+const DRAWN: usize = 120;
+
+/// The cells whose own drawings (scope and seconds) lie open; those of the others are folded.
+const OPEN: usize = 10;
+
+/// Points of a drawn curve for every further nine: one for every two units of width.
+const POINTS_IN_DECADE: f64 = 24.0;
+
+/// Drawings under one heading.
+pub(super) struct Figure {
+    pub(super) title: &'static str,
+    pub(super) about: String,
+    /// SVG elements.
+    pub(super) panels: Vec<String>,
+    /// SVG elements that are folded at first.
+    pub(super) folded: Vec<String>,
+}
+
+/// The drawings of a run, and how many of its cells they leave out.
+pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, usize) {
+    let drawn = slowest(results, DRAWN);
+    let indices: Vec<usize> = drawn.iter().map(|result| result.index).collect();
+    let groups: Vec<Grouped<'_, '_>> = panels(&run.header.plan.cells, &indices)
+        .into_iter()
+        .map(|panel| Grouped::of(panel, &drawn))
+        .collect();
+    let figures = vec![
+        percentiles(
+            &groups,
+            PercentileAxis::Nines,
+            "Percentiles, every nine as wide as the one before",
+            "Latency of each wakeup. To the right wakeups are rarer: 99.9 is the latency that one in a thousand exceeds. \
+             Lower is better, flatter is more predictable; a curve ends at its worst case.",
+        ),
+        percentiles(
+            &groups,
+            PercentileAxis::Exponential,
+            "Percentiles, exponential axis",
+            "The same on the axis of Faller (1992), the exponential of the percentile: the bulk is pressed \
+             to the left, the late tenth has most of the width.",
+        ),
+        densities(&groups),
+        scopes(&drawn),
+        seconds(&drawn),
+    ];
+    (figures, results.len() - drawn.len())
+}
+
+/// The cells of the longest worst cases, in the order of the plan.
+fn slowest<'a, 'r>(results: &'a [CellResult<'r>], most: usize) -> Vec<&'a CellResult<'r>> {
+    let mut ordered: Vec<&CellResult<'_>> = results.iter().collect();
+    ordered.sort_by_key(|result| Reverse(result.max()));
+    ordered.truncate(most);
+    ordered.sort_by_key(|result| result.index);
+    ordered
+}
+
+/// A panel with the results of its cells.
+struct Grouped<'a, 'r> {
+    title: String,
+    members: Vec<(CurvePlace, &'a CellResult<'r>)>,
+}
+
+impl<'a, 'r> Grouped<'a, 'r> {
+    fn of(panel: Panel, results: &[&'a CellResult<'r>]) -> Self {
+        let members = panel
+            .curves
+            .into_iter()
+            .filter_map(|curve| {
+                let result = results.iter().find(|result| result.index == curve.cell)?;
+                Some((curve, *result))
+            })
+            .collect();
+        Self { title: panel.title, members }
+    }
+}
+
+fn percentiles(
+    groups: &[Grouped<'_, '_>],
+    axis: PercentileAxis,
+    title: &'static str,
+    about: &str,
+) -> Figure {
+    let curves: Vec<(&str, Vec<Curve>)> = groups
+        .iter()
+        .map(|group| {
+            let curves = group.members.iter().filter_map(|(place, result)| curve(place, result));
+            (group.title.as_str(), curves.collect())
+        })
+        .collect();
+    let all = || curves.iter().flat_map(|(_, curves)| curves);
+    let times = TimeRange::of(all());
+    let rarest =
+        all().filter_map(|curve| curve.points.last().map(|(share, _)| *share)).fold(0.9, f64::max);
+    Figure {
+        title,
+        about: about.to_owned(),
+        panels: curves
+            .iter()
+            .map(|(head, curves)| percentiles::panel(head, curves, axis, times, rarest).inline())
+            .collect(),
+        folded: Vec::new(),
+    }
+}
+
+fn curve(place: &CurvePlace, result: &CellResult<'_>) -> Option<Curve> {
+    let observed = result.accounting().observed;
+    if observed == 0 {
+        return None;
+    }
+    let last = 1.0 - 1.0 / observed as f64;
+    let mut points: Vec<(f64, Nanos)> = (0_u32..)
+        .map(|step| 1.0 - 10_f64.powf(-f64::from(step) / POINTS_IN_DECADE))
+        .take_while(|share| *share < last)
+        .map(|share| (share, result.wakeup_quantile(share)))
+        .collect();
+    points.push((last, result.max()));
+    Some(Curve { name: place.name.clone(), style: place.style, points })
+}
+
+fn densities(groups: &[Grouped<'_, '_>]) -> Figure {
+    let densities: Vec<(&str, Vec<Density>)> = groups
+        .iter()
+        .map(|group| {
+            let members = group.members.iter().map(|(place, result)| Density {
+                name: place.name.clone(),
+                style: place.style,
+                counts: result.wakeup_counts(),
+                max: result.max(),
+            });
+            (group.title.as_str(), members.collect())
+        })
+        .collect();
+    let ranges = Ranges::of(densities.iter().flat_map(|(_, members)| members));
+    Figure {
+        title: "Densities",
+        about: "How many wakeups took how long, per wakeup. Both axes are logarithmic, so a single late wakeup is \
+                seen beside a million prompt ones; the triangle marks the worst case."
+            .to_owned(),
+        panels: densities
+            .iter()
+            .map(|(head, members)| density::panel(head, members, ranges).inline())
+            .collect(),
+        folded: Vec::new(),
+    }
+}
+
+fn scopes(results: &[&CellResult<'_>]) -> Figure {
+    let (open, folded) =
+        open_and_folded(results, |result| scope::panel(&scope_of(result)).inline());
+    Figure {
+        title: "Times between arrivals",
+        about: "The scope of the Mach testbed (1993): in a perfect system every point lies on the line of the \
+                interval. The round with the longest time is shown; a triangle marks what is off the scale."
+            .to_owned(),
+        panels: open,
+        folded,
+    }
+}
+
+fn scope_of(result: &CellResult<'_>) -> Scope {
+    let Probe::Timer(probe) = &result.cell.probe;
+    let columns = |place: usize| -> Vec<ScopeColumn> {
+        result.measurements[place]
+            .tasks
+            .iter()
+            .flat_map(|task| task.scope.iter().copied())
+            .collect()
+    };
+    let longest = |columns: &[ScopeColumn]| columns.iter().map(|column| column.max).max();
+    let shown = (0..result.measurements.len())
+        .max_by_key(|place| longest(&columns(*place)))
+        .unwrap_or_default();
+    let columns = columns(shown);
+    Scope {
+        name: result.label.clone(),
+        style: CurveStyle::numbered(0),
+        nominal: probe.interval.mean(),
+        worst: longest(&columns).unwrap_or_default(),
+        columns,
+        window: result.measurements[shown].window,
+    }
+}
+
+fn seconds(results: &[&CellResult<'_>]) -> Figure {
+    let all: Vec<Series> = results
+        .iter()
+        .map(|result| Series {
+            name: result.label.clone(),
+            rounds: result
+                .measurements
+                .iter()
+                .map(|measurement| {
+                    series::joined(measurement.tasks.iter().map(|task| &task.series[..]))
+                })
+                .collect(),
+        })
+        .collect();
+    let times = series::range(&all);
+    let named: Vec<&CellResult<'_>> = results.to_vec();
+    let (open, folded) = open_and_folded(&named, |result| {
+        let place = named.iter().position(|other| other.index == result.index).unwrap_or_default();
+        series::panel(&all[place], times).inline()
+    });
+    Figure {
+        title: "Second by second",
+        about: "Whether late wakeups came together, with a period, or more and more. Of several tasks the middle \
+                median and the slowest p99 and maximum are shown."
+            .to_owned(),
+        panels: open,
+        folded,
+    }
+}
+
+/// Draws the cells of the longest worst cases openly and folds the others, both in the order of the plan.
+fn open_and_folded(
+    results: &[&CellResult<'_>],
+    draw: impl Fn(&CellResult<'_>) -> String,
+) -> (Vec<String>, Vec<String>) {
+    let mut ordered: Vec<&CellResult<'_>> = results.to_vec();
+    ordered.sort_by_key(|result| Reverse(result.max()));
+    // Folding one or two away would only hide them.
+    let open = if ordered.len() <= OPEN + 2 { ordered.len() } else { OPEN };
+    let open: Vec<usize> = ordered.iter().take(open).map(|result| result.index).collect();
+    let (open, folded): (Vec<&CellResult<'_>>, Vec<&CellResult<'_>>) =
+        results.iter().copied().partition(|result| open.contains(&result.index));
+    (open.into_iter().map(&draw).collect(), folded.into_iter().map(&draw).collect())
+}

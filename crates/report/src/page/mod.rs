@@ -1,0 +1,81 @@
+//! One self-contained page for one or more runs.
+//!
+//! The page asks nothing of any network: styles, scripts and data stand in it,
+//! and its own content security policy refuses everything else. Without scripts
+//! it says all that it says with them; they add a graph that can be asked.
+
+mod chart;
+mod figures;
+mod view;
+
+use askama::Template;
+use tactus_model::run::Run;
+
+use crate::format;
+use crate::svg;
+use view::RunView;
+
+/// Why no page could be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// There is nothing to write about.
+    #[error(
+        "no run was given, so there is nothing to write about; name one, as `tactus list` shows them"
+    )]
+    NoRuns,
+    /// The template failed, which is a defect of Tactus.
+    #[error("the page could not be written")]
+    Template(#[from] askama::Error),
+    /// The data could not be written as JSON, which is a defect of Tactus.
+    #[error("the data of the page could not be written as JSON")]
+    Data(#[from] serde_json::Error),
+}
+
+/// Writes the page of `runs`, in the order given.
+///
+/// # Errors
+/// No run was given, or the page could not be put together.
+pub fn page(runs: &[Run]) -> Result<String, ReportError> {
+    if runs.is_empty() {
+        return Err(ReportError::NoRuns);
+    }
+    let views: Vec<RunView> =
+        runs.iter().enumerate().map(|(number, run)| RunView::of(run, number + 1)).collect();
+    let data = chart::data(runs)?;
+    let page = Page {
+        title: title(runs),
+        several: runs.len() > 1,
+        runs: views,
+        styles: [svg::style::STYLE, include_str!("../../templates/page.css")].concat(),
+        chart_styles: include_str!("../../vendor/uplot/uPlot.min.css"),
+        chart_script: include_str!("../../vendor/uplot/uPlot.iife.min.js"),
+        script: include_str!("../../templates/page.js"),
+        data,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(page.render()?)
+}
+
+fn title(runs: &[Run]) -> String {
+    match runs {
+        [run] => format!("{}, {}", run.header.plan.name, format::date(run.header.created)),
+        _ => format!("{} runs", runs.len()),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page {
+    title: String,
+    several: bool,
+    runs: Vec<RunView>,
+    styles: String,
+    chart_styles: &'static str,
+    chart_script: &'static str,
+    script: &'static str,
+    data: String,
+    version: &'static str,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! The box that every graph stands in: its place in the drawing, its axes and their marks.
+
+use tactus_model::time::Nanos;
+
+use super::scale::{LinearScale, LogScale};
+use super::{Anchor, Drawing};
+use crate::format;
+
+/// The width of every drawing: that of a phone's screen without its margins.
+pub(super) const WIDTH: f64 = 360.0;
+
+/// The room on the right for the names of curves.
+pub(super) const NAMES: f64 = 82.0;
+
+/// The height of a line of type.
+pub(super) const LINE: f64 = 12.0;
+
+/// A box for curves within a drawing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+}
+
+impl Frame {
+    /// A box of a height, with `names` units of room on its right.
+    pub(super) const fn new(height: f64, names: f64) -> Self {
+        Self { left: 52.0, right: WIDTH - names, top: 26.0, bottom: 26.0 + height }
+    }
+
+    /// The height of a drawing with this box, its marks and the words under them.
+    pub(super) const fn drawing_height(&self) -> f64 {
+        self.bottom + 34.0
+    }
+
+    /// Begins a drawing with this box: its head and its outline.
+    pub(super) fn begin(&self, head: &str, title: String, description: String) -> Drawing {
+        let mut drawing = Drawing::new(title, description, WIDTH, self.drawing_height());
+        let head = super::label::shorten(head, WIDTH - 10.0);
+        drawing.text("head", Anchor::Start, (self.left, 15.0), &head);
+        drawing
+    }
+
+    /// Draws the horizontal lines of a logarithmic scale of lengths and writes their marks.
+    pub(super) fn lengths_upward(&self, drawing: &mut Drawing, scale: &LogScale) {
+        for mark in scale.marks() {
+            let y = scale.at(mark.value);
+            drawing.line("grid", (self.left, y), (self.right, y));
+            if mark.written {
+                let text = format::axis_length(Nanos::from_nanos(mark.value.round() as u64));
+                drawing.text("mark", Anchor::End, (self.left - 5.0, y + 3.5), &text);
+            }
+        }
+        self.outline(drawing);
+    }
+
+    /// Draws the horizontal lines of a logarithmic scale of counts and writes their marks.
+    pub(super) fn counts_upward(&self, drawing: &mut Drawing, scale: &LogScale) {
+        for mark in scale.marks().iter().filter(|mark| mark.written) {
+            let y = scale.at(mark.value);
+            drawing.line("grid", (self.left, y), (self.right, y));
+            let text = format::quantity(mark.value);
+            let text = text.replace(".00", "").replace(".0", "");
+            let text = text.trim_end_matches(format::THIN_SPACE);
+            drawing.text("mark", Anchor::End, (self.left - 5.0, y + 3.5), text);
+        }
+        self.outline(drawing);
+    }
+
+    /// Writes the marks of a logarithmic scale of lengths under the box.
+    pub(super) fn lengths_along(&self, drawing: &mut Drawing, scale: &LogScale) {
+        let mut free = f64::MIN;
+        for mark in scale.marks() {
+            let x = scale.at(mark.value);
+            drawing.line("grid", (x, self.top), (x, self.bottom));
+            let text = format::axis_length(Nanos::from_nanos(mark.value.round() as u64));
+            let half = super::label::width(&text) / 2.0;
+            if mark.written && x - half > free {
+                self.mark_below(drawing, x, &text);
+                free = x + half;
+            }
+        }
+    }
+
+    /// Writes seconds under the box.
+    pub(super) fn seconds_along(&self, drawing: &mut Drawing, scale: &LinearScale) {
+        for mark in scale.marks(6.0) {
+            let text = format!("{}", (mark * 1000.0).round() / 1000.0);
+            self.mark_below(drawing, scale.at(mark), &text);
+        }
+    }
+
+    /// Writes one mark under the box.
+    pub(super) fn mark_below(&self, drawing: &mut Drawing, x: f64, text: &str) {
+        drawing.line("axis", (x, self.bottom), (x, self.bottom + 3.0));
+        drawing.text("mark", Anchor::Middle, (x, self.bottom + 14.0), text);
+    }
+
+    /// Writes what the horizontal axis shows.
+    pub(super) fn name_below(&self, drawing: &mut Drawing, text: &str) {
+        let middle = f64::midpoint(self.left, self.right);
+        drawing.text("mark", Anchor::Middle, (middle, self.bottom + 28.0), text);
+    }
+
+    fn outline(&self, drawing: &mut Drawing) {
+        drawing.line("axis", (self.left, self.top), (self.left, self.bottom));
+        drawing.line("axis", (self.left, self.bottom), (self.right, self.bottom));
+    }
+}

@@ -1,0 +1,70 @@
+//! Names at the ends of curves: short enough for the margin, and none on top of another.
+
+/// The average width of a letter at the drawings' size of type.
+const LETTER: f64 = 5.9;
+
+/// About how wide a text is.
+pub(super) fn width(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER
+}
+
+/// Cuts a text to `limit` units of width, saying so with an ellipsis.
+pub(super) fn shorten(text: &str, limit: f64) -> String {
+    let most = (limit / LETTER).floor().max(2.0) as usize;
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most - 1).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// Moves places apart until neighbours are `gap` from each other, within `top ..= bottom`.
+///
+/// The order is kept. Where there is not room for all, the gap shrinks.
+pub(super) fn spread(places: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
+    let Some(intervals) = places.len().checked_sub(1) else { return Vec::new() };
+    let gap = if intervals == 0 { gap } else { gap.min((bottom - top) / intervals as f64) };
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by(|a, b| places[*a].total_cmp(&places[*b]));
+    let mut moved = places.to_vec();
+    let mut least = top;
+    for &index in &order {
+        moved[index] = moved[index].clamp(top, bottom).max(least);
+        least = moved[index] + gap;
+    }
+    let mut most = bottom;
+    for &index in order.iter().rev() {
+        moved[index] = moved[index].min(most);
+        most = moved[index] - gap;
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_lie_on_each_other() {
+        let moved = spread(&[50.0, 51.0, 10.0, 99.0, 99.5], 12.0, 0.0, 100.0);
+        let mut sorted = moved.clone();
+        sorted.sort_by(f64::total_cmp);
+        for pair in sorted.windows(2) {
+            assert!(pair[1] - pair[0] >= 11.999, "{moved:?}");
+        }
+        assert!(moved[0] < moved[1], "the order is kept: {moved:?}");
+        assert!(sorted[0] >= 0.0 && sorted[4] <= 100.0);
+    }
+
+    #[test]
+    fn a_crowd_shares_the_room_there_is() {
+        let moved = spread(&[5.0; 30], 12.0, 0.0, 100.0);
+        assert!(moved.iter().all(|place| (-0.001..=100.001).contains(place)), "{moved:?}");
+    }
+
+    #[test]
+    fn long_names_are_cut_with_an_ellipsis() {
+        assert_eq!(shorten("idle", 60.0), "idle");
+        assert_eq!(shorten("deadline:200us/1ms/1ms", 60.0), "deadline:…");
+    }
+}

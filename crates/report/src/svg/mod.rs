@@ -1,0 +1,214 @@
+//! Static drawings, written by hand as SVG.
+//!
+//! Each drawing is small, made to be read at its own size on a phone and put
+//! side by side on a wider page. Colours are CSS variables with fixed
+//! fallbacks, so a page can darken them and a file alone still shows them. No
+//! line is told by its colour alone: each has a dash pattern of its own and its
+//! name at its end.
+
+pub mod axis;
+pub mod density;
+mod frame;
+mod label;
+pub mod percentiles;
+pub mod scale;
+pub mod scope;
+pub mod series;
+pub mod style;
+
+use std::fmt::Write;
+
+/// A drawing in the making: elements in a box of `width` by `height` units.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    title: String,
+    description: String,
+    width: f64,
+    height: f64,
+    body: String,
+}
+
+/// Where a text stands against its point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// The text begins at the point.
+    Start,
+    /// The text is centred on the point.
+    Middle,
+    /// The text ends at the point.
+    End,
+}
+
+impl Anchor {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::End => "end",
+        }
+    }
+}
+
+impl Drawing {
+    /// Begins a drawing. `title` and `description` are what a screen reader says instead of it.
+    pub fn new(
+        title: impl Into<String>,
+        description: impl Into<String>,
+        width: f64,
+        height: f64,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            description: description.into(),
+            width,
+            height,
+            body: String::new(),
+        }
+    }
+
+    /// Draws a straight line of a class.
+    pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        self.put(format_args!(
+            r#"<line class="{class}" x1="{}" y1="{}" x2="{}" y2="{}"/>"#,
+            Unit(from.0),
+            Unit(from.1),
+            Unit(to.0),
+            Unit(to.1)
+        ));
+    }
+
+    /// Draws a rectangle of a class.
+    pub fn rectangle(&mut self, class: &str, corner: (f64, f64), size: (f64, f64)) {
+        self.put(format_args!(
+            r#"<rect class="{class}" x="{}" y="{}" width="{}" height="{}"/>"#,
+            Unit(corner.0),
+            Unit(corner.1),
+            Unit(size.0),
+            Unit(size.1)
+        ));
+    }
+
+    /// Draws a line through points, broken where one is missing.
+    pub fn path(&mut self, class: &str, points: impl IntoIterator<Item = Option<(f64, f64)>>) {
+        let mut commands = String::new();
+        let mut drawing = false;
+        for point in points {
+            match point {
+                Some((x, y)) => {
+                    let command = if drawing { 'L' } else { 'M' };
+                    // Writing to a String cannot fail.
+                    let _ = write!(commands, "{command}{} {}", Unit(x), Unit(y));
+                    drawing = true;
+                }
+                None => drawing = false,
+            }
+        }
+        if !commands.is_empty() {
+            self.put(format_args!(r#"<path class="{class}" d="{commands}"/>"#));
+        }
+    }
+
+    /// Draws a small triangle whose tip is at a point, pointing up or down.
+    pub fn triangle(&mut self, class: &str, tip: (f64, f64), down: bool) {
+        let away = if down { -6.0 } else { 6.0 };
+        self.put(format_args!(
+            r#"<path class="{class}" d="M{} {}l3.5 {away}h-7z"/>"#,
+            Unit(tip.0),
+            Unit(tip.1)
+        ));
+    }
+
+    /// Writes a text; it is escaped here.
+    pub fn text(&mut self, class: &str, anchor: Anchor, at: (f64, f64), text: &str) {
+        self.put(format_args!(
+            r#"<text class="{class}" text-anchor="{}" x="{}" y="{}">{}</text>"#,
+            anchor.word(),
+            Unit(at.0),
+            Unit(at.1),
+            escape(text)
+        ));
+    }
+
+    /// The drawing for a page that has [`style::STYLE`] among its styles.
+    pub fn inline(&self) -> String {
+        self.element("", "")
+    }
+
+    /// The drawing as a file of its own.
+    pub fn standalone(&self) -> String {
+        let styles = format!("<style>{}</style>", style::STYLE);
+        self.element(r#" xmlns="http://www.w3.org/2000/svg""#, &styles)
+    }
+
+    fn element(&self, attributes: &str, styles: &str) -> String {
+        format!(
+            "<svg{attributes} class=\"drawing\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {}\">\
+             <title>{title}</title><desc>{}</desc>{styles}{}</svg>",
+            Unit(self.width),
+            Unit(self.height),
+            escape(&self.description),
+            self.body,
+            title = escape(&self.title),
+        )
+    }
+
+    fn put(&mut self, element: std::fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = self.body.write_fmt(element);
+    }
+}
+
+/// A coordinate with at most one decimal: finer than any screen, and short.
+struct Unit(f64);
+
+impl std::fmt::Display for Unit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tenths = (self.0 * 10.0).round();
+        if tenths % 10.0 == 0.0 {
+            write!(f, "{}", tenths as i64 / 10)
+        } else {
+            write!(f, "{:.1}", tenths / 10.0)
+        }
+    }
+}
+
+/// Makes a text safe in the content and in the quoted attributes of HTML and SVG.
+pub fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            // XML has no place for most control characters, not even escaped.
+            control if control.is_control() => safe.push(' '),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_text_stays_text() {
+        let mut drawing = Drawing::new("\"><script>", "</desc>", 10.0, 10.0);
+        drawing.text("name", Anchor::Start, (1.0, 2.25), "</text><!--\u{1b}");
+        let svg = drawing.inline();
+        assert!(!svg.contains("<script"), "{svg}");
+        assert!(!svg.contains("<!--"), "{svg}");
+        assert_eq!(svg.matches("</desc>").count(), 1, "{svg}");
+        assert!(!svg.contains('\u{1b}'), "{svg}");
+    }
+
+    #[test]
+    fn a_line_breaks_where_a_point_is_missing() {
+        let mut drawing = Drawing::new("", "", 10.0, 10.0);
+        drawing.path("curve", [Some((0.0, 1.0)), Some((1.0, 1.55)), None, Some((3.0, 0.0))]);
+        assert!(drawing.inline().contains(r#"d="M0 1L1 1.6M3 0""#), "{}", drawing.inline());
+    }
+}

@@ -1,0 +1,160 @@
+//! The percentile graph: log time against an axis that stretches the tail.
+//!
+//! After Faller, *Measuring latency without external instruments* (ICSI
+//! TR-92-037, 1992): lower is better, flatter is more predictable, and a
+//! horizontal line is a deterministic system. Two axes are offered: the paper's
+//! exponential of the percentile, and 1/(1−p), on which a step to the right
+//! makes a wakeup ten times as rare.
+
+use super::axis::PercentileAxis;
+use tactus_model::time::Nanos;
+
+use super::frame::{Frame, LINE, NAMES, WIDTH};
+use super::label::{shorten, spread};
+use super::scale::LogScale;
+use super::style::CurveStyle;
+use super::{Anchor, Drawing};
+use crate::format;
+
+/// The curve of a cell.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// Its name.
+    pub name: String,
+    /// How it looks.
+    pub style: CurveStyle,
+    /// Shares of the wakeups, ascending, and the latency that each share did not exceed.
+    /// The last is the greatest latency, at the share of all wakeups but one.
+    pub points: Vec<(f64, Nanos)>,
+}
+
+/// The percentiles that are written under the axis, as far as they have room.
+pub(crate) const MARKS: [f64; 9] =
+    [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999, 0.999_999_9];
+
+/// The range of times that a group of panels shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeRange {
+    /// The shortest latency of any curve.
+    pub low: Nanos,
+    /// The longest.
+    pub high: Nanos,
+}
+
+impl TimeRange {
+    /// The range of all these curves.
+    pub fn of<'c>(curves: impl IntoIterator<Item = &'c Curve>) -> Self {
+        let mut range = Self { low: Nanos::MAX, high: Nanos::ZERO };
+        for (_, latency) in curves.into_iter().flat_map(|curve| &curve.points) {
+            range.low = range.low.min(*latency);
+            range.high = range.high.max(*latency);
+        }
+        Self { low: range.low.min(range.high), ..range }
+    }
+
+    pub(super) fn scale(self, from: f64, to: f64) -> LogScale {
+        LogScale::covering(self.low.as_nanos() as f64, self.high.as_nanos() as f64, from, to)
+    }
+}
+
+/// Draws the curves of one panel.
+///
+/// `times` and `rarest` (the greatest share of any curve) are those of the whole
+/// group, so that panels side by side compare.
+pub fn panel(
+    head: &str,
+    curves: &[Curve],
+    axis: PercentileAxis,
+    times: TimeRange,
+    rarest: f64,
+) -> Drawing {
+    let frame = Frame::new(190.0, NAMES);
+    let title = match head {
+        "" => format!("Latency by percentile, {}", axis_name(axis)),
+        head => format!("Latency by percentile, {}: {head}", axis_name(axis)),
+    };
+    let mut drawing = frame.begin(head, title, describe(curves));
+    let upward = times.scale(frame.bottom, frame.top);
+    frame.lengths_upward(&mut drawing, &upward);
+    let end = axis.position(rarest);
+    let along = |share: f64| {
+        frame.left
+            + (axis.position(share.min(rarest)) / end).clamp(0.0, 1.0) * (frame.right - frame.left)
+    };
+    marks(&mut drawing, &frame, rarest, along);
+    frame.name_below(&mut drawing, axis_name(axis));
+    for curve in curves {
+        let points = curve
+            .points
+            .iter()
+            .map(|(share, latency)| Some((along(*share), upward.at(latency.as_nanos() as f64))));
+        drawing.path(&curve.style.line(), points);
+    }
+    name_curves(&mut drawing, &frame, curves, |curve| {
+        let (share, latency) = curve.points.last()?;
+        Some((along(*share), upward.at(latency.as_nanos() as f64)))
+    });
+    drawing
+}
+
+/// What an axis is called under the graph.
+pub fn axis_name(axis: PercentileAxis) -> &'static str {
+    match axis {
+        PercentileAxis::Exponential => "exponential of the percentile",
+        PercentileAxis::Nines => "percentile, by 1/(1−p)",
+    }
+}
+
+fn marks(drawing: &mut Drawing, frame: &Frame, rarest: f64, along: impl Fn(f64) -> f64) {
+    let mut free = f64::MIN;
+    for share in MARKS.into_iter().filter(|share| *share <= rarest) {
+        let x = along(share);
+        let text = format::percentile(share).replace([format::THIN_SPACE, '%'], "");
+        let half = super::label::width(&text) / 2.0;
+        if x - half > free && x + half < WIDTH {
+            drawing.line("grid", (x, frame.top), (x, frame.bottom));
+            frame.mark_below(drawing, x, &text);
+            free = x + half;
+        }
+    }
+}
+
+/// Writes each curve's name beside its end, where it does not lie on another's.
+pub(super) fn name_curves(
+    drawing: &mut Drawing,
+    frame: &Frame,
+    curves: &[Curve],
+    end_of: impl Fn(&Curve) -> Option<(f64, f64)>,
+) {
+    let ends: Vec<(&Curve, (f64, f64))> =
+        curves.iter().filter_map(|curve| Some((curve, end_of(curve)?))).collect();
+    let heights: Vec<f64> = ends.iter().map(|(_, (_, y))| *y).collect();
+    let places = spread(&heights, LINE, frame.top, frame.bottom - 2.0);
+    let start = frame.right + 14.0;
+    for ((curve, (x, y)), place) in ends.into_iter().zip(places) {
+        let leader = curve.style.line().replace("curve", "leader");
+        drawing.path(
+            &leader,
+            [Some((x, y)), Some((frame.right + 4.0, place)), Some((start - 2.0, place))],
+        );
+        let name = shorten(&curve.name, WIDTH - start);
+        drawing.text(&curve.style.fill(), Anchor::Start, (start, place + 3.5), &name);
+    }
+}
+
+fn describe(curves: &[Curve]) -> String {
+    let parts: Vec<String> = curves
+        .iter()
+        .filter_map(|curve| {
+            let (_, worst) = curve.points.last()?;
+            let median = curve.points.iter().find(|(share, _)| *share >= 0.5)?.1;
+            Some(format!(
+                "{}: median {}, worst {}",
+                curve.name,
+                format::latency(median),
+                format::latency(*worst)
+            ))
+        })
+        .collect();
+    parts.join("; ")
+}

@@ -1,0 +1,35 @@
+//! Tables for the terminal: plain text, readable without colour.
+
+mod cells;
+mod details;
+mod grid;
+mod plan;
+mod runs;
+
+pub use cells::cells_table;
+pub use details::run_details;
+pub use plan::plan_table;
+pub use runs::{RunLine, runs_table};
+
+pub(crate) use grid::wrapped;
+
+/// How tables are set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableOptions {
+    /// The width of the terminal in columns. What has no room is left out, and named.
+    pub width: usize,
+}
+
+impl TableOptions {
+    /// Sets tables for a terminal of `width` columns.
+    pub const fn of_width(width: usize) -> Self {
+        Self { width }
+    }
+}
+
+impl Default for TableOptions {
+    /// 100 columns, for output that goes to no terminal.
+    fn default() -> Self {
+        Self::of_width(100)
+    }
+}

@@ -1,0 +1,148 @@
+//! The sentence: how late the best policy was, under what, and where the worst wakeup came from.
+
+use std::collections::BTreeSet;
+
+use tactus_model::cell::{Cell, differing_settings};
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+
+use crate::format;
+use crate::summary::CellResult;
+
+/// The shares a verdict may name, the rarest first.
+const SHARES: [f64; 2] = [0.999, 0.99];
+
+/// The samples that must lie beyond a share in every cell for the share to be named.
+const BEYOND: f64 = 10.0;
+
+/// The cells of one way of scheduling.
+struct Group<'a, 'r> {
+    scheduling: String,
+    cells: Vec<&'a CellResult<'r>>,
+}
+
+impl Group<'_, '_> {
+    /// The latency that a share of the due times did not exceed in any of the cells.
+    fn within(&self, share: f64) -> Nanos {
+        self.cells.iter().map(|cell| cell.schedule_quantile(share)).max().unwrap_or_default()
+    }
+
+    fn max(&self) -> Nanos {
+        self.cells.iter().map(|cell| cell.max()).max().unwrap_or_default()
+    }
+}
+
+pub(super) fn sentence(run: &Run, results: &[CellResult<'_>]) -> String {
+    let Some(worst) = results.iter().max_by_key(|result| result.max()) else {
+        let turns = u64::from(run.header.plan.rounds) * run.header.plan.cells.len() as u64;
+        return format!(
+            "Nothing was measured: none of {} gave a result.",
+            format::counted(turns, "turn")
+        );
+    };
+    let groups = groups(results);
+    let where_measured = where_measured(results);
+    match named_share(results) {
+        Some(share) => with_share(&groups, worst, share, &where_measured, results.len()),
+        None => without_share(worst, results),
+    }
+}
+
+fn with_share(
+    groups: &[Group<'_, '_>],
+    worst: &CellResult<'_>,
+    share: f64,
+    where_measured: &str,
+    cells: usize,
+) -> String {
+    let mut ordered: Vec<&Group<'_, '_>> = groups.iter().collect();
+    ordered.sort_by_key(|group| (group.within(share), group.max()));
+    let (Some(best), rest) = (ordered.first(), ordered.get(1..).unwrap_or_default()) else {
+        return String::new();
+    };
+    let other = match rest {
+        [other] => {
+            format!(", {} within {}", other.scheduling, format::latency(other.within(share)))
+        }
+        _ => String::new(),
+    };
+    let tail = if cells == 1 {
+        format!(
+            "the latest of {} came {} late",
+            format::counted(worst.accounting().observed, "wakeup"),
+            format::latency(worst.max())
+        )
+    } else {
+        format!(
+            "the worst wakeup, {}, came {}",
+            format::latency(worst.max()),
+            place(worst, groups.len() > 1)
+        )
+    };
+    format!(
+        "{where_measured}, {} woke within {} {} of the time{other}; {tail}.",
+        best.scheduling,
+        format::latency(best.within(share)),
+        format::percentile(share),
+    )
+}
+
+/// The sentence of a run too short to name a share: the greatest latency is all it can say.
+fn without_share(worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
+    let observed: u64 = results.iter().map(|result| result.accounting().observed).sum();
+    if observed == 0 {
+        return "Nothing was observed: no wakeup came within any window.".to_owned();
+    }
+    format!(
+        "The latest of {} came {} late, {}.",
+        format::counted(observed, "wakeup"),
+        format::latency(worst.max()),
+        place(worst, true)
+    )
+}
+
+/// The rarest share for which every cell holds samples enough.
+fn named_share(results: &[CellResult<'_>]) -> Option<f64> {
+    let fewest = results.iter().map(|result| result.accounting().observed).min()?;
+    // A whole number of samples, so that rounding of 1 − 0.999 does not ask for one more.
+    SHARES.into_iter().find(|share| ((1.0 - share) * fewest as f64).round() >= BEYOND)
+}
+
+fn groups<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {
+    let mut groups: Vec<Group<'a, 'r>> = Vec::new();
+    for result in results {
+        let scheduling = result.scheduling_in_words();
+        match groups.iter_mut().find(|group| group.scheduling == scheduling) {
+            Some(group) => group.cells.push(result),
+            None => groups.push(Group { scheduling, cells: vec![result] }),
+        }
+    }
+    groups
+}
+
+/// What the cells have in common, as the beginning of a sentence.
+fn where_measured(results: &[CellResult<'_>]) -> String {
+    let cells: Vec<Cell> = results.iter().map(|result| result.cell.clone()).collect();
+    let varied: BTreeSet<&str> =
+        differing_settings(&cells).into_iter().filter(|name| *name != "policy").collect();
+    let names: Vec<&str> = varied.into_iter().collect();
+    match (names.as_slice(), cells.first()) {
+        ([], Some(cell)) if cell.load.load.is_idle() => "On the idle machine".to_owned(),
+        ([], Some(cell)) => format!("Under {}", cell.load.load),
+        (["load"], _) => "Under every load".to_owned(),
+        _ => "In every cell".to_owned(),
+    }
+}
+
+/// Where a cell stands among the others: `under file with other`.
+fn place(result: &CellResult<'_>, name_scheduling: bool) -> String {
+    let load = match result.cell.load.load.is_idle() {
+        true => "on the idle machine".to_owned(),
+        false => format!("under {}", result.cell.load.load),
+    };
+    let scheduling = match name_scheduling {
+        true => format!(" with {}", result.scheduling_in_words()),
+        false => String::new(),
+    };
+    format!("{load}{scheduling}")
+}
