@@ -168,3 +168,6 @@ pub(crate) fn load_averages(text: &str) -> Option<[f64; 3]> {
         .map(|word| word.parse::<f64>().ok().filter(|average| average.is_finite()));
     Some([averages.next()??, averages.next()??, averages.next()??])
 }
+
+#[cfg(test)]
+mod tests;

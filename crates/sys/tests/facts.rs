@@ -1,0 +1,430 @@
+//! The facts of machines made up for it, of garbage, and of the one that runs this.
+
+mod support;
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use support::FakeRoot;
+use tactus_model::cpus::CpuList;
+use tactus_model::facts::MachineFacts;
+use tactus_model::time::{Instant, Nanos};
+use tactus_sys::facts::{CallFacts, read, read_with};
+
+fn cpus(text: &str) -> Option<CpuList> {
+    Some(text.parse().unwrap())
+}
+
+fn words(text: &str) -> Option<Vec<String>> {
+    Some(text.split_whitespace().map(str::to_owned).collect())
+}
+
+fn text(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+const DESKTOP: &str = r"
+    proc/sys/kernel/osrelease = 6.1.0-18-amd64
+    proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01)
+    proc/cmdline = BOOT_IMAGE=/vmlinuz root=/dev/sda1 isolcpus=2-3 nohz_full=2-3
+    boot/config-6.1.0-18-amd64 = # CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_HZ_250=y\nCONFIG_HZ=250\n# CONFIG_RT_GROUP_SCHED is not set
+    proc/timer_list = Timer List Version: v0.9\n  .hres_active    : 1
+    proc/cpuinfo = processor\t: 0\nmodel name\t: Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz\nflags\t\t: fpu vme ht
+    sys/devices/system/cpu/present = 0-3
+    sys/devices/system/cpu/online = 0-3
+    sys/devices/system/cpu/isolated = 2-3
+    sys/devices/system/cpu/nohz_full = 2-3
+    sys/devices/system/cpu/smt/active = 1
+    sys/devices/system/cpu/cpu0/cache/index0/level = 1
+    sys/devices/system/cpu/cpu0/cache/index0/size = 32K
+    sys/devices/system/cpu/cpu0/cache/index3/level = 3
+    sys/devices/system/cpu/cpu0/cache/index3/size = 6144K
+    sys/devices/system/cpu/cpufreq/policy0/scaling_governor = powersave
+    sys/devices/system/cpu/cpufreq/policy1/scaling_governor = performance
+    sys/devices/system/cpu/cpufreq/policy2/scaling_governor = powersave
+    sys/devices/system/cpu/cpu0/cpuidle/state0/name = POLL
+    sys/devices/system/cpu/cpu0/cpuidle/state1/name = C1
+    sys/devices/system/cpu/cpu0/cpuidle/state2/name = C1E
+    sys/devices/system/cpu/cpu0/cpuidle/state10/name = C10
+    sys/devices/system/clocksource/clocksource0/current_clocksource = tsc
+    sys/devices/system/clocksource/clocksource0/available_clocksource = tsc hpet acpi_pm
+    sys/class/dmi/id/sys_vendor = LENOVO
+    proc/sys/kernel/sched_rt_runtime_us = 950000
+    proc/sys/kernel/sched_rt_period_us = 1000000
+    proc/sys/kernel/sched_autogroup_enabled = 1
+    proc/self/status = Name:\ttactus\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\nCpus_allowed_list:\t0-1\nNoNewPrivs:\t0\nSeccomp:\t0\nSeccomp_filters:\t0
+    proc/self/limits = Limit                     Soft Limit           Hard Limit           Units
+    |Max locked memory         8388608              unlimited            bytes
+    |Max nice priority         31                   31
+    |Max realtime priority     0                    95
+    proc/self/stat = 4242 (tact) us) S 1 4242 4242 0 -1 0 0 0 0 0 0 0 0 0 20 -5 1 0 99
+    proc/self/ns/pid -> pid:[4026531836]
+    proc/self/ns/uts -> uts:[4026531838]
+    proc/self/ns/ipc -> ipc:[4026531839]
+    proc/self/ns/cgroup -> cgroup:[4026531835]
+    proc/self/ns/user -> user:[4026531837]
+    proc/self/cgroup = 0::/user.slice/user-1000.slice/session-2.scope
+    proc/self/mountinfo = 35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate
+    sys/fs/cgroup/cpuset.cpus.effective = 0-3
+    sys/fs/cgroup/user.slice/user-1000.slice/session-2.scope/
+    proc/meminfo = MemTotal:        8000000 kB\nSwapTotal:       2000 kB
+    sys/kernel/mm/transparent_hugepage/enabled = always [madvise] never
+    proc/loadavg = 0.52 0.58 0.59 1/830 4242
+    proc/stat = cpu  100 0 50 1000 5 0 1 0 0 0
+";
+
+#[test]
+fn a_desktop_on_bare_metal() {
+    let root = FakeRoot::new(DESKTOP);
+    let facts = read(root.path());
+    let kernel = &facts.kernel;
+    assert_eq!(kernel.release, text("6.1.0-18-amd64"));
+    assert_eq!(kernel.preemption, text("voluntary"));
+    assert_eq!(kernel.tick_rate_hz, Some(250));
+    assert_eq!(kernel.high_resolution_timers, Some(true));
+    assert_eq!(kernel.rt_group_scheduling, Some(false));
+    let processor = &facts.processor;
+    assert_eq!(processor.model, text("Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz"));
+    assert_eq!(processor.online, cpus("0-3"));
+    assert_eq!(processor.smt, Some(true));
+    assert_eq!(processor.last_level_cache, Some(6 << 20));
+    assert_eq!(processor.isolated, cpus("2-3"));
+    assert_eq!(processor.nohz_full, cpus("2-3"));
+    assert_eq!(processor.governors, words("performance powersave"));
+    assert_eq!(processor.idle_states, words("POLL C1 C1E C10"));
+    assert_eq!(processor.virtualization, text("none"));
+    assert_eq!(processor.clock_source, text("tsc"));
+    let scheduling = &facts.scheduling;
+    assert_eq!(scheduling.rt_runtime_us, Some(950_000));
+    assert_eq!(scheduling.autogroup, Some(true));
+    let permission = &facts.permission;
+    assert_eq!(permission.user_id, Some(1000));
+    assert_eq!(permission.capabilities, Some(Vec::new()));
+    assert_eq!((permission.rtprio_limit, permission.rtprio_limit_hard), (Some(0), Some(95)));
+    assert_eq!(permission.memlock_limit, Some(8 << 20));
+    assert_eq!(permission.memlock_limit_hard, Some(u64::MAX));
+    assert_eq!((permission.nice, permission.nice_limit), (Some(-5), Some(-11)));
+    assert_eq!(permission.allowed_cpus, cpus("0-1"));
+    assert_eq!(permission.container, text("none"));
+    assert_eq!(permission.own_user_namespace, Some(false));
+    let cgroup = &facts.cgroup;
+    assert_eq!(cgroup.version, Some(2));
+    assert_eq!(
+        cgroup.cpu_directory,
+        text("/sys/fs/cgroup/user.slice/user-1000.slice/session-2.scope")
+    );
+    assert_eq!(cgroup.quota_us, Some(-1));
+    assert_eq!(cgroup.cpuset, cpus("0-3"), "the group above confines");
+    assert_eq!(facts.memory.total, Some(8_000_000 * 1024));
+    assert_eq!(facts.memory.transparent_huge_pages, text("madvise"));
+    assert_eq!(facts.load_average, Some([0.52, 0.58, 0.59]));
+    assert_eq!(facts.steal, Some(Nanos::ZERO));
+}
+
+/// A small guest, made from a container's image, with the cgroups of version 1.
+const GUEST: &str = r"
+    proc/sys/kernel/osrelease = 6.18.44
+    proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC
+    proc/sys/kernel/arch = x86_64
+    proc/cmdline = console=ttyS0 preempt=full -- --preempt=none preempt=lazy
+    proc/cpuinfo = model name\t: AMD EPYC\nflags\t\t: fpu hypervisor lahf_lm
+    sys/devices/system/cpu/present = 0-1
+    sys/devices/system/cpu/online = 0-1
+    sys/devices/system/cpu/isolated =
+    sys/devices/system/cpu/cpufreq/
+    sys/devices/system/cpu/cpuidle/current_driver = none
+    sys/devices/system/cpu/cpu0/topology/thread_siblings_list = 0
+    sys/devices/system/cpu/cpu1/topology/thread_siblings_list = 1
+    sys/devices/system/clocksource/clocksource0/available_clocksource = tsc kvm-clock
+    proc/self/ns/pid -> pid:[4026531836]
+    proc/self/ns/uts -> uts:[4026531838]
+    proc/self/ns/ipc -> ipc:[4026531839]
+    proc/self/ns/cgroup -> cgroup:[4026531835]
+    .dockerenv =
+    proc/self/status = Uid:\t0\t0\t0\t0\nCapEff:\t000001fffeffffff\nSeccomp:\t0
+    proc/self/cgroup = 3:cpuset:/job\n2:cpu,cpuacct:/job\n0::/
+    proc/self/mountinfo = 32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+    |34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset
+    |41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw
+    sys/fs/cgroup/cpu,cpuacct/job/cpu.rt_runtime_us = 0
+    sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us = 90000
+    sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us = 100000
+    sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us = -1
+    sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us = 100000
+    sys/fs/cgroup/cpuset/job/cpuset.effective_cpus = 1
+    proc/stat = cpu  6191 0 3287 259378 504 0 68 12 0 0
+";
+
+#[test]
+fn a_guest_made_from_a_containers_image() {
+    let root = FakeRoot::new(GUEST);
+    let calls = CallFacts {
+        machine: None,
+        timer_resolution: Some(Nanos::from_nanos(1)),
+        tick: Some(Nanos::from_nanos(3_333_333)),
+    };
+    let facts = read_with(root.path(), &calls);
+    assert_eq!(facts.kernel.machine, text("x86_64"));
+    assert_eq!(facts.kernel.preemption, text("full"), "what follows -- is not the kernel's");
+    assert_eq!(facts.kernel.tick_rate_hz, Some(300));
+    assert_eq!(facts.kernel.high_resolution_timers, Some(true));
+    assert_eq!(facts.kernel.rt_group_scheduling, Some(true));
+    assert_eq!(facts.processor.virtualization, text("kvm"));
+    assert_eq!(facts.processor.smt, Some(false));
+    assert_eq!(facts.processor.isolated, cpus(""));
+    assert_eq!(facts.processor.nohz_full, cpus(""), "the kernel always has a tick");
+    assert_eq!(facts.processor.governors, Some(Vec::new()));
+    assert_eq!(facts.processor.idle_states, Some(Vec::new()));
+    assert_eq!(facts.permission.container, text("none"), "the mark is left from the image");
+    assert_eq!(facts.permission.holds("CAP_SYS_NICE"), Some(true));
+    assert_eq!(facts.permission.holds("CAP_SYS_RESOURCE"), Some(false));
+    assert_eq!(facts.cgroup.version, Some(1));
+    assert_eq!(facts.cgroup.rt_runtime_us, Some(0));
+    assert_eq!(
+        (facts.cgroup.quota_us, facts.cgroup.quota_period_us),
+        (Some(90_000), Some(100_000))
+    );
+    assert_eq!(facts.cgroup.cpuset, cpus("1"));
+    assert_eq!(facts.steal, Some(Nanos::from_millis(120)));
+}
+
+/// A container without privilege, seen through a mount of its own part of the hierarchy.
+const CONTAINER: &str = r"
+    proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Mon Jan 1 2024
+    proc/self/ns/pid -> pid:[4026532512]
+    proc/self/ns/uts -> uts:[4026532510]
+    proc/self/ns/ipc -> ipc:[4026532511]
+    proc/self/ns/cgroup -> cgroup:[4026531835]
+    proc/self/ns/user -> user:[4026532600]
+    proc/self/status = Uid:\t0\t0\t0\t0\nCapEff:\t00000000a80425fb\nSeccomp:\t2\nNoNewPrivs:\t1
+    .dockerenv =
+    proc/self/cgroup = 0::/docker/4f2a/worker
+    proc/self/mountinfo = 700 690 0:29 /docker/4f2a /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw
+    sys/fs/cgroup/cpu.max = 50000 100000
+    sys/fs/cgroup/worker/cpu.max = max 100000
+    sys/fs/cgroup/worker/cpuset.cpus.effective = 4-5
+";
+
+#[test]
+fn a_container() {
+    let facts = read(FakeRoot::new(CONTAINER).path());
+    assert_eq!(facts.permission.container, text("docker"));
+    assert_eq!(facts.permission.own_user_namespace, Some(true));
+    assert_eq!(facts.permission.seccomp, Some(true));
+    assert_eq!(facts.permission.no_new_privileges, Some(true));
+    assert_eq!(facts.permission.holds("CAP_DAC_OVERRIDE"), Some(false), "only in its namespace");
+    assert_eq!(facts.permission.capabilities, words("CAP_DAC_OVERRIDE"));
+    assert_eq!(facts.cgroup.cpu_directory, text("/sys/fs/cgroup/worker"));
+    assert_eq!(
+        (facts.cgroup.quota_us, facts.cgroup.quota_period_us),
+        (Some(50_000), Some(100_000))
+    );
+    assert_eq!(facts.cgroup.cpuset, cpus("4-5"));
+    assert_eq!(facts.kernel.preemption, None, "nothing tells what was chosen");
+}
+
+#[test]
+fn containers_by_their_marks() {
+    let namespaces = "proc/self/ns/pid -> pid:[4026532512]\n";
+    let check = |marks: &str, expected: &str| {
+        let facts = read(FakeRoot::new(&format!("{namespaces}{marks}")).path());
+        assert_eq!(facts.permission.container, text(expected), "{marks}");
+    };
+    check("run/.containerenv =", "podman");
+    check("proc/self/cgroup = 0::/kubepods/besteffort/pod1", "kubernetes");
+    check("proc/self/cgroup = 0::/lxc.payload.web", "lxc");
+    check("run/systemd/container = systemd-nspawn", "systemd-nspawn");
+    check("", "unnamed");
+    // A service that hides the host's name from itself is not contained.
+    let service = "proc/self/ns/pid -> pid:[4026531836]\nproc/self/ns/uts -> uts:[4026532999]";
+    assert_eq!(read(FakeRoot::new(service).path()).permission.container, text("none"));
+}
+
+#[test]
+fn a_group_outside_of_what_is_mounted_is_unknown() {
+    let outside = r"
+        proc/self/cgroup = 0::/../other
+        proc/self/mountinfo = 35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw
+        sys/fs/cgroup/cpu.max = 1000 100000
+        sys/fs/other/
+    ";
+    let cgroup = read(FakeRoot::new(outside).path()).cgroup;
+    assert_eq!(cgroup, tactus_model::facts::CgroupFacts::default());
+}
+
+#[test]
+fn a_realtime_kernel() {
+    for version in [
+        "#1 SMP PREEMPT_RT Debian 6.1.76-1",
+        "#1 SMP PREEMPT RT 4.19.1-rt3",
+        "#2 SMP PREEMPT_{RT,(lazy)} Tue Nov 4",
+    ] {
+        let root = FakeRoot::new("proc/cmdline = preempt=full");
+        root.write("proc/sys/kernel/version", version);
+        assert_eq!(read(root.path()).kernel.preemption, text("rt"), "{version}");
+    }
+    let told = FakeRoot::new("sys/kernel/realtime = 1");
+    assert_eq!(read(told.path()).kernel.preemption, text("rt"));
+}
+
+#[test]
+fn preemption_from_what_runs_then_what_was_booted_then_what_was_built() {
+    let check = |lines: &str, expected: Option<&str>| {
+        let release = "proc/sys/kernel/osrelease = 6\n";
+        let facts = read(FakeRoot::new(&format!("{release}{lines}")).path());
+        assert_eq!(facts.kernel.preemption.as_deref(), expected, "{lines}");
+    };
+    let dynamic = "proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC\n";
+    let built = "boot/config-6 = CONFIG_PREEMPT_BUILD=y\\nCONFIG_PREEMPT_NONE=y\n";
+    let booted = "proc/cmdline = preempt=full preempt=voluntary\n";
+    let running = "sys/kernel/debug/sched/preempt = none voluntary full (lazy)\n";
+    check(&format!("{dynamic}{built}{booted}{running}"), Some("lazy"));
+    check(&format!("{dynamic}{built}{booted}"), Some("voluntary"));
+    check(&format!("{dynamic}{built}"), Some("none"));
+    check(dynamic, None);
+    check("proc/sys/kernel/version = #1 SMP PREEMPT Wed", Some("full"));
+    check("proc/sys/kernel/version = #1 SMP Wed", None);
+    check(&format!("proc/sys/kernel/version = #1 SMP Wed\n{built}"), Some("none"));
+}
+
+const BOARD: &str = r"
+    proc/sys/kernel/osrelease = 6.6.20-v8
+    proc/sys/kernel/version = #1752 SMP PREEMPT Thu Mar 14
+    proc/sys/kernel/arch = aarch64
+    proc/cpuinfo = processor\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd\nRevision\t: c03115\nModel\t\t: Raspberry Pi 4 Model B Rev 1.5
+    proc/device-tree/model = Raspberry Pi 4 Model B Rev 1.5\0
+    proc/device-tree/compatible = raspberrypi,4-model-b\0brcm,bcm2711\0
+    sys/devices/system/cpu/online = 0-3
+    sys/devices/system/cpu/smt/active = 0
+    sys/devices/system/cpu/cpu0/cache/index0/level = 1
+    sys/devices/system/cpu/cpu0/cpuidle/state0/name = WFI
+    sys/devices/system/clocksource/clocksource0/current_clocksource = arch_sys_counter
+";
+
+#[test]
+fn a_board_with_arm_processors() {
+    let facts = read(FakeRoot::new(BOARD).path());
+    assert_eq!(facts.processor.model, text("Raspberry Pi 4 Model B Rev 1.5"));
+    assert_eq!(facts.processor.smt, Some(false));
+    assert_eq!(facts.processor.last_level_cache, None, "its caches do not tell their size");
+    assert_eq!(facts.processor.idle_states, words("WFI"));
+    assert_eq!(facts.processor.virtualization, None, "these processors do not show one");
+    assert_eq!(facts.kernel.preemption, text("full"));
+}
+
+#[test]
+fn hypervisors_by_what_shows_them() {
+    let check = |lines: &str, expected: Option<&str>| {
+        let facts = read(FakeRoot::new(lines).path());
+        assert_eq!(facts.processor.virtualization.as_deref(), expected, "{lines}");
+    };
+    let guest = "proc/cpuinfo = flags\\t: fpu hypervisor\n";
+    check(guest, Some("unnamed"));
+    check(&format!("{guest}sys/class/dmi/id/product_name = VMware7,1"), Some("vmware"));
+    check(&format!("{guest}sys/class/dmi/id/product_name = Virtual Machine"), Some("hyper-v"));
+    check("sys/hypervisor/type = xen", Some("xen"));
+    check("sys/class/dmi/id/sys_vendor = QEMU", Some("qemu"));
+    check("proc/device-tree/compatible = linux,dummy-virt\\0", Some("qemu"));
+    // A whole machine rented from a vendor whose guests bear the same name.
+    let rented = "proc/cpuinfo = flags\\t: fpu vme\n";
+    check(&format!("{rented}sys/class/dmi/id/product_name = Google Compute Engine"), Some("none"));
+}
+
+#[test]
+fn an_empty_root_tells_nothing() {
+    let facts = read(FakeRoot::new("").path());
+    assert_eq!(facts, MachineFacts::unknown(facts.taken));
+    let not_there = read(Path::new("/nowhere/at/all"));
+    assert_eq!(not_there, MachineFacts::unknown(not_there.taken));
+    assert!(facts.rows().iter().all(|row| row.value == "unknown"));
+}
+
+/// Every file that is read, for filling with garbage.
+fn files() -> Vec<String> {
+    let described = [DESKTOP, GUEST, CONTAINER, BOARD].concat();
+    let extra = ["sys/kernel/debug/sched/preempt", "sys/kernel/realtime", "proc/timer_list"];
+    described
+        .lines()
+        .filter_map(|line| line.split_once(" ="))
+        .map(|(path, _)| path.trim().to_owned())
+        .filter(|path| !path.starts_with('|') && !path.is_empty())
+        .chain(extra.map(str::to_owned))
+        .collect()
+}
+
+/// Pieces of which texts are made that come near to what is read, and miss it.
+fn garbage() -> impl Strategy<Value = Vec<u8>> {
+    let pieces: Vec<&[u8]> = vec![
+        b"cpu ",
+        b"\nMemTotal:",
+        b"\nMax realtime priority ",
+        b"\nMax nice priority ",
+        b"18446744073709551616 ",
+        b"18446744073709551615 ",
+        b"-9223372036854775808 ",
+        b"0 0",
+        b"0-4294967295",
+        b" kB",
+        b":",
+        b"(",
+        b")",
+        b"[",
+        b"\nCapEff:\t",
+        b" - cgroup2 x y",
+        b"0::/",
+        b"../",
+        b"\xff\xfe",
+        "µ€".as_bytes(),
+        b"\nCONFIG_HZ=",
+        b"K",
+        b"\0",
+    ];
+    let piece = prop::sample::select(pieces);
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn garbage_is_read_without_a_panic(texts in prop::collection::vec(garbage(), 90)) {
+        let root = FakeRoot::new("");
+        for (path, text) in files().iter().zip(texts.iter().cycle()) {
+            root.write(path, text);
+        }
+        let facts = read(root.path());
+        prop_assert_eq!(facts.rows().len(), MachineFacts::unknown(Instant::from_nanos(0)).rows().len());
+    }
+}
+
+#[test]
+fn the_machine_that_runs_this() {
+    let facts = read(Path::new("/"));
+    let processor = &facts.processor;
+    let online = processor.online.clone().expect("every kernel lists its processors");
+    assert!(!online.is_empty());
+    if let Some(present) = &processor.present {
+        assert!(online.without(present).is_empty(), "{online} in {present}");
+    }
+    if let Some(allowed) = &facts.permission.allowed_cpus {
+        assert!(
+            !allowed.is_empty() && allowed.without(&online).is_empty(),
+            "{allowed} in {online}"
+        );
+    }
+    let rate = facts.kernel.tick_rate_hz.expect("the coarse clock tells it");
+    assert!((24..=10_000).contains(&rate), "{rate}");
+    assert!(facts.kernel.release.is_some() && facts.kernel.machine.is_some());
+    assert!(facts.kernel.high_resolution_timers.is_some());
+    assert!(facts.memory.total > Some(0));
+    let permission = &facts.permission;
+    assert!(permission.rtprio_limit <= permission.rtprio_limit_hard);
+    assert!(permission.memlock_limit <= permission.memlock_limit_hard);
+    assert!(permission.nice.is_some_and(|nice| (-20..=19).contains(&nice)));
+    assert!(permission.nice_limit.is_some_and(|nice| (-20..=20).contains(&nice)));
+    if let Some(rt) = facts.cgroup.rt_runtime_us {
+        assert!(rt >= -1 && facts.kernel.rt_group_scheduling == Some(true));
+    }
+    let again = read(Path::new("/"));
+    assert_eq!((again.kernel, again.permission), (facts.kernel, facts.permission));
+}
