@@ -1,1 +1,30 @@
 //! Measured loops.
+//!
+//! [`run`] measures one cell: it starts a task on each processor, has each
+//! prepare itself as the [policy](tactus_model::policy) asks, lets all of them
+//! meet, gives them one instant to start at, and evaluates what they found after
+//! the window has closed. The only probe so far is the timer probe: a task sleeps
+//! until a due time and tells when it came.
+//!
+//! The parts, in the order in which data flows through them: [`schedule`] says
+//! when wakeups are due, [`timer`] is the measured loop, [`policy`] prepares the
+//! thread it runs in, [`evaluate`] turns its samples into a result.
+#![forbid(unsafe_code)]
+
+mod cost;
+mod crew;
+mod error;
+pub mod evaluate;
+mod facility;
+pub mod policy;
+mod run;
+pub mod schedule;
+mod task;
+pub mod timer;
+pub mod work;
+
+pub use cost::cost_of_loop;
+pub use crew::TaskProcess;
+pub use error::ProbeError;
+pub use run::{ProbeEvent, ProbeOutcome, run};
+pub use task::task_main;

@@ -1,0 +1,79 @@
+//! What the measured loop itself costs.
+
+use tactus_model::probe::Interval;
+use tactus_model::result::ProbeCost;
+use tactus_model::time::{Clock, Instant, Nanos};
+use tactus_sys::sleep::Sleeper;
+use tactus_sys::{SysError, clock};
+
+use crate::schedule::Schedule;
+use crate::timer::{Rest, SampleMemory, measure};
+
+/// Turns of a trial: some tens of microseconds, short enough to pass undisturbed.
+const TURNS: u64 = 1_000;
+const TRIALS: u32 = 25;
+
+/// Returns at once, with a stamp as every sleeper takes it.
+struct NoSleep;
+
+impl<C: Clock> Sleeper<C> for NoSleep {
+    #[inline]
+    fn sleep_until(&mut self, _due: Instant<C>) -> Result<Instant<C>, SysError> {
+        Ok(clock::now())
+    }
+}
+
+/// Measures what reading the clock `C` and a turn of the loop cost on the
+/// processor on which the calling thread runs.
+///
+/// The loop is the one that measures, with a sleeper that reads the clock and
+/// returns: so a turn's cost holds the stamp, keeping the sample and finding the
+/// next due time. Each figure is the mean of a short trial, and of the trials the
+/// least, since every disturbance only makes a trial longer.
+pub fn cost_of_loop<C: Clock>(interval: Interval) -> ProbeCost {
+    let least = |trial: &dyn Fn() -> f64| (0..TRIALS).map(|_| trial()).fold(f64::MAX, f64::min);
+    ProbeCost {
+        clock_read_ns: least(&trial_of_reading::<C>),
+        loop_ns: least(&|| trial_of_loop::<C>(interval)),
+    }
+}
+
+fn trial_of_reading<C: Clock>() -> f64 {
+    let begin = clock::now::<C>();
+    for _ in 1..TURNS {
+        std::hint::black_box(clock::now::<C>());
+    }
+    let end = clock::now::<C>();
+    (end - begin).as_nanos() as f64 / TURNS as f64
+}
+
+fn trial_of_loop<C: Clock>(interval: Interval) -> f64 {
+    let window = interval.mean().saturating_mul(TURNS);
+    let schedule = Schedule::new(interval, Nanos::ZERO, window, 0);
+    let turns = schedule.remaining().max(1);
+    let Ok(memory) = SampleMemory::take(turns as usize) else { return f64::MAX };
+    let begin = clock::now::<C>();
+    // Every due time lies in the future, so that none is missed.
+    let start = begin + Nanos::from_secs(3600);
+    let recording = measure(&mut NoSleep, &mut Rest, schedule, start, memory);
+    let end = clock::now::<C>();
+    // Freed after the clock was read.
+    drop(std::hint::black_box(recording));
+    (end - begin).as_nanos() as f64 / turns as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::time::Monotonic;
+
+    use super::*;
+
+    #[test]
+    fn a_turn_costs_more_than_the_stamp_it_holds() {
+        for interval in ["1ms", "1ms..2ms", "1ms~1us"] {
+            let cost = cost_of_loop::<Monotonic>(interval.parse().unwrap());
+            assert!(cost.clock_read_ns > 0.0 && cost.clock_read_ns < f64::MAX, "{cost:?}");
+            assert!(cost.loop_ns > 0.0 && cost.loop_ns < f64::MAX, "{cost:?}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The measured loop for each way of sleeping and each clock, behind one door.
+//!
+//! The loop is compiled for every pair of sleeper and clock, so that nothing is
+//! decided inside it. Outside of it, tasks handle all of them alike.
+
+use tactus_model::probe::{SleepMethod, TimerProbe, Work};
+use tactus_model::result::ProbeCost;
+use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Realtime, Tai};
+use tactus_sys::sleep::{
+    Alarm, Futex, IoUring, Itimer, Nanosleep, NanosleepRelative, PosixTimer, Ppoll, SignalHandler,
+    Sleeper, Timerfd,
+};
+use tactus_sys::{SysError, clock};
+
+use crate::cost::cost_of_loop;
+use crate::schedule::Schedule;
+use crate::timer::{Recording, Rest, SampleMemory, measure};
+use crate::work::{Computing, Pace, Share};
+
+/// A timer facility of the calling thread, ready to measure by.
+///
+/// Instants are nanoseconds of the probe's clock here, since a task and those
+/// who start it agree on the clock beforehand.
+pub(crate) trait Facility {
+    /// Runs the measured loop.
+    fn measure(
+        &mut self,
+        schedule: Schedule,
+        start: u64,
+        memory: SampleMemory,
+    ) -> Result<Recording, SysError>;
+
+    /// Sleeps until `instant`, by clock_nanosleep(2) whatever the facility is.
+    fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
+}
+
+/// Sets up the facility that `probe` asks for, in the calling thread.
+///
+/// # Errors
+/// The facility does not exist here, or is not permitted.
+pub(crate) fn open(probe: &TimerProbe) -> Result<Box<dyn Facility>, SysError> {
+    match probe.clock {
+        ClockName::Monotonic => match probe.sleep {
+            // The two that know the monotonic clock only.
+            SleepMethod::Ppoll => Ok(by_sleeping::<Monotonic>(probe.work, Ppoll)),
+            SleepMethod::Itimer => Ok(by_alarm::<Monotonic>(probe.work, Itimer::new()?)),
+            _ => open_by::<Monotonic>(probe),
+        },
+        ClockName::Realtime => open_by::<Realtime>(probe),
+        ClockName::Tai => open_by::<Tai>(probe),
+        ClockName::Boottime => open_by::<Boottime>(probe),
+    }
+}
+
+fn open_by<C: Clock>(probe: &TimerProbe) -> Result<Box<dyn Facility>, SysError> {
+    let work = probe.work;
+    Ok(match probe.sleep {
+        SleepMethod::Nanosleep => by_sleeping::<C>(work, Nanosleep),
+        SleepMethod::NanosleepRelative => by_sleeping::<C>(work, NanosleepRelative),
+        SleepMethod::Timerfd => by_sleeping::<C>(work, Timerfd::new()?),
+        SleepMethod::PosixTimer => by_sleeping::<C>(work, PosixTimer::new()?),
+        SleepMethod::SignalHandler => by_alarm::<C>(work, SignalHandler::new()?),
+        SleepMethod::Futex => by_sleeping::<C>(work, Futex::new()?),
+        SleepMethod::IoUring => by_sleeping::<C>(work, IoUring::new()?),
+        // Refused by `Cell::check` before anything starts.
+        SleepMethod::Ppoll => return Err(SysError::new("ppoll", tactus_sys::Errno::INVAL)),
+        SleepMethod::Itimer => return Err(SysError::new("setitimer", tactus_sys::Errno::INVAL)),
+    })
+}
+
+fn by_sleeping<C: Clock>(work: Work, sleeper: impl Sleeper<C> + 'static) -> Box<dyn Facility> {
+    Box::new(Loop::<C, _> { sleeper, share: share::<C>(work), clock: std::marker::PhantomData })
+}
+
+fn by_alarm<C: Clock>(work: Work, alarm: impl Alarm<C> + 'static) -> Box<dyn Facility> {
+    if work == Work::Continuous {
+        by_sleeping::<C>(work, Computing::new(alarm, Pace::calibrate::<C>()))
+    } else {
+        by_sleeping::<C>(work, alarm)
+    }
+}
+
+fn share<C: Clock>(work: Work) -> Option<Share> {
+    match work {
+        Work::Percent(percent) => Some(Share::new(percent, Pace::calibrate::<C>())),
+        Work::None | Work::Continuous => None,
+    }
+}
+
+struct Loop<C, S> {
+    sleeper: S,
+    share: Option<Share>,
+    clock: std::marker::PhantomData<C>,
+}
+
+impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
+    fn measure(
+        &mut self,
+        schedule: Schedule,
+        start: u64,
+        memory: SampleMemory,
+    ) -> Result<Recording, SysError> {
+        let start = Instant::<C>::from_nanos(start);
+        match &mut self.share {
+            Some(share) => measure(&mut self.sleeper, share, schedule, start, memory),
+            None => measure(&mut self.sleeper, &mut Rest, schedule, start, memory),
+        }
+    }
+
+    fn sleep_until(&self, instant: u64) -> Result<(), SysError> {
+        Nanosleep.sleep_until(Instant::<C>::from_nanos(instant)).map(drop)
+    }
+}
+
+/// Reads the clock of that name, in nanoseconds.
+pub(crate) fn now(clock: ClockName) -> u64 {
+    match clock {
+        ClockName::Monotonic => clock::now::<Monotonic>().as_nanos(),
+        ClockName::Realtime => clock::now::<Realtime>().as_nanos(),
+        ClockName::Tai => clock::now::<Tai>().as_nanos(),
+        ClockName::Boottime => clock::now::<Boottime>().as_nanos(),
+    }
+}
+
+/// Measures what the loop of `probe` costs on the processor of the calling thread.
+pub(crate) fn cost(probe: &TimerProbe) -> ProbeCost {
+    match probe.clock {
+        ClockName::Monotonic => cost_of_loop::<Monotonic>(probe.interval),
+        ClockName::Realtime => cost_of_loop::<Realtime>(probe.interval),
+        ClockName::Tai => cost_of_loop::<Tai>(probe.interval),
+        ClockName::Boottime => cost_of_loop::<Boottime>(probe.interval),
+    }
+}

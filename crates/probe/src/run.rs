@@ -1,0 +1,200 @@
+//! Measuring one cell.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant as StdInstant};
+
+use tactus_model::cell::Cell;
+use tactus_model::cpus::{CpuChoice, CpuList};
+use tactus_model::probe::{Probe, TimerProbe};
+use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
+use tactus_model::sample::SampleBlock;
+use tactus_model::time::{ClockName, Instant, Nanos, Realtime};
+use tactus_sys::affinity;
+
+use crate::crew::{Crew, TaskProcess};
+use crate::error::ProbeError;
+use crate::evaluate::block_length;
+use crate::facility;
+use crate::policy::hold_idle_states;
+use crate::schedule::aligned_start;
+use crate::task::{Answer, Command, TaskOrder};
+
+/// What happens while a cell is measured, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeEvent {
+    /// Something was not granted; each is told once.
+    Shortfall(Shortfall),
+    /// All tasks are prepared and the window is about to open: counters are read now.
+    Opened,
+    /// The window is closed, and nothing of it has been evaluated yet: counters are read now.
+    Closed,
+    /// Samples of one task, in order; a task may have several blocks.
+    Samples {
+        /// The task's number.
+        task: u32,
+        /// Its samples.
+        block: SampleBlock,
+    },
+}
+
+/// What measuring a cell found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeOutcome {
+    /// When the window opened.
+    pub started: Instant<Realtime>,
+    /// How long it was.
+    pub window: Nanos,
+    /// The length of the stretches in [`TaskResult::blocks`].
+    pub block_length: Nanos,
+    /// What each task found, in the order of their numbers.
+    pub tasks: Vec<TaskResult>,
+    /// What measuring cost.
+    pub cost: ProbeCost,
+    /// What was not granted.
+    pub shortfalls: Vec<Shortfall>,
+}
+
+/// Measures `cell`: all its tasks, each on its processor, in one window.
+///
+/// Random intervals follow from `seed`. Tasks that are processes of their own are
+/// started as `process` says. `listen` hears what happens as it happens; between
+/// [`ProbeEvent::Opened`] and [`ProbeEvent::Closed`] it is not called, and the
+/// calling thread sleeps.
+///
+/// # Errors
+/// The cell could not be measured; see [`ProbeError`]. A thread that hangs is left
+/// behind, so whoever measured ends its process then.
+pub fn run(
+    cell: &Cell,
+    seed: u64,
+    process: &TaskProcess,
+    listen: &mut dyn FnMut(ProbeEvent),
+) -> Result<ProbeOutcome, ProbeError> {
+    cell.check()?;
+    let Probe::Timer(probe) = &cell.probe;
+    let mut shortfalls = Shortfalls { told: HashSet::new(), all: Vec::new(), listen };
+    let idle_states = hold_idle_states(&cell.policy);
+    if let Err(shortfall) = &idle_states {
+        shortfalls.tell(shortfall.as_ref());
+    }
+    let orders = orders(cell, probe, seed)?;
+    let mut crew = Crew::start(&orders, probe.tasks, process)?;
+    let cost = meet(&mut crew, &mut shortfalls)?;
+    (shortfalls.listen)(ProbeEvent::Opened);
+    let started = open_window(&mut crew, probe)?;
+    crew.hear_all(START_LEAD + probe.align + cell.duration + GRACE, |task, answer| match answer {
+        Answer::Measured => Ok(()),
+        _ => Err(ProbeError::OutOfTurn(task)),
+    })?;
+    drop(idle_states);
+    (shortfalls.listen)(ProbeEvent::Closed);
+    let tasks = orders
+        .iter()
+        .map(|order| evaluate(&mut crew, order.task, shortfalls.listen))
+        .collect::<Result<_, _>>()?;
+    Ok(ProbeOutcome {
+        started,
+        window: cell.duration,
+        block_length: block_length(cell.duration),
+        tasks,
+        cost,
+        shortfalls: shortfalls.all,
+    })
+}
+
+/// How long tasks may take to prepare: memory for many samples is touched meanwhile.
+const PREPARATION_LIMIT: Nanos = Nanos::from_secs(60);
+/// How far ahead the common start is set, so that every task has heard of it before.
+const START_LEAD: Nanos = Nanos::from_millis(100);
+/// How long after its window a task may answer: starved tasks come late.
+const GRACE: Nanos = Nanos::from_secs(30);
+/// How long a task may take over a block of samples or its result.
+const EVALUATION_LIMIT: Nanos = Nanos::from_secs(300);
+
+/// The tasks of a cell: `tasks_per_cpu` on each processor, processor by processor.
+fn orders(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskOrder>, ProbeError> {
+    let cpus: CpuList = match &cell.policy.cpus {
+        CpuChoice::All => affinity::get()?,
+        CpuChoice::These(list) => list.clone(),
+    };
+    let places = cpus.iter().flat_map(|cpu| (0..probe.tasks_per_cpu).map(move |_| cpu));
+    let order = |(task, cpu)| TaskOrder { cell: cell.clone(), task, cpu, seed };
+    Ok((0..).zip(places).map(order).collect())
+}
+
+/// Waits until every task is prepared; returns the cost of the first task's loop.
+fn meet(crew: &mut Crew, shortfalls: &mut Shortfalls<'_>) -> Result<ProbeCost, ProbeError> {
+    let mut cost_of_first = ProbeCost::default();
+    crew.hear_all(PREPARATION_LIMIT, |task, answer| {
+        let Answer::Ready { shortfalls: found, cost } = answer else {
+            return Err(ProbeError::OutOfTurn(task));
+        };
+        if task == 0 {
+            cost_of_first = cost;
+        }
+        for shortfall in &found {
+            shortfalls.tell(shortfall);
+        }
+        Ok(())
+    })?;
+    Ok(cost_of_first)
+}
+
+/// Gives all tasks one instant to start at; returns it by the realtime clock.
+fn open_window(crew: &mut Crew, probe: &TimerProbe) -> Result<Instant<Realtime>, ProbeError> {
+    let now = facility::now(probe.clock);
+    let realtime = facility::now(ClockName::Realtime);
+    let at = aligned_start(now.saturating_add(START_LEAD.as_nanos()), probe.align);
+    for task in 0..crew.len() as u32 {
+        crew.tell(task, Command::Start { at })?;
+    }
+    Ok(Instant::from_nanos(realtime.saturating_add(at - now)))
+}
+
+/// Has one task evaluate what it found, and passes its samples on.
+fn evaluate(
+    crew: &mut Crew,
+    task: u32,
+    listen: &mut dyn FnMut(ProbeEvent),
+) -> Result<TaskResult, ProbeError> {
+    crew.tell(task, Command::Evaluate)?;
+    loop {
+        let deadline = StdInstant::now() + Duration::from(EVALUATION_LIMIT);
+        match crew.hear(deadline)? {
+            Some((from, Answer::Samples { block })) if from == task => {
+                listen(ProbeEvent::Samples { task, block });
+            }
+            Some((from, Answer::Finished { result })) if from == task => return balanced(*result),
+            Some((from, _)) => return Err(ProbeError::OutOfTurn(from)),
+            None => {
+                let (silent, tasks) = (1, crew.len());
+                return Err(ProbeError::Hung { silent, tasks, waited: EVALUATION_LIMIT });
+            }
+        }
+    }
+}
+
+fn balanced(result: TaskResult) -> Result<TaskResult, ProbeError> {
+    let (task, accounting) = (result.task, result.accounting);
+    if accounting.balances() {
+        Ok(result)
+    } else {
+        Err(ProbeError::Unbalanced { task, accounting })
+    }
+}
+
+/// What was not granted, each told once although every task finds it.
+struct Shortfalls<'a> {
+    told: HashSet<Shortfall>,
+    all: Vec<Shortfall>,
+    listen: &'a mut dyn FnMut(ProbeEvent),
+}
+
+impl Shortfalls<'_> {
+    fn tell(&mut self, shortfall: &Shortfall) {
+        if self.told.insert(shortfall.clone()) {
+            self.all.push(shortfall.clone());
+            (self.listen)(ProbeEvent::Shortfall(shortfall.clone()));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! One task of a probe: it prepares itself, waits for the start, measures, and evaluates.
+//!
+//! A task is a thread, or a process that runs [`task_main`]. Either way it is told
+//! [`Command`]s and gives [`Answer`]s; a process does so in JSON, one object a line.
+
+use std::io::{BufRead, BufReader, Write};
+
+use serde::{Deserialize, Serialize};
+use tactus_model::cell::Cell;
+use tactus_model::probe::{Probe, TimerProbe};
+use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
+use tactus_model::sample::SampleBlock;
+use tactus_model::time::Nanos;
+use tactus_sys::permission::{Asked, diagnose};
+use tactus_sys::{SysError, memory, sched, usage};
+
+use crate::evaluate::{self, BLOCK_SAMPLES, Found};
+use crate::facility::{self, Facility};
+use crate::policy::Preparation;
+use crate::schedule::{Schedule, task_seed};
+use crate::timer::{Recording, SampleMemory};
+
+/// What one task has to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TaskOrder {
+    /// The cell it belongs to.
+    pub cell: Cell,
+    /// Its number, counted from 0.
+    pub task: u32,
+    /// The processor it is meant for.
+    pub cpu: u32,
+    /// The seed of the turn.
+    pub seed: u64,
+}
+
+/// What a task is told.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case")]
+pub(crate) enum Command {
+    /// The window opens at this instant of the probe's clock.
+    Start {
+        /// In nanoseconds since the clock's origin.
+        at: u64,
+    },
+    /// All tasks are done: evaluate.
+    Evaluate,
+}
+
+/// What a task answers, in this order unless it fails.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "kebab-case")]
+pub(crate) enum Answer {
+    /// It is prepared.
+    Ready {
+        /// What was not granted.
+        shortfalls: Vec<Shortfall>,
+        /// What its loop costs.
+        cost: ProbeCost,
+    },
+    /// Its window is over.
+    Measured,
+    /// Some of its samples.
+    Samples {
+        /// The samples.
+        block: SampleBlock,
+    },
+    /// Its result; the last answer.
+    Finished {
+        /// What it found.
+        result: Box<TaskResult>,
+    },
+    /// It cannot go on; the last answer.
+    Failed {
+        /// Why.
+        reason: String,
+        /// What to do about it, where that is known.
+        hint: Option<String>,
+    },
+}
+
+/// The way between a task and those who started it.
+pub(crate) trait Line {
+    /// Waits for the next command; `None` when nobody will give one any more.
+    fn hear(&mut self) -> Option<Command>;
+    /// Answers; an answer that nobody waits for is lost.
+    fn say(&mut self, answer: Answer);
+}
+
+/// Does what `order` says, and answers what became of it.
+pub(crate) fn serve(order: &TaskOrder, line: &mut dyn Line) {
+    if let Err(Unable { reason, hint }) = Task::new(order).run(line) {
+        line.say(Answer::Failed { reason, hint });
+    }
+}
+
+/// Why a task cannot go on.
+struct Unable {
+    reason: String,
+    hint: Option<String>,
+}
+
+impl From<SysError> for Unable {
+    fn from(error: SysError) -> Self {
+        Self { reason: error.to_string(), hint: None }
+    }
+}
+
+struct Task<'a> {
+    order: &'a TaskOrder,
+    probe: &'a TimerProbe,
+    schedule: Schedule,
+}
+
+/// How long before the window a task is awake, to read what it has used so far.
+const HEAD_START: Nanos = Nanos::from_millis(1);
+/// The wakeups of a rehearsal, and the time between them.
+const REHEARSALS: u64 = 5;
+const REHEARSAL_INTERVAL: Nanos = Nanos::from_micros(200);
+
+impl<'a> Task<'a> {
+    fn new(order: &'a TaskOrder) -> Self {
+        let Probe::Timer(probe) = &order.cell.probe;
+        let schedule = Schedule::new(
+            probe.interval,
+            probe.offset.saturating_mul(order.task.into()),
+            order.cell.duration,
+            task_seed(order.seed, order.task),
+        );
+        Self { order, probe, schedule }
+    }
+
+    fn run(&self, line: &mut dyn Line) -> Result<(), Unable> {
+        let policy = &self.order.cell.policy;
+        let usual = sched::get()?;
+        let mut preparation = Preparation::default();
+        preparation.place_and_schedule(policy, self.order.cpu)?;
+        let mut facility = self.open()?;
+        let memory = self.take_memory()?;
+        let cost = facility::cost(self.probe);
+        self.rehearse(facility.as_mut())?;
+        memory::touch_stack();
+        preparation.lock_memory(policy);
+        let (granted, shortfalls) = preparation.finish()?;
+        line.say(Answer::Ready { shortfalls, cost });
+
+        let Some(Command::Start { at }) = line.hear() else { return Ok(()) };
+        facility.sleep_until(at.saturating_sub(HEAD_START.as_nanos()))?;
+        let before = usage::of_this_thread()?;
+        let recording = facility.measure(self.schedule.clone(), at, memory)?;
+        let used = usage::difference(before, usage::of_this_thread()?);
+        // Nobody is woken to hear of our end while other tasks still measure.
+        facility.sleep_until(at.saturating_add(self.order.cell.duration.as_nanos()))?;
+        drop(facility);
+        // Evaluating is ordinary work. Going back is refused only to those who
+        // were of a lesser class and have no permission to leave it, as idle is;
+        // for them it is slower and just as right.
+        let _ = sched::set(usual);
+        line.say(Answer::Measured);
+
+        let Some(Command::Evaluate) = line.hear() else { return Ok(()) };
+        self.hand_over(&recording, line);
+        let found = Found {
+            task: self.order.task,
+            cpu: self.order.cpu,
+            granted,
+            usage: used,
+            window: self.order.cell.duration,
+        };
+        let result = Box::new(evaluate::task_result(found, self.schedule.clone(), &recording));
+        line.say(Answer::Finished { result });
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Box<dyn Facility>, Unable> {
+        facility::open(self.probe).map_err(|error| {
+            if error.call != "io_uring_setup" {
+                return Unable::from(error);
+            }
+            let facts = tactus_sys::facts::read(std::path::Path::new("/"));
+            let diagnosis = diagnose(&Asked::IoUring, error.errno, &facts);
+            Unable { reason: diagnosis.reason, hint: diagnosis.mend }
+        })
+    }
+
+    fn take_memory(&self) -> Result<SampleMemory, Unable> {
+        let wanted = self.schedule.remaining().min(self.order.cell.sample_limit);
+        let samples = usize::try_from(wanted).unwrap_or(usize::MAX);
+        SampleMemory::take(samples).map_err(|_| Unable {
+            reason: format!("there is no memory for {wanted} samples"),
+            hint: Some("a lower sample-limit, a shorter duration, or a longer interval".to_owned()),
+        })
+    }
+
+    /// Sleeps a few times by the facility: what does not work fails before the
+    /// window opens, and the loop's code is in memory when it does.
+    fn rehearse(&self, facility: &mut dyn Facility) -> Result<(), Unable> {
+        let interval = tactus_model::probe::Interval::Fixed(REHEARSAL_INTERVAL);
+        let window = REHEARSAL_INTERVAL.saturating_mul(REHEARSALS + 1);
+        let schedule = Schedule::new(interval, REHEARSAL_INTERVAL, window, 0);
+        let memory = SampleMemory::take(REHEARSALS as usize)
+            .map_err(|_| Unable { reason: "there is no memory".to_owned(), hint: None })?;
+        facility.measure(schedule, facility::now(self.probe.clock), memory)?;
+        Ok(())
+    }
+
+    /// Sends the samples in blocks, one at a time, so that little more than the
+    /// samples themselves is in memory.
+    fn hand_over(&self, recording: &Recording, line: &mut dyn Line) {
+        for samples in recording.samples.chunks(BLOCK_SAMPLES) {
+            line.say(Answer::Samples { block: SampleBlock::encode(samples) });
+        }
+    }
+}
+
+/// What a process that is one task does: it is told on standard input and answers
+/// on standard output.
+///
+/// # Errors
+/// What it is told first is no order, or standard output is closed.
+pub fn task_main() -> std::io::Result<()> {
+    let mut commands = BufReader::new(std::io::stdin());
+    let mut first = String::new();
+    commands.read_line(&mut first)?;
+    let order: TaskOrder = serde_json::from_str(&first)?;
+    let mut pipes = Pipes { commands, answers: std::io::stdout().lock(), broken: None };
+    serve(&order, &mut pipes);
+    pipes.broken.map_or(Ok(()), Err)
+}
+
+struct Pipes<R, W> {
+    commands: R,
+    answers: W,
+    /// Why the first answer that was lost was lost.
+    broken: Option<std::io::Error>,
+}
+
+impl<R: BufRead, W: Write> Line for Pipes<R, W> {
+    fn hear(&mut self) -> Option<Command> {
+        let mut line = String::new();
+        self.commands.read_line(&mut line).ok()?;
+        serde_json::from_str(&line).ok()
+    }
+
+    fn say(&mut self, answer: Answer) {
+        if let Err(error) = write_line(&mut self.answers, &answer) {
+            self.broken.get_or_insert(error);
+        }
+    }
+}
+
+/// Writes one message as a line of JSON.
+pub(crate) fn write_line(stream: &mut impl Write, message: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    stream.write_all(&line)?;
+    stream.flush()
+}
