@@ -143,7 +143,10 @@ fn meet(crew: &mut Crew, shortfalls: &mut Shortfalls<'_>) -> Result<ProbeCost, P
 /// Gives all tasks one instant to start at; returns it by the realtime clock.
 fn open_window(crew: &mut Crew, probe: &TimerProbe) -> Result<Instant<Realtime>, ProbeError> {
     let now = facility::now(probe.clock);
-    let realtime = facility::now(ClockName::Realtime);
+    let realtime = match probe.clock {
+        ClockName::Realtime => now,
+        _ => facility::now(ClockName::Realtime),
+    };
     let at = aligned_start(now.saturating_add(START_LEAD.as_nanos()), probe.align);
     for task in 0..crew.len() as u32 {
         crew.tell(task, Command::Start { at })?;

@@ -1,0 +1,63 @@
+//! The cost of the measured loop, by clock and by kind of interval.
+
+use divan::Bencher;
+use tactus_model::probe::Interval;
+use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
+use tactus_probe::schedule::Schedule;
+use tactus_probe::timer::{Rest, SampleMemory, measure};
+use tactus_sys::sleep::Sleeper;
+use tactus_sys::{SysError, clock};
+
+fn main() {
+    divan::main();
+}
+
+const TURNS: u64 = 10_000;
+
+/// Returns at once, with the stamp of every sleeper.
+struct Stamp;
+
+impl<C: Clock> Sleeper<C> for Stamp {
+    fn sleep_until(&mut self, _due: Instant<C>) -> Result<Instant<C>, SysError> {
+        Ok(clock::now())
+    }
+}
+
+/// Returns at once, when it was asked to: the loop without its stamp.
+struct NoStamp;
+
+impl<C: Clock> Sleeper<C> for NoStamp {
+    fn sleep_until(&mut self, due: Instant<C>) -> Result<Instant<C>, SysError> {
+        Ok(due)
+    }
+}
+
+fn turns<S: Sleeper<Monotonic>>(bencher: Bencher<'_, '_>, interval: &str, mut sleeper: S) {
+    let interval: Interval = interval.parse().unwrap();
+    let window = interval.mean().saturating_mul(TURNS);
+    let schedule = Schedule::new(interval, Nanos::ZERO, window, 1);
+    let start = clock::now::<Monotonic>() + Nanos::from_secs(36_000);
+    bencher
+        .counter(schedule.remaining())
+        .with_inputs(|| (schedule.clone(), SampleMemory::take(TURNS as usize * 2).unwrap()))
+        .bench_local_values(|(schedule, memory)| {
+            measure(&mut sleeper, &mut Rest, schedule, start, memory)
+        });
+}
+
+const INTERVALS: [&str; 3] = ["1ms", "1ms..2ms", "1ms~50us"];
+
+#[divan::bench(args = INTERVALS)]
+fn with_stamp(bencher: Bencher<'_, '_>, interval: &str) {
+    turns(bencher, interval, Stamp);
+}
+
+#[divan::bench(args = INTERVALS)]
+fn without_stamp(bencher: Bencher<'_, '_>, interval: &str) {
+    turns(bencher, interval, NoStamp);
+}
+
+#[divan::bench]
+fn clock_read() -> u64 {
+    clock::now::<Monotonic>().as_nanos()
+}
