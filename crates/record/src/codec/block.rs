@@ -1,0 +1,185 @@
+//! A block: a kind, a length, a checksum, a payload.
+
+use super::crc::crc32;
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// What the recording covers, as JSON: the first block.
+    About,
+    /// New names, functions, call chains, processes.
+    Dictionary,
+    /// Events of one processor.
+    Events,
+    /// Losses.
+    Losses,
+    /// The recording's summary, as JSON: the last block of one that ended well.
+    Summary,
+}
+
+impl BlockKind {
+    const ALL: [Self; 5] =
+        [Self::About, Self::Dictionary, Self::Events, Self::Losses, Self::Summary];
+
+    const fn code(self) -> u8 {
+        match self {
+            Self::About => 1,
+            Self::Dictionary => 2,
+            Self::Events => 3,
+            Self::Losses => 4,
+            Self::Summary => 5,
+        }
+    }
+}
+
+/// The first bytes of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockHeader {
+    /// What the block holds.
+    pub kind: BlockKind,
+    /// The length of its payload.
+    pub length: usize,
+    crc: u32,
+}
+
+/// Why bytes are not a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadBlock {
+    /// They end before the block does.
+    #[error("a block is cut off")]
+    CutOff,
+    /// There is no such kind of block.
+    #[error("a block is of unknown kind {0}")]
+    Kind(u8),
+    /// A block is never so long.
+    #[error("a block claims {0} bytes, more than any has")]
+    TooLong(u32),
+    /// The checksum does not fit.
+    #[error("the checksum of a block is wrong")]
+    Checksum,
+    /// The payload is not what its kind wants.
+    #[error("{0}")]
+    Payload(&'static str),
+}
+
+impl BlockHeader {
+    /// The length of a header.
+    pub const LENGTH: usize = 12;
+
+    /// The longest payload.
+    pub const MAX_PAYLOAD: usize = 1 << 24;
+
+    /// Reads the header at the front of `bytes`.
+    ///
+    /// # Errors
+    /// There is none, or it claims what no block is.
+    pub fn parse(bytes: &[u8]) -> Result<Self, BadBlock> {
+        let header = bytes.first_chunk::<{ Self::LENGTH }>().ok_or(BadBlock::CutOff)?;
+        let [code, _, _, _, l0, l1, l2, l3, c0, c1, c2, c3] = *header;
+        let kind = BlockKind::ALL.into_iter().find(|kind| kind.code() == code);
+        let kind = kind.ok_or(BadBlock::Kind(code))?;
+        let length = u32::from_le_bytes([l0, l1, l2, l3]);
+        if length as usize > Self::MAX_PAYLOAD {
+            return Err(BadBlock::TooLong(length));
+        }
+        Ok(Self { kind, length: length as usize, crc: u32::from_le_bytes([c0, c1, c2, c3]) })
+    }
+}
+
+/// A whole block with its header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    kind: BlockKind,
+    bytes: Vec<u8>,
+}
+
+impl Block {
+    /// Makes a block of a payload that `fill` writes.
+    pub fn build(kind: BlockKind, fill: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut bytes = vec![0; BlockHeader::LENGTH];
+        fill(&mut bytes);
+        let length = (bytes.len() - BlockHeader::LENGTH) as u32;
+        bytes[0] = kind.code();
+        bytes[4..8].copy_from_slice(&length.to_le_bytes());
+        let crc = checksum(&bytes);
+        bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        Self { kind, bytes }
+    }
+
+    /// Reads the block at the front of `bytes` and checks its checksum.
+    ///
+    /// # Errors
+    /// The block is cut off, damaged, or none.
+    pub fn parse(bytes: &[u8]) -> Result<Self, BadBlock> {
+        let header = BlockHeader::parse(bytes)?;
+        let whole = bytes.get(..BlockHeader::LENGTH + header.length).ok_or(BadBlock::CutOff)?;
+        Self::from_bytes(whole.to_vec())
+    }
+
+    /// Takes the bytes of a whole block and checks its checksum.
+    ///
+    /// # Errors
+    /// The bytes are longer or shorter than the block, damaged, or none.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, BadBlock> {
+        let header = BlockHeader::parse(&bytes)?;
+        if bytes.len() != BlockHeader::LENGTH + header.length {
+            return Err(BadBlock::CutOff);
+        }
+        if checksum(&bytes) != header.crc {
+            return Err(BadBlock::Checksum);
+        }
+        Ok(Self { kind: header.kind, bytes })
+    }
+
+    /// What it holds.
+    pub fn kind(&self) -> BlockKind {
+        self.kind
+    }
+
+    /// What follows the header.
+    pub fn payload(&self) -> &[u8] {
+        &self.bytes[BlockHeader::LENGTH..]
+    }
+
+    /// The whole block, as it stands in a file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The payload, without a copy.
+    pub fn into_payload(mut self) -> Vec<u8> {
+        self.bytes.drain(..BlockHeader::LENGTH);
+        self.bytes
+    }
+}
+
+/// The checksum over everything but itself.
+fn checksum(bytes: &[u8]) -> u32 {
+    crc32(crc32(0, &bytes[..8]), &bytes[BlockHeader::LENGTH..])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_block_that_was_touched_is_refused() {
+        let block = Block::build(BlockKind::Losses, |bytes| bytes.extend_from_slice(b"payload"));
+        assert_eq!(Block::parse(block.bytes()), Ok(block.clone()));
+        for at in [0, 5, 13] {
+            let mut bytes = block.bytes().to_vec();
+            bytes[at] ^= 1;
+            assert!(Block::parse(&bytes).is_err(), "{at}");
+        }
+        assert_eq!(Block::parse(&block.bytes()[..14]), Err(BadBlock::CutOff));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _ = Block::parse(&bytes);
+        }
+    }
+}

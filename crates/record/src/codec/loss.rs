@@ -1,0 +1,41 @@
+//! Losses in a block.
+
+use tactus_model::recording::Lost;
+use tactus_model::time::Instant;
+use tactus_model::varint::{read_unsigned, write_unsigned};
+
+use super::block::{BadBlock, Block, BlockKind};
+
+/// Packs losses into a block.
+pub fn encode_losses(losses: &[Lost]) -> Block {
+    Block::build(BlockKind::Losses, |bytes| {
+        write_unsigned(bytes, losses.len() as u64);
+        for lost in losses {
+            write_unsigned(bytes, u64::from(lost.cpu));
+            write_unsigned(bytes, lost.from.as_nanos());
+            write_unsigned(bytes, lost.to.as_nanos());
+            write_unsigned(bytes, lost.count);
+        }
+    })
+}
+
+/// Reads the payload of a block of losses.
+///
+/// # Errors
+/// It is not one.
+pub fn decode_losses(payload: &[u8]) -> Result<Vec<Lost>, BadBlock> {
+    let mut rest = payload;
+    let mut number =
+        || read_unsigned(&mut rest).map_err(|_| BadBlock::Payload("a loss is cut off"));
+    let count = number()?;
+    let mut losses = Vec::new();
+    for _ in 0..count {
+        losses.push(Lost {
+            cpu: number()? as u32,
+            from: Instant::from_nanos(number()?),
+            to: Instant::from_nanos(number()?),
+            count: number()?,
+        });
+    }
+    Ok(losses)
+}

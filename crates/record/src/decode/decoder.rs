@@ -1,0 +1,293 @@
+//! Decodes records of the tracepoints that were bound to their descriptions.
+
+use tactus_model::recording::{ChainId, Context, Event, ThreadId};
+use tactus_model::time::Instant;
+
+use super::format::{Field, Format, Place};
+use super::names::Names;
+use super::tracepoint::Tracepoint;
+
+/// The most fields that are kept of one tracepoint.
+const MOST_FIELDS: usize = 7;
+
+/// The highest number a tracepoint may have: `common_type` has 16 bits.
+const MOST_TRACEPOINTS: usize = 1 << 16;
+
+/// Turns the records of bound tracepoints into events.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    names: Names,
+    /// By the tracepoint's number: an index into `layouts`.
+    by_id: Vec<Option<u16>>,
+    layouts: Vec<Layout>,
+}
+
+/// Where the fields that are kept lie in the records of one tracepoint.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    tracepoint: Tracepoint,
+    common: [Field; 3],
+    fields: [Field; MOST_FIELDS],
+    /// A record shorter than this has not all of them.
+    shortest: usize,
+}
+
+const NO_FIELD: Field = Field { offset: 0, size: 0, signed: false, place: Place::Here };
+
+/// Why a tracepoint cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BindError {
+    /// The kernel's record has no such field.
+    #[error("this kernel's record of it has no field `{0}`")]
+    NoField(&'static str),
+    /// Its number is out of range.
+    #[error("its number {0} is out of range")]
+    Number(u32),
+}
+
+/// Why a record gave no event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Undecoded {
+    /// It is shorter than the description says.
+    #[error("a record is shorter than its description")]
+    Short,
+    /// It is of a tracepoint that was not bound.
+    #[error("a record is of unknown type {0}")]
+    Unknown(u16),
+}
+
+impl Decoder {
+    /// Learns how to read the records of `tracepoint`; gives its index, counted from 0.
+    ///
+    /// # Errors
+    /// The description lacks a field that is needed.
+    pub fn bind(&mut self, tracepoint: Tracepoint, format: &Format) -> Result<usize, BindError> {
+        let id = format.id as usize;
+        if id >= MOST_TRACEPOINTS {
+            return Err(BindError::Number(format.id));
+        }
+        let find = |name: &'static str| format.field(name).ok_or(BindError::NoField(name));
+        let common = [find("common_pid")?, find("common_flags")?, find("common_preempt_count")?];
+        let mut fields = [NO_FIELD; MOST_FIELDS];
+        for (slot, name) in fields.iter_mut().zip(tracepoint.fields()) {
+            *slot = find(name)?;
+        }
+        let end = |field: &Field| usize::from(field.offset) + usize::from(field.size);
+        let shortest = common.iter().chain(&fields).map(end).max().unwrap_or_default();
+        if self.by_id.len() <= id {
+            self.by_id.resize(id + 1, None);
+        }
+        let index = self.layouts.len();
+        self.by_id[id] = Some(index as u16);
+        self.layouts.push(Layout { tracepoint, common, fields, shortest });
+        Ok(index)
+    }
+
+    /// The names that records were found to hold.
+    pub fn names(&mut self) -> &mut Names {
+        &mut self.names
+    }
+
+    /// Reads the tracepoint's record `raw`, made at `time` on `cpu`; gives the
+    /// tracepoint's index with its event.
+    ///
+    /// # Errors
+    /// The record is not one of those that were bound, or is too short.
+    pub fn decode(
+        &mut self,
+        time: u64,
+        cpu: u32,
+        chain: Option<ChainId>,
+        raw: &[u8],
+    ) -> Result<(usize, Event), Undecoded> {
+        // `common_type` is the first field of every record of every kernel; it
+        // alone tells which description the rest follows.
+        let id = raw.first_chunk::<2>().map(|id| u16::from_ne_bytes(*id));
+        let id = id.ok_or(Undecoded::Short)?;
+        let index = self.by_id.get(usize::from(id)).copied().flatten();
+        let index = usize::from(index.ok_or(Undecoded::Unknown(id))?);
+        let layout = &self.layouts[index];
+        if raw.len() < layout.shortest {
+            return Err(Undecoded::Short);
+        }
+        let [thread, flags, preempt_count] = layout.common.each_ref().map(|field| int(raw, *field));
+        let values = Values { raw, fields: &layout.fields };
+        let kind = layout.tracepoint.event(&values, &mut self.names);
+        let event = Event {
+            at: Instant::from_nanos(time),
+            cpu,
+            thread: ThreadId(thread as i32),
+            context: Context { flags: flags as u8, preempt_count: preempt_count as u8 },
+            chain,
+            kind,
+        };
+        Ok((index, event))
+    }
+}
+
+/// The kept fields of one record.
+#[derive(Debug)]
+pub(super) struct Values<'a> {
+    raw: &'a [u8],
+    fields: &'a [Field; MOST_FIELDS],
+}
+
+impl<'a> Values<'a> {
+    /// The number in field `index`.
+    pub(super) fn int(&self, index: usize) -> i64 {
+        int(self.raw, self.fields[index])
+    }
+
+    /// The bytes of field `index`, or those that it points to; none where it
+    /// points out of the record.
+    pub(super) fn bytes(&self, index: usize) -> &'a [u8] {
+        let field = self.fields[index];
+        let (offset, length) = match field.place {
+            Place::Here => (usize::from(field.offset), usize::from(field.size)),
+            Place::Elsewhere | Place::After => {
+                let location = self.int(index) as u32;
+                let base = if field.place == Place::After {
+                    usize::from(field.offset) + usize::from(field.size)
+                } else {
+                    0
+                };
+                (base + (location & 0xffff) as usize, (location >> 16) as usize)
+            }
+        };
+        self.raw.get(offset..offset + length).unwrap_or_default()
+    }
+}
+
+/// Reads a number of one to eight bytes; a field of another size has none.
+#[inline]
+fn int(raw: &[u8], field: Field) -> i64 {
+    let Some(bytes) = raw.get(usize::from(field.offset)..) else { return 0 };
+    macro_rules! read {
+        ($signed:ty, $unsigned:ty) => {
+            match bytes.first_chunk() {
+                Some(bytes) if field.signed => i64::from(<$signed>::from_ne_bytes(*bytes)),
+                Some(bytes) => <$unsigned>::from_ne_bytes(*bytes) as i64,
+                None => 0,
+            }
+        };
+    }
+    match field.size {
+        1 => read!(i8, u8),
+        2 => read!(i16, u16),
+        4 => read!(i32, u32),
+        8 => read!(i64, u64),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tactus_model::recording::{EventKind, TaskState};
+
+    use super::*;
+
+    const COMMON: &str = "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\
+        \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\
+        \tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n\
+        \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
+
+    const SWITCH: &str = "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
+        \tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n\
+        \tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n\
+        \tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n\
+        \tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n\
+        \tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n\
+        \tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n";
+
+    const IRQ: &str = "\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n\
+        \tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n";
+
+    fn format(id: u32, fields: &str) -> Format {
+        format!("ID: {id}\nformat:\n{COMMON}{fields}").parse().unwrap()
+    }
+
+    fn decoder() -> Decoder {
+        let mut decoder = Decoder::default();
+        decoder.bind(Tracepoint::Switch, &format(372, SWITCH)).unwrap();
+        decoder.bind(Tracepoint::IrqEntry, &format(225, IRQ)).unwrap();
+        decoder
+    }
+
+    fn common(id: u16) -> Vec<u8> {
+        let mut raw = id.to_ne_bytes().to_vec();
+        raw.extend_from_slice(&[0x05, 1]);
+        raw.extend_from_slice(&42_i32.to_ne_bytes());
+        raw
+    }
+
+    #[test]
+    fn a_switch_is_decoded_by_its_description() {
+        let mut raw = common(372);
+        raw.extend_from_slice(b"cc1\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        raw.extend_from_slice(&42_i32.to_ne_bytes());
+        raw.extend_from_slice(&120_i32.to_ne_bytes());
+        raw.extend_from_slice(&0x100_i64.to_ne_bytes());
+        raw.extend_from_slice(b"probe\0\0\0\0\0\0\0\0\0\0\0");
+        raw.extend_from_slice(&7_i32.to_ne_bytes());
+        raw.extend_from_slice(&9_i32.to_ne_bytes());
+        let mut decoder = decoder();
+        let (index, event) = decoder.decode(1000, 1, None, &raw).unwrap();
+        assert_eq!((index, event.thread, event.cpu), (0, ThreadId(42), 1));
+        assert!(event.context.irqs_off() && event.context.need_resched());
+        let EventKind::Switch { prev_state, next, next_name, next_priority, .. } = event.kind
+        else {
+            panic!("{event:?}")
+        };
+        assert_eq!((prev_state, next), (TaskState::PREEMPTED, ThreadId(7)));
+        assert_eq!(next_priority.class().to_string(), "rt:90");
+        assert_eq!(decoder.names().dictionary().name(next_name), "probe");
+        assert_eq!(decoder.decode(1000, 1, None, &raw[..60]), Err(Undecoded::Short));
+    }
+
+    #[test]
+    fn a_name_that_stands_elsewhere_is_found_there() {
+        let mut raw = common(225);
+        raw.extend_from_slice(&11_i32.to_ne_bytes());
+        raw.extend_from_slice(&(16_u32 | 7 << 16).to_ne_bytes());
+        raw.extend_from_slice(b"virtio\0");
+        let mut decoder = decoder();
+        let (_, event) = decoder.decode(0, 0, None, &raw).unwrap();
+        let EventKind::IrqEntry { irq: 11, name } = event.kind else { panic!("{event:?}") };
+        assert_eq!(decoder.names().dictionary().name(name), "virtio");
+    }
+
+    #[test]
+    fn a_kernel_without_a_field_is_told_so() {
+        let lacking = SWITCH.replace("prev_state", "other");
+        assert_eq!(
+            Decoder::default().bind(Tracepoint::Switch, &format(1, &lacking)),
+            Err(BindError::NoField("prev_state"))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_record_is_decoded_or_refused(
+            id in prop::sample::select(vec![372_u16, 225, 9]),
+            rest in prop::collection::vec(any::<u8>(), 0..90),
+        ) {
+            let mut raw = id.to_ne_bytes().to_vec();
+            raw.extend(rest);
+            let _ = decoder().decode(1, 0, None, &raw);
+        }
+
+        #[test]
+        fn any_description_gives_a_decoder_that_does_not_panic(
+            offset in any::<u16>(), size in any::<u16>(), rest in prop::collection::vec(any::<u8>(), 0..90),
+        ) {
+            let fields = IRQ.replace("offset:12", &format!("offset:{offset}"));
+            let fields = fields.replace("size:4;\tsigned:0", &format!("size:{size};\tsigned:0"));
+            let mut decoder = Decoder::default();
+            decoder.bind(Tracepoint::IrqEntry, &format(225, &fields)).unwrap();
+            let mut raw = common(225);
+            raw.extend(rest);
+            let _ = decoder.decode(1, 0, None, &raw);
+        }
+    }
+}

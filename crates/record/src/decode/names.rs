@@ -1,0 +1,123 @@
+//! Numbers for names and addresses, found without hashing text an event.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use tactus_model::recording::{ChainId, Dictionary, FunctionId, NameId};
+
+/// A dictionary with quick ways to the numbers of what records hold.
+///
+/// The kernel repeats few names millions of times; a thread's name comes as 16
+/// bytes, which are a key of themselves.
+#[derive(Debug, Default)]
+pub struct Names {
+    dictionary: Dictionary,
+    thread_names: HashMap<u128, NameId, Mixing>,
+    functions: HashMap<u64, FunctionId, Mixing>,
+    frames: Vec<FunctionId>,
+}
+
+type Mixing = BuildHasherDefault<Mixer>;
+
+/// A hash by multiplication: keys are the kernel's, nobody picks them to collide
+/// more dearly than by naming a thread, and the tables are bounded.
+#[derive(Debug, Default)]
+pub struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // The constant of SplitMix64; the fold brings the well-mixed high half down.
+        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+
+    fn write_u128(&mut self, word: u128) {
+        self.write_u64(word as u64);
+        self.write_u64((word >> 64) as u64);
+    }
+}
+
+impl Names {
+    /// What has been named so far.
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    /// The dictionary, to be added to.
+    pub fn dictionary_mut(&mut self) -> &mut Dictionary {
+        &mut self.dictionary
+    }
+
+    /// The number of a thread's name as records hold it: up to 16 bytes, ended by NUL.
+    pub fn thread_name(&mut self, bytes: &[u8]) -> NameId {
+        let mut key = [0_u8; 16];
+        for (slot, &byte) in key.iter_mut().zip(bytes.iter().take_while(|byte| **byte != 0)) {
+            *slot = byte;
+        }
+        let key = u128::from_le_bytes(key);
+        if let Some(&name) = self.thread_names.get(&key) {
+            return name;
+        }
+        let name = self.text(bytes);
+        if self.thread_names.len() < Dictionary::LIMIT {
+            self.thread_names.insert(key, name);
+        }
+        name
+    }
+
+    /// The number of a text that ends at its first NUL; what is not UTF-8 is replaced.
+    pub fn text(&mut self, bytes: &[u8]) -> NameId {
+        let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+        self.dictionary.intern(&String::from_utf8_lossy(text))
+    }
+
+    /// The number of the place at `address` in the kernel's code.
+    pub fn function(&mut self, address: u64) -> FunctionId {
+        if let Some(&function) = self.functions.get(&address) {
+            return function;
+        }
+        let function = self.dictionary.intern_function(address);
+        if self.functions.len() < Dictionary::LIMIT {
+            self.functions.insert(address, function);
+        }
+        function
+    }
+
+    /// The number of the call chain with these addresses, the innermost first.
+    pub fn chain(&mut self, addresses: impl Iterator<Item = u64>) -> Option<ChainId> {
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.clear();
+        frames.extend(addresses.map(|address| self.function(address)));
+        let chain = if frames.is_empty() { None } else { self.dictionary.intern_chain(&frames) };
+        self.frames = frames;
+        chain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_name_ends_at_its_first_nul() {
+        let mut names = Names::default();
+        let one = names.thread_name(b"cc1\0rubbish\0\0\0\0\0");
+        let other = names.thread_name(b"cc1\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        assert_eq!(one, other);
+        assert_eq!(names.dictionary().name(one), "cc1");
+        let full = names.thread_name(b"sixteen-bytes-ab");
+        assert_eq!(names.dictionary().name(full), "sixteen-bytes-ab");
+        let odd = names.thread_name(&[0xff, b'x', 0]);
+        assert_eq!(names.dictionary().name(odd), "\u{fffd}x");
+    }
+}
