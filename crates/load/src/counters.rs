@@ -1,0 +1,121 @@
+//! What every copy has achieved, in memory that all processes of a load share.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tactus_sys::SysError;
+use tactus_sys::shared_memory::SharedWords;
+
+/// Words a copy has: two cache lines of 64 bytes, because processors fetch lines in
+/// pairs and copies shall not slow each other by counting.
+const WORDS_PER_COPY: usize = 16;
+const OPERATIONS: usize = 0;
+const BYTES: usize = 1;
+const STATE: usize = 2;
+
+/// How far a copy has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It has not achieved anything yet.
+    Starting,
+    /// It has finished its first operation.
+    Running,
+    /// It has ended by itself.
+    Ended,
+}
+
+/// The counters of all copies.
+///
+/// Counts wrap after 2⁶⁴ operations or bytes, which no load reaches.
+#[derive(Debug)]
+pub(crate) struct Counters(SharedWords);
+
+impl Counters {
+    /// Makes counters for so many copies, all zero.
+    pub(crate) fn create(copies: u32) -> Result<Self, SysError> {
+        SharedWords::create(words(copies)).map(Self)
+    }
+
+    /// Finds the counters that the parent process left open for us, still inheritable.
+    pub(crate) fn inherit(file: RawFd, copies: u32) -> Result<Self, SysError> {
+        SharedWords::inherit(file, words(copies)).map(Self)
+    }
+
+    /// The number of the file by which a child inherits the counters.
+    pub(crate) fn file(&self) -> RawFd {
+        self.0.file()
+    }
+
+    /// Sets whether a child inherits the counters.
+    pub(crate) fn set_inheritable(&self, inheritable: bool) -> Result<(), SysError> {
+        self.0.set_inheritable(inheritable)
+    }
+
+    /// The counters of one copy.
+    pub(crate) fn copy(&self, copy: u32) -> CopyCounters<'_> {
+        let first = words(copy);
+        CopyCounters(&self.0.words()[first..first + WORDS_PER_COPY])
+    }
+
+    /// The counters of every copy.
+    pub(crate) fn copies(&self) -> impl Iterator<Item = CopyCounters<'_>> {
+        self.0.words().chunks_exact(WORDS_PER_COPY).map(CopyCounters)
+    }
+}
+
+const fn words(copies: u32) -> usize {
+    copies as usize * WORDS_PER_COPY
+}
+
+/// The counters of one copy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyCounters<'c>(&'c [AtomicU64]);
+
+impl CopyCounters<'_> {
+    /// Counts what the copy has done.
+    pub(crate) fn add(self, operations: u64, bytes: u64) {
+        self.0[OPERATIONS].fetch_add(operations, Ordering::Relaxed);
+        self.0[BYTES].fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Operations so far.
+    pub(crate) fn operations(self) -> u64 {
+        self.0[OPERATIONS].load(Ordering::Relaxed)
+    }
+
+    /// Bytes so far.
+    pub(crate) fn bytes(self) -> u64 {
+        self.0[BYTES].load(Ordering::Relaxed)
+    }
+
+    /// How far the copy has come.
+    pub(crate) fn state(self) -> State {
+        match self.0[STATE].load(Ordering::Acquire) {
+            0 => State::Starting,
+            1 => State::Running,
+            _ => State::Ended,
+        }
+    }
+
+    /// Says how far the copy has come.
+    pub(crate) fn set_state(self, state: State) {
+        self.0[STATE].store(state as u64, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_count_apart() {
+        let counters = Counters::create(3).unwrap();
+        counters.copy(2).add(5, 70);
+        counters.copy(2).add(1, 0);
+        counters.copy(0).set_state(State::Running);
+        counters.copy(1).set_state(State::Ended);
+        let seen: Vec<_> =
+            counters.copies().map(|copy| (copy.operations(), copy.bytes(), copy.state())).collect();
+        assert_eq!(seen, [(0, 0, State::Running), (0, 0, State::Ended), (6, 70, State::Starting)]);
+    }
+}

@@ -1,0 +1,32 @@
+//! Buffered reads and writes of a file.
+//!
+//! A copy's file has 64 MiB, and all copies' files together at most 256 MiB. Reads come
+//! from the page cache; what is written goes to the disk when the kernel thinks fit.
+
+use std::os::unix::fs::FileExt;
+
+use super::{Endless, scratch};
+use crate::error::During;
+use crate::site::Site;
+
+const FILE: u64 = 64 << 20;
+const BLOCK: u64 = 64 << 10;
+
+/// Counts an operation each transfer of 64 KiB; writes go through the file in order, and
+/// after each a block is read at random.
+pub(super) fn run(site: &'static Site) -> Endless {
+    let blocks = scratch::size(FILE, BLOCK, site) / BLOCK;
+    let file = scratch::create(site)?;
+    let mut random = site.random();
+    let mut buffer = vec![0; BLOCK as usize];
+    let mut written = 0;
+    loop {
+        buffer[..8].copy_from_slice(&random.next_u64().to_ne_bytes());
+        file.write_all_at(&buffer, written % blocks * BLOCK).during("write the load's file")?;
+        site.did(1, BLOCK);
+        written += 1;
+        let block = random.below(written.min(blocks));
+        file.read_exact_at(&mut buffer, block * BLOCK).during("read the load's file")?;
+        site.did(1, BLOCK);
+    }
+}

@@ -1,0 +1,25 @@
+//! fork, exec, exit.
+//!
+//! One child at a time, so a copy never has more than one.
+
+use std::process::Stdio;
+
+use super::{Endless, program};
+use crate::error::{During, LoadError};
+use crate::site::Site;
+
+/// Counts an operation each process that was forked, has executed `true` and was waited for.
+pub(super) fn run(site: &'static Site) -> Endless {
+    let executable = program::find("true").ok_or_else(|| {
+        LoadError::new("the program `true` is not installed").hint("install coreutils")
+    })?;
+    loop {
+        // With a death signal, which also makes std fork rather than spawn like vfork(2).
+        let mut command = program::command(&executable);
+        let status = command.stdin(Stdio::inherit()).status().during("start a process")?;
+        if !status.success() {
+            return Err(LoadError::new(format!("`true` ended with {status}")));
+        }
+        site.did(1, 0);
+    }
+}

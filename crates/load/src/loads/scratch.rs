@@ -1,0 +1,31 @@
+//! Files without a name, which go with the process that works on them.
+
+use std::fs::{self, File, OpenOptions};
+use std::path::Path;
+
+use crate::error::{During, LoadError};
+use crate::site::Site;
+
+/// What all copies of a load together may keep on a disk.
+const ALL_COPIES: u64 = 256 << 20;
+
+/// The size of a copy's file when `wanted` is what one copy would like: less where there
+/// are many copies, whole blocks of `block` bytes, one at least.
+pub(super) fn size(wanted: u64, block: u64, site: &Site) -> u64 {
+    let size = wanted.min(ALL_COPIES / u64::from(site.copies()));
+    (size / block).max(1) * block
+}
+
+/// Creates a file for reading and writing, whose name is gone at once.
+pub(super) fn create(site: &Site) -> Result<File, LoadError> {
+    let path = site.path("scratch");
+    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+    let file = file.during(&format!("create {}", path.display()))?;
+    without_name(&path)?;
+    Ok(file)
+}
+
+/// Takes the name from a file that is open.
+pub(super) fn without_name(path: &Path) -> Result<(), LoadError> {
+    fs::remove_file(path).during(&format!("remove the name {}", path.display()))
+}

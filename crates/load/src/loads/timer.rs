@@ -1,0 +1,34 @@
+//! Storms of short timers.
+//!
+//! A copy is eight threads, each with a timer of its own whose period lies between 20
+//! and 50 µs and is no multiple of another's, so that they beat against each other. When
+//! the processors cannot keep up, expiries are joined by the kernel and still counted.
+
+use tactus_model::time::Nanos;
+use tactus_sys::periodic_timer::PeriodicTimer;
+
+use super::Endless;
+use crate::error::During;
+use crate::site::Site;
+
+const THREADS: usize = 8;
+
+/// Prime numbers of nanoseconds.
+const PERIODS: [u64; THREADS] = [20_011, 23_003, 28_001, 31_013, 36_007, 40_009, 45_007, 49_999];
+
+/// Counts an operation each expiry.
+pub(super) fn run(site: &'static Site) -> Endless {
+    let [first, others @ ..] = PERIODS;
+    for period in others {
+        site.spawn(move || expire(period, site))?;
+    }
+    expire(first, site)
+}
+
+fn expire(period: u64, site: &Site) -> Endless {
+    let timer = PeriodicTimer::start(Nanos::from_nanos(period)).during("start a timer")?;
+    loop {
+        let expired = timer.wait().during("wait for a timer")?;
+        site.did(expired, 0);
+    }
+}

@@ -1,0 +1,170 @@
+//! What a load's processes tell each other: one JSON object a line.
+
+use std::io::{self, BufRead, Write};
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tactus_model::load::LoadPlan;
+use tactus_model::result::Shortfall;
+
+use crate::containment::Containment;
+use crate::error::{During, LoadError};
+
+/// The environment variable that every process of a load carries, so that people and
+/// tests can tell whose it is; its value is the number of the measuring process.
+pub const MARK: &str = "TACTUS_LOAD";
+
+/// The role of a process of ours, as `tactus internal` names it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Role {
+    /// The host, and the keeper, which its order tells apart.
+    Load,
+    /// A copy.
+    Worker,
+}
+
+impl Role {
+    /// Gives `command` the arguments that make our binary take this role.
+    pub(crate) fn of(self, command: &mut Command) -> &mut Command {
+        command.args(match self {
+            Self::Load => ["internal", "load"],
+            Self::Worker => ["internal", "load-worker"],
+        })
+    }
+
+    /// A command that starts our own binary in this role: what runs now, even when
+    /// its file has been replaced meanwhile.
+    pub(crate) fn of_this_binary(self) -> Command {
+        let mut command = Command::new("/proc/self/exe");
+        self.of(&mut command);
+        command
+    }
+}
+
+/// What the first line on the standard input tells a process in the role [`Role::Load`].
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "kebab-case")]
+pub(crate) enum Order {
+    /// Contain the load, and end it when the measurement has gone.
+    Host(HostOrder),
+    /// Start the copies, and watch them.
+    Keeper(KeeperOrder),
+}
+
+/// What every process of a load has to know.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    /// The load.
+    pub plan: LoadPlan,
+    /// How many copies that is here.
+    pub copies: u32,
+    /// The file by which the counters are inherited.
+    pub counters: RawFd,
+}
+
+/// What the host is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HostOrder {
+    pub task: Task,
+    /// Where the load's temporary directory is to be made.
+    pub directory: PathBuf,
+    /// The containment to use; `None` for the first that is permitted.
+    pub containment: Option<Containment>,
+}
+
+/// What the keeper is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct KeeperOrder {
+    pub task: Task,
+    /// The load's own temporary directory.
+    pub directory: PathBuf,
+    /// What holds the load together.
+    pub containment: Containment,
+    /// What was not granted so far.
+    pub shortfalls: Vec<Shortfall>,
+}
+
+/// What a copy is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WorkerOrder {
+    pub task: Task,
+    /// The copy's number, counted from 0.
+    pub copy: u32,
+    /// The load's own temporary directory.
+    pub directory: PathBuf,
+    /// What holds the load together.
+    pub containment: Containment,
+    /// The process number of the keeper, as the copy sees it.
+    pub keeper: u32,
+}
+
+/// What host and keeper answer to the measuring process.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "kebab-case")]
+pub(crate) enum Answer {
+    /// Every copy has finished its first operation.
+    Ready { containment: Containment, shortfalls: Vec<Shortfall> },
+    /// The load cannot run.
+    Failed(LoadError),
+    /// A copy has ended by itself, after all were ready.
+    Ended { copy: u32, reason: String },
+}
+
+/// What a copy tells its keeper.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WorkerAnswer {
+    /// Which copy.
+    pub copy: u32,
+    /// What it says.
+    pub news: News,
+}
+
+/// The exit code of a copy that has told why it ended.
+pub(crate) const TOLD_WHY: i32 = 3;
+
+/// What a copy says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "news", rename_all = "kebab-case")]
+pub(crate) enum News {
+    /// The first operation is done.
+    Running { shortfalls: Vec<Shortfall> },
+    /// It cannot run, or cannot go on.
+    Failed(LoadError),
+}
+
+/// Writes one line and sees to it that it goes out at once and in one piece.
+pub(crate) fn tell(mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    stream.write_all(&line)?;
+    stream.flush()
+}
+
+/// Reads one line; `None` when the other side has closed its end.
+pub(crate) fn hear<T: DeserializeOwned>(stream: &mut impl BufRead) -> Result<Option<T>, LoadError> {
+    let mut line = String::new();
+    if stream.read_line(&mut line).during("read a message between a load's processes")? == 0 {
+        return Ok(None);
+    }
+    serde_json::from_str(&line).during("understand a message between a load's processes").map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_heard() {
+        let mut stream = Vec::new();
+        let failure = LoadError::new("no").hint("yes");
+        tell(&mut stream, &Answer::Failed(failure.clone())).unwrap();
+        let mut stream = stream.as_slice();
+        let heard = hear::<Answer>(&mut stream).unwrap();
+        assert!(matches!(heard, Some(Answer::Failed(heard)) if heard == failure));
+        assert!(hear::<Answer>(&mut stream).unwrap().is_none());
+        assert!(hear::<Answer>(&mut b"{}\n".as_slice()).is_err());
+    }
+}

@@ -1,0 +1,220 @@
+//! A load as the measuring process sees it.
+
+use std::io::BufReader;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+
+use tactus_model::load::LoadPlan;
+use tactus_model::result::Shortfall;
+
+use crate::containment::Containment;
+use crate::copies;
+use crate::counters::{Counters, State};
+use crate::directory;
+use crate::error::{During, LoadError};
+use crate::loads::{self, Measure};
+use crate::order::{Answer, HostOrder, MARK, Order, Role, Task, hear, tell};
+use crate::processes;
+use crate::snapshot::LoadSnapshot;
+
+/// How a load's processes are made.
+#[derive(Clone, Debug)]
+pub struct HostOptions {
+    /// A binary that runs [`host_main`](crate::host_main) when it is given the arguments
+    /// `internal load`, and [`worker_main`](crate::worker_main) for `internal load-worker`.
+    pub executable: PathBuf,
+    /// Where loads that need files make a directory for them, which they remove.
+    pub directory: PathBuf,
+    /// What holds the load together; `None` for the first of [`Containment::ALL`] that
+    /// is permitted.
+    pub containment: Option<Containment>,
+}
+
+impl HostOptions {
+    /// Options with the system's directory for temporary files and the best containment.
+    pub fn new(executable: PathBuf) -> Self {
+        Self { executable, directory: std::env::temp_dir(), containment: None }
+    }
+}
+
+/// A load at work. It is ended when this is dropped.
+#[derive(Debug)]
+pub struct RunningLoad {
+    measure: Measure,
+    shortfalls: Vec<Shortfall>,
+    containment: Option<Containment>,
+    /// `None` for the idle load, for which nothing runs.
+    host: Option<Host>,
+    directory: PathBuf,
+}
+
+#[derive(Debug)]
+struct Host {
+    process: Child,
+    /// The host ends the load when this is closed.
+    lifeline: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    counters: Counters,
+}
+
+impl RunningLoad {
+    /// Starts a load and waits until each of its copies has finished its first
+    /// operation, or has been started, where its operations cannot be counted.
+    ///
+    /// For `idle` nothing is started.
+    ///
+    /// # Errors
+    /// The load cannot run here; what is missing is said with the way to get it.
+    /// Nothing is left running.
+    pub fn start(plan: &LoadPlan, options: &HostOptions) -> Result<Self, LoadError> {
+        let mut load = Self {
+            measure: loads::measure(&plan.load.kind),
+            shortfalls: Vec::new(),
+            containment: None,
+            host: None,
+            directory: options.directory.clone(),
+        };
+        if plan.load.is_idle() {
+            return Ok(load);
+        }
+        let copies = copies::wanted(plan)?;
+        let counters = Counters::create(copies).during("take memory for the load's counters")?;
+        let task = Task { plan: plan.clone(), copies, counters: counters.file() };
+        let order = Order::Host(HostOrder {
+            task,
+            directory: options.directory.clone(),
+            containment: options.containment,
+        });
+        // From here on, leaving early drops the load, which ends it.
+        let host = load.host.insert(Host::start(options, counters)?);
+        match host.give(&order)? {
+            Answer::Ready { containment, shortfalls } => {
+                load.containment = Some(containment);
+                load.shortfalls = shortfalls;
+                Ok(load)
+            }
+            Answer::Failed(error) => Err(error),
+            Answer::Ended { copy, reason } => {
+                Err(LoadError::new(format!("copy {copy} of the load ended: {reason}")))
+            }
+        }
+    }
+
+    /// What was asked for and not granted.
+    pub fn shortfalls(&self) -> &[Shortfall] {
+        &self.shortfalls
+    }
+
+    /// What holds the load together; `None` for the idle load.
+    pub fn containment(&self) -> Option<Containment> {
+        self.containment
+    }
+
+    /// The process number of the load's host; `None` for the idle load.
+    pub fn host_process(&self) -> Option<u32> {
+        self.host.as_ref().map(|host| host.process.id())
+    }
+
+    /// Reads what the load has achieved up to now.
+    ///
+    /// Operations and bytes are read first and at one moment; for the processor time
+    /// `/proc` is then searched, which takes some 10 µs for each process of the machine.
+    pub fn snapshot(&mut self) -> LoadSnapshot {
+        let Some(host) = &mut self.host else { return LoadSnapshot::default() };
+        let counted: (u64, u64) = host
+            .counters
+            .copies()
+            .map(|copy| (copy.operations(), copy.bytes()))
+            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        // Copies cannot outlive their host, whatever the counters say.
+        let alive = matches!(host.process.try_wait(), Ok(None));
+        let running =
+            host.counters.copies().filter(|copy| alive && copy.state() == State::Running).count();
+        LoadSnapshot {
+            copies: u32::try_from(running).unwrap_or(u32::MAX),
+            unit: self.measure.unit,
+            operations: (!self.measure.unit.is_empty()).then_some(counted.0),
+            bytes: self.measure.bytes.then_some(counted.1),
+            cpu_time: if alive { processes::cpu_time(host.process.id()) } else { None },
+        }
+    }
+
+    /// Ends the load, waits until all its processes are gone and its files removed, and
+    /// tells why copies had ended by themselves, if some had (the first 16 of them).
+    pub fn stop(mut self) -> Vec<String> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Vec<String> {
+        let Some(mut host) = self.host.take() else { return Vec::new() };
+        let mut reasons = Vec::new();
+        drop(host.lifeline.take());
+        // What cannot be understood ends the list; the load is ended all the same.
+        while let Ok(Some(answer)) = hear(&mut host.answers) {
+            match answer {
+                Answer::Ended { copy, reason } => reasons.push(format!("copy {copy}: {reason}")),
+                Answer::Failed(error) => reasons.push(error.reason),
+                Answer::Ready { .. } => {}
+            }
+        }
+        let status = host.process.wait();
+        if !status.is_ok_and(|status| status.success()) {
+            directory::remove_stale(&self.directory);
+        }
+        reasons
+    }
+}
+
+impl Drop for RunningLoad {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Host {
+    fn start(options: &HostOptions, counters: Counters) -> Result<Self, LoadError> {
+        let action = format!("start {}", options.executable.display());
+        let mut command = Command::new(&options.executable);
+        Role::Load
+            .of(&mut command)
+            .env(MARK, std::process::id().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // An interrupt typed at the terminal is for the measurement, which ends its load itself.
+            .process_group(0);
+        counters.set_inheritable(true).during("share the load's counters")?;
+        let spawned = command.spawn();
+        counters.set_inheritable(false).during("share the load's counters")?;
+        let mut process = spawned.during(&action)?;
+        match (process.stdin.take(), process.stdout.take()) {
+            (Some(lifeline), Some(answers)) => Ok(Self {
+                process,
+                lifeline: Some(lifeline),
+                answers: BufReader::new(answers),
+                counters,
+            }),
+            // Without its standard input it ends at once.
+            _ => Err(LoadError::new(format!("failed to {action}: it has no pipes"))),
+        }
+    }
+
+    /// Gives the order and waits for the first answer.
+    fn give(&mut self, order: &Order) -> Result<Answer, LoadError> {
+        if let Some(lifeline) = &mut self.lifeline {
+            // A host that has ended already cannot be told; its end is seen next.
+            let _ = tell(lifeline, order);
+        }
+        match hear(&mut self.answers)? {
+            Some(answer) => Ok(answer),
+            None => Err(LoadError::new(format!(
+                "the host of the load ended before it was ready: {}",
+                describe(self.process.wait())
+            ))),
+        }
+    }
+}
+
+fn describe(status: std::io::Result<ExitStatus>) -> String {
+    status.map_or_else(|error| error.to_string(), |status| status.to_string())
+}

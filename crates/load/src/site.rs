@@ -1,0 +1,122 @@
+//! Where one copy works: what it is given, and how it says what it has done.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tactus_model::experiment::SplitMix64;
+use tactus_model::result::Shortfall;
+
+use crate::containment::Containment;
+use crate::counters::{Counters, State};
+use crate::error::{During, LoadError};
+use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder, tell};
+
+/// The place of one copy; shared by its threads.
+#[derive(Debug)]
+pub(crate) struct Site {
+    copy: u32,
+    copies: u32,
+    directory: PathBuf,
+    containment: Containment,
+    counters: Counters,
+    announced: AtomicBool,
+    shortfalls: Mutex<Vec<Shortfall>>,
+}
+
+impl Site {
+    /// Takes the place that `order` describes.
+    pub(crate) fn new(order: &WorkerOrder, shortfalls: Vec<Shortfall>) -> Result<Self, LoadError> {
+        let counters = Counters::inherit(order.task.counters, order.task.copies)
+            .during("find the counters of the load")?;
+        // What the copy starts has no business with them.
+        counters.set_inheritable(false).during("keep the counters of the load")?;
+        Ok(Self {
+            copy: order.copy,
+            copies: order.task.copies,
+            directory: order.directory.clone(),
+            containment: order.containment,
+            counters,
+            announced: AtomicBool::new(false),
+            shortfalls: Mutex::new(shortfalls),
+        })
+    }
+
+    /// A path for a temporary file of this copy.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{}-{name}", self.copy))
+    }
+
+    /// The directory of the load, which its copies share.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// How many copies there are, this one included.
+    pub(crate) fn copies(&self) -> u32 {
+        self.copies
+    }
+
+    /// What holds the load together.
+    pub(crate) fn containment(&self) -> Containment {
+        self.containment
+    }
+
+    /// Random numbers, other ones for each copy and the same ones in each run.
+    pub(crate) fn random(&self) -> SplitMix64 {
+        SplitMix64::new(u64::from(self.copy) + 1)
+    }
+
+    /// Notes something that was not granted; to be said before the first operation is done.
+    pub(crate) fn shortfall(&self, shortfall: Shortfall) {
+        self.shortfalls.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(shortfall);
+    }
+
+    /// Counts what was done. The first call tells the keeper that this copy works.
+    pub(crate) fn did(&self, operations: u64, bytes: u64) {
+        self.counters.copy(self.copy).add(operations, bytes);
+        if !self.announced.load(Ordering::Relaxed) {
+            self.announce();
+        }
+    }
+
+    /// Tells the keeper that this copy works, where operations cannot be counted.
+    pub(crate) fn announce(&self) {
+        if self.announced.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        self.counters.copy(self.copy).set_state(State::Running);
+        let mut shortfalls =
+            self.shortfalls.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.tell(News::Running { shortfalls: std::mem::take(&mut *shortfalls) });
+    }
+
+    /// Ends this copy, saying why.
+    pub(crate) fn fail(&self, error: LoadError) -> ! {
+        self.tell(News::Failed(error));
+        // All threads go, whatever they are doing.
+        std::process::exit(TOLD_WHY)
+    }
+
+    fn tell(&self, news: News) {
+        // Without a keeper there is nobody left to tell, and the death signal is on its way.
+        let _ = tell(io::stdout(), &WorkerAnswer { copy: self.copy, news });
+    }
+
+    /// Runs `work` in a thread of its own, for good; when it fails, so does the copy.
+    pub(crate) fn spawn(
+        &'static self,
+        work: impl FnOnce() -> Result<std::convert::Infallible, LoadError> + Send + 'static,
+    ) -> Result<(), LoadError> {
+        // The threads of a load use little of their stacks, and there may be many.
+        const STACK: usize = 128 << 10;
+        let started = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            let Err(error) = work();
+            self.fail(error)
+        });
+        started.map(drop).during("start a thread").map_err(|error| {
+            error.hint("ask for fewer copies, or raise the limit on processes (`ulimit -u`)")
+        })
+    }
+}

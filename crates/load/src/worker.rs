@@ -1,0 +1,39 @@
+//! The process of one copy.
+
+use std::io;
+
+use crate::error::{During, LoadError};
+use crate::loads;
+use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder, hear, tell};
+use crate::scheduling;
+use crate::site::Site;
+
+/// The whole body of `tactus internal load-worker`: reads its order on the standard
+/// input, works until it is killed, and says so on the standard output.
+///
+/// # Errors
+/// The order cannot be read. Everything else that fails is told to the keeper.
+pub fn worker_main() -> Result<(), LoadError> {
+    let Some(order) = hear::<WorkerOrder>(&mut io::stdin().lock())? else { return Ok(()) };
+    // Set here and not by whoever starts us, because running a binary with file
+    // capabilities, as ours may be, takes the death signal back.
+    if tactus_sys::process::die_with(order.keeper).is_err() {
+        return Ok(());
+    }
+    let Err(error) = work(&order);
+    tell(io::stdout(), &WorkerAnswer { copy: order.copy, news: News::Failed(error) })
+        .during("tell the keeper why this copy ends")?;
+    // Without returning, since threads of the load may still be at work.
+    std::process::exit(TOLD_WHY)
+}
+
+fn work(order: &WorkerOrder) -> loads::Endless {
+    // When memory runs out, the load has to go and not the probe. A kernel that does
+    // not let us say so decides by itself.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let plan = &order.task.plan;
+    let shortfalls = scheduling::apply(plan, loads::makes_tasks(&plan.load.kind))?;
+    // The threads of a load run until the process is killed, so this is never given back.
+    let site: &'static Site = Box::leak(Box::new(Site::new(order, shortfalls)?));
+    loads::run(&plan.load.kind, site)
+}
