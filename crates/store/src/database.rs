@@ -27,6 +27,7 @@ const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
 /// A file that is not ours, damaged or of a newer version is left as it is.
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     make_directory(path)?;
+    check_length(path)?;
     // SQLite's own interpretation of names (`file:…?mode=…`) is left out: a path is a path.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -55,6 +56,22 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
         StoreError::Unwritable { path: path.to_owned(), reason: error.to_string() }
     })
+}
+
+/// Refuses a file of a single byte, which SQLite takes for an empty one and overwrites.
+///
+/// SQLite itself refuses everything longer that is no database. The file is not
+/// opened here to look into it: closing it would drop the locks of every other
+/// connection that this process has to it (sqlite.org/howtocorrupt.html, section 2.2).
+fn check_length(path: &Path) -> Result<(), StoreError> {
+    match std::fs::metadata(path) {
+        Ok(file) if file.len() == 1 => {
+            let reason = "a single byte is no database".to_owned();
+            Err(StoreError::Damaged { path: path.to_owned(), reason })
+        }
+        // What is not there is made, and SQLite says what else is wrong when it opens the file.
+        _ => Ok(()),
+    }
 }
 
 fn prepare(

@@ -1,4 +1,10 @@
 //! Tests of the store as a whole.
 
 mod common;
+mod exchange;
+mod files;
+mod helper;
+mod killed;
+mod mutation;
 mod runs;
+mod schema;

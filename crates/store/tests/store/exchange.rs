@@ -1,0 +1,232 @@
+//! Runs that leave a store as JSON and come into another.
+
+use serde_json::{Value, json};
+use tactus_model::run::{RunId, RunStatus};
+use tactus_model::time::Nanos;
+use tactus_store::{FORMAT_VERSION, Store, StoreError};
+
+use crate::common::{CREATED, Size, facts, failure, measurement, plan, some_run, turn};
+
+/// A finished run of two measurements, one of them without samples, and a failure.
+pub fn finished_run(store: &mut Store) -> RunId {
+    let run = some_run(store);
+    let (second, _) = measurement(turn(0, 0), 2, Size::SMALL);
+    store.save_measurement(&run, &second, &[]).unwrap();
+    store.finish_run(&run, RunStatus::Complete, &facts()).unwrap();
+    run
+}
+
+pub fn exported(store: &Store, run: &RunId, with_samples: bool) -> Vec<u8> {
+    let mut json = Vec::new();
+    store.export(run, &mut json, with_samples).unwrap();
+    json
+}
+
+/// An exported run as a value to alter.
+pub fn document() -> Value {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = finished_run(&mut store);
+    serde_json::from_slice(&exported(&store, &run, true)).unwrap()
+}
+
+#[test]
+fn a_run_is_the_same_in_another_store() {
+    let mut here = Store::open_in_memory().unwrap();
+    let mut there = Store::open_in_memory().unwrap();
+    let run = finished_run(&mut here);
+    let json = exported(&here, &run, true);
+    assert_eq!(there.import(&json[..]).unwrap(), run);
+    assert_eq!(there.load(&run).unwrap(), here.load(&run).unwrap());
+    for turn in [turn(0, 0), turn(0, 1)] {
+        assert_eq!(there.samples(&run, turn).unwrap(), here.samples(&run, turn).unwrap());
+    }
+    assert_eq!(exported(&there, &run, true), json, "and exports to the same bytes");
+}
+
+#[test]
+fn samples_may_stay_behind() {
+    let mut here = Store::open_in_memory().unwrap();
+    let mut there = Store::open_in_memory().unwrap();
+    let run = finished_run(&mut here);
+    let json = exported(&here, &run, false);
+    assert!(!String::from_utf8(json.clone()).unwrap().contains("samples"));
+    there.import(&json[..]).unwrap();
+    assert_eq!(there.load(&run).unwrap(), here.load(&run).unwrap());
+    assert_eq!(there.samples(&run, turn(0, 1)).unwrap(), []);
+}
+
+#[test]
+fn an_unfinished_run_can_be_carried_on_elsewhere() {
+    let mut here = Store::open_in_memory().unwrap();
+    let mut there = Store::open_in_memory().unwrap();
+    let run = some_run(&mut here);
+    there.import(&exported(&here, &run, true)[..]).unwrap();
+    let (result, samples) = measurement(turn(1, 0), 3, Size::SMALL);
+    there.save_measurement(&run, &result, &samples).unwrap();
+}
+
+#[test]
+fn the_same_run_is_not_taken_in_twice() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = finished_run(&mut store);
+    for with_samples in [true, false] {
+        let error = store.import(&exported(&store, &run, with_samples)[..]).unwrap_err();
+        assert!(matches!(&error, StoreError::AlreadyThere(there) if *there == run), "{error}");
+    }
+    assert_eq!(store.list().unwrap().len(), 1);
+}
+
+#[test]
+fn another_run_of_the_same_name_gets_a_free_one() {
+    let mut here = Store::open_in_memory().unwrap();
+    let mut there = Store::open_in_memory().unwrap();
+    let run = finished_run(&mut here);
+    let other = there.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    assert_eq!(run, other);
+    let json = exported(&here, &run, true);
+    let renamed = there.import(&json[..]).unwrap();
+    assert_eq!(renamed.as_str(), format!("{run}-2"));
+    assert_eq!(there.load(&renamed).unwrap().measurements, here.load(&run).unwrap().measurements);
+    let error = there.import(&json[..]).unwrap_err();
+    assert!(matches!(&error, StoreError::AlreadyThere(there) if *there == renamed), "{error}");
+}
+
+#[test]
+fn the_order_of_sorted_keys_is_understood() {
+    // Values keep their keys sorted, as `jq --sort-keys` does.
+    let json = serde_json::to_vec_pretty(&document()).unwrap();
+    assert!(json.starts_with(b"{\n  \"failures\""));
+    Store::open_in_memory().unwrap().import(&json[..]).unwrap();
+}
+
+/// Alters an exported run, and expects that it is refused for what was altered.
+fn check_refused(expected: &str, alter: impl FnOnce(&mut Value)) -> StoreError {
+    let mut document = document();
+    alter(&mut document);
+    let mut store = Store::open_in_memory().unwrap();
+    let error = store.import(document.to_string().as_bytes()).unwrap_err();
+    assert!(error.to_string().contains(expected), "{error}\n  does not say: {expected}");
+    assert_eq!(store.list().unwrap(), [], "nothing was imported");
+    error
+}
+
+#[test]
+fn what_is_not_an_exported_run_is_refused() {
+    let remove = |key: &'static str| {
+        move |document: &mut Value| {
+            document.as_object_mut().unwrap().remove(key);
+        }
+    };
+    check_refused("`format` is `tactus-recording`, not `tactus-run`", |document| {
+        document["format"] = json!("tactus-recording");
+    });
+    check_refused("do not stand before `header`", remove("format"));
+    check_refused("do not stand before `header`", remove("format_version"));
+    check_refused("`results` stands before `header`", remove("header"));
+    check_refused("it has no key `results`", remove("results"));
+    check_refused("it has no key `failures`", remove("failures"));
+    check_refused("unknown field `note`", |document| document["note"] = json!("?"));
+    check_refused("unknown field `rank`", |document| document["results"][0]["rank"] = json!(1));
+    check_refused("missing field `tasks`", |document| {
+        document["results"][0]["measurement"].as_object_mut().unwrap().remove("tasks");
+    });
+    check_refused("cannot be the name of a run", |document| {
+        document["header"]["id"] = json!("../../etc/passwd");
+    });
+    check_refused("stands there twice", |document| {
+        let again = document["results"][0].clone();
+        document["results"].as_array_mut().unwrap().push(again);
+    });
+    check_refused("cell 0 of round 0 stands there twice", |document| {
+        document["failures"][0]["turn"] = json!({"round": 0, "cell": 0});
+    });
+    check_refused("its plan has no cell 7 in round 0", |document| {
+        document["results"][0]["measurement"]["turn"]["cell"] = json!(7);
+    });
+    check_refused("after the year 2262", |document| {
+        document["header"]["created"] = json!(u64::MAX);
+    });
+    for text in ["", "[]", "{}", "null", "{\"format\":\"tactus-run\"", "\u{fffd}"] {
+        let error = Store::open_in_memory().unwrap().import(text.as_bytes()).unwrap_err();
+        assert!(matches!(error, StoreError::NotAnExport { .. }), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_format_from_the_future_is_refused_by_its_version() {
+    let error = check_refused("import it with the version of tactus", |document| {
+        document["format_version"] = json!(FORMAT_VERSION + 1);
+        document["header"] = json!("all new");
+    });
+    assert!(matches!(error, StoreError::UnknownFormat { .. }), "{error}");
+}
+
+#[test]
+fn an_import_must_balance_too() {
+    let error = check_refused("intended", |document| {
+        let task = &mut document["results"][0]["measurement"]["tasks"][0];
+        let intended = task["accounting"]["intended"].as_u64().unwrap();
+        task["accounting"]["intended"] = json!(intended + 1);
+    });
+    assert!(matches!(error, StoreError::Unbalanced { .. }), "{error}");
+    check_refused("a block of samples is damaged", |document| {
+        document["results"][0]["samples"][0]["block"]["bytes"] = json!("AAAA");
+    });
+}
+
+/// Fails after some bytes, as a pipe or a disk may.
+struct Broken(usize);
+
+impl std::io::Read for Broken {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        if self.0 == 0 {
+            return Err(std::io::Error::other("the cable was pulled"));
+        }
+        self.0 -= 1;
+        bytes[0] = b' ';
+        Ok(1)
+    }
+}
+
+impl std::io::Write for Broken {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_reader_or_writer_that_fails_is_named() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = finished_run(&mut store);
+    for limit in [0, 10_000] {
+        let error = store.export(&run, Broken(limit), true).unwrap_err();
+        assert!(matches!(error, StoreError::Export(_)), "{error}");
+    }
+    let error = store.import(Broken(5)).unwrap_err();
+    assert!(matches!(error, StoreError::Import(_)), "{error}");
+}
+
+#[test]
+fn fractions_keep_their_last_digit() {
+    let mut here = Store::open_in_memory().unwrap();
+    let mut there = Store::open_in_memory().unwrap();
+    let run = here.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let (mut result, _) = measurement(turn(0, 0), 1, Size::SMALL);
+    // Fractions that a hasty reader of decimals gets wrong in the last binary digit.
+    for (cell, fraction) in [5.024_386_880_171_92e-1, 7.205_759_403_792_794e16].iter().enumerate() {
+        result.turn.cell = cell;
+        result.cost.loop_ns = *fraction;
+        result.rates.load_average = Some(1.0 / fraction);
+        here.save_measurement(&run, &result, &[]).unwrap();
+    }
+    here.save_failure(&run, &failure(turn(0, 1))).unwrap_err();
+    there.import(&exported(&here, &run, true)[..]).unwrap();
+    assert_eq!(there.load(&run).unwrap(), here.load(&run).unwrap());
+    let expected = Nanos::from_secs(2);
+    assert_eq!(here.load(&run).unwrap().measurements[0].window, expected);
+}

@@ -1,0 +1,202 @@
+//! Files that are not as the store wants them, and several processes with one file.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rusqlite::Connection;
+use tactus_model::run::RunStatus;
+use tactus_store::{Store, StoreError};
+
+use crate::common::{CREATED, Size, facts, measurement, plan, some_run, turn};
+use crate::helper;
+
+/// Opens what must not be opened: the error says `expected`, and the file stays as it is.
+fn check_refused(path: &Path, expected: &str) -> StoreError {
+    let before = fs::read(path).unwrap();
+    let error = Store::open(path).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains(expected), "{text}\n  does not say: {expected}");
+    assert!(text.contains(&path.display().to_string()), "{text}\n  does not name the file");
+    assert_eq!(fs::read(path).unwrap(), before, "the file was changed");
+    error
+}
+
+#[test]
+fn a_damaged_file_is_refused_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    for length in [1, 20, 99, 100, 511, 512, 4096, 100_000] {
+        fs::write(&path, "No database at all. ".repeat(6000).get(..length).unwrap()).unwrap();
+        let error = check_refused(&path, "Move it away to start afresh (mv ");
+        assert!(matches!(error, StoreError::Damaged { .. }), "{length} bytes: {error}");
+    }
+}
+
+#[test]
+fn a_truncated_store_is_refused_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    some_run(&mut Store::open(&path).unwrap());
+    let whole = fs::read(&path).unwrap();
+    for length in [1, 50, 100, 1000, 4096, 8192, whole.len() - 4096] {
+        fs::write(&path, &whole[..length]).unwrap();
+        let error = check_refused(&path, "is damaged");
+        assert!(matches!(error, StoreError::Damaged { .. }), "{length} bytes: {error}");
+    }
+    fs::write(&path, &whole).unwrap();
+    Store::open(&path).unwrap();
+}
+
+#[test]
+fn a_damaged_value_is_an_error_and_no_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    let run = some_run(&mut Store::open(&path).unwrap());
+    for damage in [
+        "UPDATE task SET histograms = x'00'",
+        "UPDATE task SET histograms = x'ffffffff00'",
+        "UPDATE task SET content = x''",
+        "UPDATE measurement SET content = '{}'",
+        "UPDATE run SET facts_before = 'nothing'",
+        "UPDATE run SET status = 'done'",
+    ] {
+        let damaged = directory.path().join("damaged.sqlite");
+        fs::copy(&path, &damaged).unwrap();
+        Connection::open(&damaged).unwrap().execute(damage, []).unwrap();
+        let error = Store::open(&damaged).unwrap().load(&run).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{damage}: {error}");
+    }
+}
+
+#[test]
+fn the_database_itself_refuses_what_does_not_balance() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    some_run(&mut Store::open(&path).unwrap());
+    let connection = Connection::open(&path).unwrap();
+    connection.execute("UPDATE task SET dropped = dropped + 1", []).unwrap_err();
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("places.sqlite");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE bookmark (url TEXT)").unwrap();
+    let error = check_refused(&path, "a database of another program");
+    assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
+}
+
+#[test]
+fn an_empty_file_becomes_a_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    fs::write(&path, "").unwrap();
+    let run = some_run(&mut Store::open(&path).unwrap());
+    let mut store = Store::open(&path).unwrap();
+    assert_eq!(store.path(), path);
+    assert_eq!(store.find("last").unwrap(), run);
+    store.finish_run(&run, RunStatus::Complete, &facts()).unwrap();
+}
+
+#[test]
+fn a_place_that_is_no_directory_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    for path in [file.join("runs.sqlite"), file.join("deep/below/runs.sqlite")] {
+        let error = Store::open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
+    }
+    let error = Store::open(directory.path()).unwrap_err();
+    assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
+}
+
+#[test]
+fn what_may_not_be_written_is_named_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    let check = |path: &Path| {
+        let outcome = match helper::command_without_rights("files::opener", path).output() {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                println!("skipped: another user may not run this test program ({error})");
+                return;
+            }
+        };
+        let said = String::from_utf8(outcome.stdout).unwrap();
+        let expected = format!("cannot write the results database {}", path.display());
+        assert!(said.contains(&expected), "{said}\n  does not say: {expected}");
+        assert!(said.contains("or set TACTUS_STORE to another file"), "{said}");
+    };
+    let permit = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    permit(directory.path(), 0o555);
+    check(&path);
+    check(&directory.path().join("below/runs.sqlite"));
+    permit(directory.path(), 0o755);
+    some_run(&mut Store::open(&path).unwrap());
+    permit(&path, 0o444);
+    check(&path);
+    permit(directory.path(), 0o555);
+    check(&path);
+    permit(&path, 0o000);
+    check(&path);
+    permit(directory.path(), 0o755);
+}
+
+#[test]
+#[ignore = "a helper of another test: opens the store and says what came of it"]
+fn opener() {
+    let Some(path) = helper::told_store() else { return };
+    match Store::open(&path) {
+        Ok(_) => println!("opened"),
+        Err(error) => println!("{error}"),
+    }
+}
+
+#[test]
+fn two_processes_write_to_one_store_at_once() {
+    for _ in 0..4 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.sqlite");
+        let writers: Vec<_> = (0..2)
+            .map(|_| helper::command("files::two_rounds_writer", &path).spawn().unwrap())
+            .collect();
+        for writer in writers {
+            let outcome = writer.wait_with_output().unwrap();
+            assert!(outcome.status.success(), "{outcome:?}");
+        }
+        let list = Store::open(&path).unwrap().list().unwrap();
+        let done: Vec<u64> = list.iter().map(|run| run.turns_done).collect();
+        assert_eq!(done, [40, 40]);
+    }
+}
+
+#[test]
+#[ignore = "a helper of another test: writes a run of forty turns"]
+fn two_rounds_writer() {
+    let Some(path) = helper::told_store() else { return };
+    let mut store = Store::open(&path).unwrap();
+    let run = store.create_run(&plan(20), &facts(), "0.1.0", CREATED).unwrap();
+    for turn in plan(20).turns() {
+        let (measurement, samples) = measurement(turn, 1, Size::SMALL);
+        store.save_measurement(&run, &measurement, &samples).unwrap();
+    }
+    store.finish_run(&run, RunStatus::Complete, &facts()).unwrap();
+}
+
+#[test]
+fn a_reader_sees_one_state_while_another_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    let mut writer = Store::open(&path).unwrap();
+    let run = some_run(&mut writer);
+    let reader = Store::open(&path).unwrap();
+    let (result, samples) = measurement(turn(0, 0), 2, Size::SMALL);
+    writer.save_measurement(&run, &result, &samples).unwrap();
+    assert_eq!(reader.load(&run).unwrap().measurements.len(), 2);
+    writer.delete(&run).unwrap();
+    assert!(matches!(reader.load(&run), Err(StoreError::NoRuns)));
+}

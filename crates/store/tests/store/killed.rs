@@ -1,0 +1,117 @@
+//! A writer that is killed at any moment loses at most the turn in flight.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tactus_model::experiment::{SplitMix64, Turn};
+use tactus_model::run::RunId;
+use tactus_store::Store;
+
+use crate::common::{CREATED, Size, facts, measurement, plan, turn};
+use crate::helper;
+
+/// How often the writer is killed.
+const KILLS: usize = 20;
+
+/// The latest moment of a kill after the writer's start.
+const LATEST: Duration = Duration::from_millis(400);
+
+/// Enough for the writer not to end by itself before it is killed.
+const ROUNDS: u32 = 10_000;
+
+/// How long a writer goes on that nobody kills.
+const WRITER_LIMIT: Duration = Duration::from_secs(20);
+
+/// Measurements of all sizes, so that kills fall into short and long transactions.
+fn size_of(turn: Turn) -> Size {
+    if turn.cell == 0 { Size::SMALL } else { Size { blocks: 16, ..Size::USUAL } }
+}
+
+fn seed_of(turn: Turn) -> u64 {
+    u64::from(turn.round) * 2 + turn.cell as u64
+}
+
+#[test]
+fn a_kill_at_any_moment_loses_at_most_the_turn_in_flight() {
+    let mut random = SplitMix64::new(helper::printed_seed());
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    let mut acknowledged_in_all = 0;
+    for kill in 0..KILLS {
+        let after = Duration::from_nanos(random.below(LATEST.as_nanos() as u64));
+        let (run, acknowledged) = write_until_killed(&path, after);
+        check_store(&path, run.as_ref(), &acknowledged);
+        println!("kill {kill} after {after:?}: {} turns acknowledged", acknowledged.len());
+        acknowledged_in_all += acknowledged.len();
+    }
+    assert!(acknowledged_in_all > 0, "no writer came as far as its first turn");
+}
+
+/// Starts a writer, kills it after a while, and gives what it said it had saved.
+fn write_until_killed(path: &Path, after: Duration) -> (Option<RunId>, BTreeSet<Turn>) {
+    let mut writer = helper::command("killed::writer", path).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(after);
+    // SIGKILL, which no process can catch.
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    let (mut run, mut saved) = (None, BTreeSet::new());
+    let mut said = BufReader::new(writer.stdout.take().unwrap());
+    let mut line = String::new();
+    // A line that was cut off has no end and acknowledges nothing.
+    while said.read_line(&mut line).unwrap() > 0 && line.ends_with('\n') {
+        if let Some((_, name)) = line.trim_end().split_once("began ") {
+            run = Some(RunId::new(name));
+        } else if let Some((_, place)) = line.trim_end().split_once("saved ") {
+            let (round, cell) = place.split_once(' ').unwrap();
+            saved.insert(turn(round.parse().unwrap(), cell.parse().unwrap()));
+        }
+        line.clear();
+    }
+    (run, saved)
+}
+
+fn check_store(path: &Path, run: Option<&RunId>, acknowledged: &BTreeSet<Turn>) {
+    let store = Store::open(path).unwrap();
+    let connection = Connection::open(path).unwrap();
+    let verdict: String =
+        connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(verdict, "ok");
+    let orphans: i64 = connection
+        .query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(orphans, 0);
+    let Some(run) = run else { return };
+    let loaded = store.load(run).unwrap();
+    let held: BTreeSet<Turn> = loaded.measurements.iter().map(|found| found.turn).collect();
+    assert!(held.is_superset(acknowledged), "{acknowledged:?} is not all in {held:?}");
+    assert!(held.len() <= acknowledged.len() + 1, "more than the turn in flight beyond them");
+    for found in &loaded.measurements {
+        let (expected, samples) = measurement(found.turn, seed_of(found.turn), size_of(found.turn));
+        assert_eq!(found, &expected);
+        assert_eq!(store.samples(run, found.turn).unwrap(), samples);
+    }
+}
+
+#[test]
+#[ignore = "a helper of another test: writes turns until it is killed"]
+fn writer() {
+    let Some(path) = helper::told_store() else { return };
+    let started = Instant::now();
+    let mut said = std::io::stdout();
+    let mut store = Store::open(&path).unwrap();
+    let plan = plan(ROUNDS);
+    let run = store.create_run(&plan, &facts(), "0.1.0", CREATED).unwrap();
+    writeln!(said, "began {run}").unwrap();
+    for turn in plan.turns() {
+        let (measurement, samples) = measurement(turn, seed_of(turn), size_of(turn));
+        store.save_measurement(&run, &measurement, &samples).unwrap();
+        writeln!(said, "saved {} {}", turn.round, turn.cell).unwrap();
+        if started.elapsed() > WRITER_LIMIT {
+            break;
+        }
+    }
+}
