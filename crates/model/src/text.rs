@@ -10,7 +10,7 @@ pub struct UnknownWord {
     pub given: String,
     /// The words there are, separated by commas.
     pub known: String,
-    /// "; did you mean …?", or nothing when no known word is near.
+    /// " (did you mean …?)", or nothing when no known word is near.
     hint: String,
 }
 
@@ -30,7 +30,10 @@ pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
         .iter()
         .map(|word| (strsim::damerau_levenshtein(given, word), *word))
         .filter(|(distance, word)| {
-            *distance <= 2.max(word.len() / 3) || (given.len() > 2 && word.contains(given))
+            // Two words of two letters are two apart and have nothing in common.
+            let alike = *distance < word.len().min(given.len());
+            (alike && *distance <= 2.max(word.len() / 3))
+                || (given.len() > 2 && word.contains(given))
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
@@ -108,5 +111,8 @@ mod tests {
         assert_eq!(nearest("nanoslep", &known), Some("nanosleep"));
         assert_eq!(nearest("timer", &known), Some("timerfd"));
         assert_eq!(nearest("banana", &known), None);
+        assert_eq!(nearest("", &["rr"]), None);
+        assert_eq!(nearest("xy", &["rr", "fifo"]), None);
+        assert_eq!(nearest("fif", &["rr", "fifo"]), Some("fifo"));
     }
 }
