@@ -141,6 +141,9 @@ impl FromStr for Load {
             let (options, copies) = parse_quoted(rest, text)?;
             return Ok(Self { kind: LoadKind::StressNg(options), copies });
         }
+        if matches!(text, "cmd" | "stress-ng") {
+            return Err(NotALoad::Command(text.to_owned()));
+        }
         let (name, copies) = match text.split_once(':') {
             Some((name, copies)) => (name, parse_copies(copies)?),
             None => (text, Copies::Count(1)),
@@ -228,5 +231,7 @@ mod tests {
         for text in ["compile:0", "compile:x", "cmd:\"\"", "cmd:\"a\"b", "compile:5000"] {
             assert!(text.parse::<Load>().is_err(), "{text}");
         }
+        let error = "cmd".parse::<Load>().unwrap_err().to_string();
+        assert!(error.contains("write it in double quotes"), "{error}");
     }
 }
