@@ -147,7 +147,7 @@ impl fmt::Display for Nanos {
 /// Why a text is not a length of time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a length of time: write a number and a unit (ns, us, ms, s, min, h), as in 250us"
+    "`{0}` is not a length of time: write a number and a unit (ns, us, ms, s, min, h), as in 250us; nothing is finer than 1ns"
 )]
 pub struct NotALength(pub String);
 
@@ -168,7 +168,12 @@ impl FromStr for Nanos {
         }
         let whole: u64 = whole.parse().map_err(|_| wrong())?;
         let scale = 10_u128.pow(fraction.len() as u32);
-        let part = fraction.parse::<u128>().unwrap_or(0) * u128::from(length) / scale;
+        let part = fraction.parse::<u128>().unwrap_or(0) * u128::from(length);
+        // A part of a nanosecond cannot be kept, and nothing is rounded silently.
+        if !part.is_multiple_of(scale) {
+            return Err(wrong());
+        }
+        let part = part / scale;
         let total = u128::from(whole) * u128::from(length) + part;
         Ok(Self(u64::try_from(total).map_err(|_| wrong())?))
     }
@@ -299,7 +304,9 @@ mod tests {
 
     #[test]
     fn a_number_without_a_unit_is_refused() {
-        for text in ["5", "", "ms", "1..2ms", "-1ms", "1 m", "99999999999h", "1e3ms"] {
+        for text in
+            ["5", "", "ms", "1..2ms", "-1ms", "1 m", "99999999999h", "1e3ms", "1.5ns", "0.0001us"]
+        {
             assert!(text.parse::<Nanos>().is_err(), "{text}");
         }
     }
