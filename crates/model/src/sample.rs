@@ -64,8 +64,12 @@ impl SampleBlock {
     /// The most samples a block may claim to hold.
     pub const MAX_COUNT: u64 = 1 << 24;
 
-    /// Compresses `samples`.
+    /// Compresses `samples`, at most [`Self::MAX_COUNT`] of them.
+    ///
+    /// # Panics
+    /// There are more, which could not be read back.
     pub fn encode(samples: &[Sample]) -> Self {
+        assert!(samples.len() as u64 <= Self::MAX_COUNT, "samples are sent in several blocks");
         let mut columns = Vec::with_capacity(samples.len() * 3);
         let (mut due, mut step) = (0_i64, 0_i64);
         for sample in samples {
