@@ -11,7 +11,7 @@ use std::str::FromStr;
 pub struct CpuList(BTreeSet<u32>);
 
 impl CpuList {
-    /// The highest processor number that is accepted; no Linux build has more.
+    /// Processor numbers are below this; no Linux build has more processors.
     pub const LIMIT: u32 = 8192;
 
     /// The processors, in ascending order.
@@ -153,5 +153,12 @@ mod tests {
             assert!(text.parse::<CpuList>().is_err(), "{text}");
         }
         assert!("".parse::<CpuChoice>().is_err(), "a choice of no processor");
+    }
+
+    #[test]
+    fn what_is_left_without_others() {
+        let list: CpuList = "0-5".parse().unwrap();
+        assert_eq!(list.without(&"1,4-9".parse().unwrap()).to_string(), "0,2-3");
+        assert_eq!(list.without(&list), CpuList::default());
     }
 }
