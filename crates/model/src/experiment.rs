@@ -120,6 +120,9 @@ impl Experiment {
         let mut cells: Vec<Cell> = Vec::new();
         for matrix in matrices {
             let layer = base.overridden_by(matrix).overridden_by(&overrides.settings);
+            if layer.combinations() > Plan::MAX_CELLS {
+                return Err(BadExperiment::TooManyCells(layer.combinations()));
+            }
             for cell in layer.cells() {
                 cell.check()?;
                 // Overriding an axis of two matrices can make their cells the same.
@@ -176,13 +179,18 @@ impl Place<'_> {
     fn name(&self, value: &DeValue<'_>) -> Result<String, BadExperiment> {
         let name = self.string(value)?;
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
-        if !name.is_empty() && name.chars().all(allowed) {
-            Ok(name)
-        } else {
-            Err(self.error(format!(
-                "name: `{name}` has a character other than letters, digits, `-`, `_`, `.` and `/`"
-            )))
+        if name.is_empty() || !name.chars().all(allowed) {
+            return Err(self.error(format!(
+                "name: `{name}` is empty or has a character other than letters, digits, `-`, `_`, `.` and `/`"
+            )));
         }
+        // Runs are named after experiments, and files after runs.
+        if name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+            return Err(self.error(format!(
+                "name: a part of `{name}` between `/` is empty or begins with `.`"
+            )));
+        }
+        Ok(name)
     }
 
     fn number<T: std::str::FromStr>(&self, value: &DeValue<'_>) -> Result<T, BadExperiment> {
@@ -229,7 +237,10 @@ impl Place<'_> {
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
-        DeValue::Integer(number) => Some(number.to_string()),
+        // TOML writes whole numbers in several bases; settings read them in ten.
+        DeValue::Integer(number) => {
+            i128::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n.to_string())
+        }
         DeValue::Boolean(flag) => Some(flag.to_string()),
         _ => None,
     }
@@ -364,7 +375,10 @@ mod tests {
         check_refused("interval = \"1ms\"", "put it under [settings]");
         check_refused("rounds = 0", "rounds = 0 is out of range");
         check_refused("rounds = -1", "whole number");
-        check_refused("name = \"a b\"", "name: `a b` has a character");
+        check_refused("name = \"a b\"", "name: `a b` is empty or has a character");
+        check_refused("name = \"\"", "name: `` is empty");
+        check_refused("name = \"../up\"", "begins with `.`");
+        check_refused("name = \"/root\"", "between `/` is empty");
     }
 
     #[test]
@@ -376,6 +390,24 @@ mod tests {
         check_refused("[settings]\nwork = \"continuous\"", "use sleep = \"signal-handler\"");
         check_refused("[settings]\nsleep = \"itimer\"", "add tasks = \"processes\"");
         check_refused("[settings]\nduration = \"1us\"", "make it at least 1ms");
+    }
+
+    #[test]
+    fn axes_that_multiply_beyond_the_limit_are_refused_before_they_are_laid_out() {
+        let axis = |name: &str| {
+            let values: Vec<String> = (1..=100).map(|n| format!("\"{n}ms\"")).collect();
+            format!("{name} = [{}]\n", values.join(","))
+        };
+        let axes = ["interval", "align", "offset", "timer-slack", "warmup"].map(axis).concat();
+        check_refused(&format!("[settings]\n{axes}"), "10000000000 cells");
+    }
+
+    #[test]
+    fn numbers_may_be_written_as_toml_allows() {
+        for rounds in ["16", "+16", "0x10", "0b1_0000", "1_6"] {
+            let experiment = Experiment::parse(&format!("rounds = {rounds}")).unwrap();
+            assert_eq!(experiment.rounds, Some(16), "{rounds}");
+        }
     }
 
     #[test]

@@ -46,6 +46,16 @@ fn put_flag(place: &mut bool, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The kernel takes this limit as a signed number of whole microseconds.
+fn whole_micros(latency: Nanos) -> Result<u32, String> {
+    let nanos = latency.as_nanos();
+    let micros = u32::try_from(nanos / 1000).ok().filter(|micros| *micros <= i32::MAX as u32);
+    match micros {
+        Some(micros) if nanos.is_multiple_of(1000) => Ok(micros),
+        _ => Err(format!("`{latency}` is not a whole number of microseconds up to 2147483647us")),
+    }
+}
+
 fn timer(cell: &Cell) -> &TimerProbe {
     let Probe::Timer(probe) = &cell.probe;
     probe
@@ -190,7 +200,7 @@ pub const SETTINGS: &[Setting] = &[
                     let latency: Nanos = text.parse().map_err(|error| {
                         format!("{error}; or `{UNTOUCHED}` to leave idle states alone")
                     })?;
-                    Some(u32::try_from(latency.as_nanos() / 1000).unwrap_or(u32::MAX))
+                    Some(whole_micros(latency)?)
                 }
             };
             Ok(())
@@ -266,6 +276,11 @@ impl Layer {
         SETTINGS.iter().map(|setting| setting.name).filter(|name| !self.0.contains_key(name))
     }
 
+    /// How many combinations of the values there are; saturates.
+    pub fn combinations(&self) -> usize {
+        self.0.values().fold(1, |product, values| product.saturating_mul(values.len()))
+    }
+
     /// Every combination of the values, the first setting varying slowest.
     pub fn cells(&self) -> Vec<Cell> {
         SETTINGS.iter().fold(vec![Cell::blank()], |cells, setting| {
@@ -317,5 +332,32 @@ impl Cell {
             duration: Nanos::ZERO,
             sample_limit: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_latency(text: &str, expected: Result<Option<u32>, &str>) {
+        let mut cell = Cell::blank();
+        let set = find("cpu-dma-latency").unwrap().set;
+        let found = set(&mut cell, text).map(|()| cell.policy.cpu_dma_latency_us);
+        match expected {
+            Ok(micros) => assert_eq!(found, Ok(micros), "{text}"),
+            Err(part) => {
+                assert!(found.as_ref().is_err_and(|error| error.contains(part)), "{found:?}")
+            }
+        }
+    }
+
+    #[test]
+    fn the_idle_limit_is_taken_exactly_or_refused() {
+        check_latency("untouched", Ok(None));
+        check_latency("0us", Ok(Some(0)));
+        check_latency("1ms", Ok(Some(1000)));
+        check_latency("500ns", Err("whole number of microseconds"));
+        check_latency("2h", Err("whole number of microseconds"));
+        check_latency("never", Err("`untouched`"));
     }
 }
