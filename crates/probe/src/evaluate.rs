@@ -3,6 +3,8 @@
 use tactus_model::result::{Accounting, Granted, Histogram, TaskResult, TaskUsage};
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+use tactus_stats::summary::{SampleSummary, summarise};
 
 use crate::schedule::Schedule;
 use crate::timer::Recording;
@@ -25,26 +27,29 @@ pub struct Found {
     pub window: Nanos,
 }
 
-/// The length of the stretches by which latencies are kept apart.
-pub fn block_length(window: Nanos) -> Nanos {
-    window
-}
-
 /// Evaluates a recording; `schedule` is the one by which it was made, from its beginning.
 pub fn task_result(found: Found, schedule: Schedule, recording: &Recording) -> TaskResult {
     let pinned = found.granted.cpus.iter().eq([found.cpu]);
+    let SampleSummary { blocks, series, scope, worst } =
+        summarise(&recording.samples, found.window);
     TaskResult {
         task: found.task,
         cpu: pinned.then_some(found.cpu),
         granted: found.granted,
         accounting: accounting(&schedule, recording),
-        blocks: Vec::new(),
-        missed_latencies: Histogram::default(),
-        series: Vec::new(),
-        scope: Vec::new(),
-        worst: Vec::new(),
+        blocks,
+        missed_latencies: missed_latencies(schedule, recording),
+        series,
+        scope,
+        worst,
         usage: found.usage,
     }
+}
+
+fn missed_latencies(schedule: Schedule, recording: &Recording) -> Histogram {
+    let mut histogram = LatencyHistogram::new();
+    missed_samples(schedule, recording).for_each(|missed| histogram.record(missed.latency()));
+    histogram.to_record()
 }
 
 /// What became of every due time. How many were intended is counted from the

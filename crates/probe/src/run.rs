@@ -9,11 +9,11 @@ use tactus_model::probe::{Probe, TimerProbe};
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::{ClockName, Instant, Nanos, Realtime};
+use tactus_stats::summary::block_length;
 use tactus_sys::affinity;
 
 use crate::crew::{Crew, TaskProcess};
 use crate::error::ProbeError;
-use crate::evaluate::block_length;
 use crate::facility;
 use crate::policy::hold_idle_states;
 use crate::schedule::aligned_start;
