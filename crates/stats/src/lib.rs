@@ -1,1 +1,21 @@
-//! Histograms, quantiles and their confidence.
+//! What samples say together: histograms, quantiles and how far they can be trusted.
+//!
+//! Everything here is a pure function of its arguments; what needs randomness
+//! takes a seed. The order in which data flows: [`summary`] turns a task's
+//! samples into what is kept of them, [`histogram`] is the form it is kept in,
+//! [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and [`unseen`] say
+//! what the pool supports, [`axis`] where a quantile stands in a graph.
+#![forbid(unsafe_code)]
+
+pub mod axis;
+pub mod bootstrap;
+pub mod cell;
+pub mod histogram;
+pub mod summary;
+pub mod unseen;
+
+pub use axis::{PercentileAxis, percentile_curve};
+pub use bootstrap::Interval;
+pub use cell::{CellSummary, QuantileEstimate};
+pub use histogram::{Bucket, LatencyHistogram};
+pub use unseen::UnseenBound;

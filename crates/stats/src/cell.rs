@@ -1,0 +1,319 @@
+//! What all measurements of a cell say together.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use tactus_model::result::{Accounting, Histogram, Measurement, Outlier, Shortfall};
+use tactus_model::time::{Instant, Nanos, Realtime};
+
+use crate::bootstrap::{Blocks, Interval, Unsupported};
+use crate::histogram::LatencyHistogram;
+use crate::unseen::UnseenBound;
+
+/// The quantiles that results tell.
+pub const QUANTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
+
+/// A quantile of wakeup latency by both rules of accounting.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct QuantileEstimate {
+    /// The share of wakeups, 0 to 1.
+    pub quantile: f64,
+    /// The latency that so many wakeups did not exceed (*per wakeup*); `None`
+    /// where there are fewer samples than tell the share apart from all.
+    pub per_wakeup: Option<Nanos>,
+    /// The latency that so many due times did not exceed (*intended schedule*).
+    pub by_schedule: Option<Nanos>,
+    /// The 95 % interval of `per_wakeup`.
+    pub interval: Option<Interval>,
+    /// Why there is no interval, where there is none.
+    pub unsupported: Option<Unsupported>,
+}
+
+/// A late sample with the measurement it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LateSample {
+    /// The round, counted from 0.
+    pub round: u32,
+    /// The task.
+    pub task: u32,
+    /// The processor the task was pinned to, if it was.
+    pub cpu: Option<u32>,
+    /// When the window it lies in opened.
+    pub opened: Instant<Realtime>,
+    /// The sample, with its place among the task's.
+    pub outlier: Outlier,
+}
+
+/// What the load achieved a second, over all rounds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LoadRate {
+    /// Copies that ran when windows opened, the most of any round.
+    pub copies: u32,
+    /// Copies that ended by themselves, over all rounds.
+    pub ended: u32,
+    /// What one operation is; empty where operations cannot be counted.
+    pub unit: String,
+    /// Operations a second of all copies together.
+    pub operations_per_second: Option<f64>,
+    /// Bytes a second of all copies together.
+    pub bytes_per_second: Option<f64>,
+    /// Processors' worth of time that all copies used.
+    pub processors: Option<f64>,
+}
+
+/// What all measurements of a cell say together.
+///
+/// Lengths of time are whole nanoseconds in JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellSummary {
+    /// How many rounds yielded a result.
+    pub rounds: u32,
+    /// What became of every intended wakeup.
+    pub accounting: Accounting,
+    /// The least latency.
+    pub min: Option<Nanos>,
+    /// The mean latency of the wakeups that took place, in nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// The greatest latency; both rules of accounting agree on it unless it was missed.
+    pub max: Option<Nanos>,
+    /// Latencies not exceeded by given shares.
+    pub quantiles: Vec<QuantileEstimate>,
+    /// What can be said of latencies beyond `max`.
+    pub unseen: Option<UnseenBound>,
+    /// The slowest samples of all rounds and tasks, the slowest first.
+    pub worst: Vec<LateSample>,
+    /// What the load achieved.
+    pub load: LoadRate,
+    /// What the machine did not grant, each said once.
+    pub shortfalls: Vec<Shortfall>,
+    /// Latencies of the wakeups that took place.
+    #[serde(skip)]
+    pub per_wakeup: LatencyHistogram,
+    /// Latencies of all due times, those of missed ones with the arrival that ended the delay.
+    #[serde(skip)]
+    pub by_schedule: LatencyHistogram,
+}
+
+/// How many of the slowest samples are kept of a cell.
+const WORST_KEPT: usize = 50;
+/// Intervals must be the same each time a result is shown.
+const SEED: u64 = 1992;
+
+impl CellSummary {
+    /// Puts all rounds and tasks of a cell together.
+    pub fn pool(measurements: &[&Measurement]) -> Self {
+        let mut accounting = Accounting::default();
+        let mut per_wakeup = LatencyHistogram::new();
+        let mut missed = LatencyHistogram::new();
+        for measurement in measurements {
+            accounting += measurement.accounting();
+            for task in &measurement.tasks {
+                task.blocks.iter().for_each(|block| per_wakeup.merge_record(block));
+                missed.merge_record(&task.missed_latencies);
+            }
+        }
+        let mut by_schedule = per_wakeup.clone();
+        by_schedule.merge(&missed);
+        Self {
+            rounds: measurements.len() as u32,
+            accounting,
+            min: per_wakeup.min(),
+            mean_ns: per_wakeup.mean(),
+            max: by_schedule.max(),
+            quantiles: quantiles(measurements, &per_wakeup, &by_schedule),
+            unseen: UnseenBound::after(by_schedule.count()),
+            worst: worst(measurements),
+            load: load_rate(measurements),
+            shortfalls: shortfalls(measurements),
+            per_wakeup,
+            by_schedule,
+        }
+    }
+
+    /// The estimate for `quantile`, when it is one of [`QUANTILES`].
+    pub fn quantile(&self, quantile: f64) -> Option<&QuantileEstimate> {
+        self.quantiles.iter().find(|estimate| (estimate.quantile - quantile).abs() < 1e-9)
+    }
+}
+
+fn quantiles(
+    measurements: &[&Measurement],
+    per_wakeup: &LatencyHistogram,
+    by_schedule: &LatencyHistogram,
+) -> Vec<QuantileEstimate> {
+    let rounds: Vec<Vec<Histogram>> =
+        measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
+    let intervals = Blocks::new(&rounds).intervals(&QUANTILES, SEED);
+    QUANTILES
+        .into_iter()
+        .zip(intervals)
+        .map(|(quantile, interval)| QuantileEstimate {
+            quantile,
+            per_wakeup: supported(per_wakeup, quantile),
+            by_schedule: supported(by_schedule, quantile),
+            interval: interval.ok(),
+            unsupported: interval.err(),
+        })
+        .collect()
+}
+
+/// The quantile, where at least one sample is expected to lie beyond it.
+fn supported(histogram: &LatencyHistogram, quantile: f64) -> Option<Nanos> {
+    let beyond = histogram.count() as f64 * (1.0 - quantile);
+    (beyond >= 1.0 - 1e-6).then(|| histogram.quantile(quantile)).flatten()
+}
+
+/// The blocks of a measurement, those of all tasks in the same stretch of time as
+/// one: what disturbs a machine disturbs its tasks together.
+fn blocks_of_all_tasks(measurement: &Measurement) -> Vec<Histogram> {
+    let count = measurement.tasks.iter().map(|task| task.blocks.len()).max().unwrap_or(0);
+    (0..count)
+        .map(|index| {
+            let mut together = LatencyHistogram::new();
+            let blocks = measurement.tasks.iter().filter_map(|task| task.blocks.get(index));
+            blocks.for_each(|block| together.merge_record(block));
+            together.to_record()
+        })
+        .collect()
+}
+
+fn worst(measurements: &[&Measurement]) -> Vec<LateSample> {
+    let mut late: Vec<LateSample> = measurements
+        .iter()
+        .flat_map(|measurement| {
+            measurement.tasks.iter().flat_map(|task| {
+                task.worst.iter().map(|outlier| LateSample {
+                    round: measurement.turn.round,
+                    task: task.task,
+                    cpu: task.cpu,
+                    opened: measurement.started,
+                    outlier: *outlier,
+                })
+            })
+        })
+        .collect();
+    late.sort_by_key(|sample| std::cmp::Reverse(sample.outlier.sample.latency()));
+    late.truncate(WORST_KEPT);
+    late
+}
+
+fn load_rate(measurements: &[&Measurement]) -> LoadRate {
+    let loads = || measurements.iter().map(|measurement| &measurement.load);
+    let seconds: f64 = measurements.iter().map(|found| found.rates.over.as_secs_f64()).sum();
+    // A rate over all rounds needs the figure of every round.
+    let rate = |figures: Vec<Option<f64>>| -> Option<f64> {
+        let total: f64 = figures.into_iter().sum::<Option<f64>>()?;
+        (seconds > 0.0).then(|| total / seconds)
+    };
+    LoadRate {
+        copies: loads().map(|load| load.copies).max().unwrap_or(0),
+        ended: loads().map(|load| load.ended).sum(),
+        unit: loads().map(|load| load.unit.clone()).next().unwrap_or_default(),
+        operations_per_second: rate(
+            loads().map(|load| load.operations.map(|count| count as f64)).collect(),
+        ),
+        bytes_per_second: rate(loads().map(|load| load.bytes.map(|count| count as f64)).collect()),
+        processors: rate(loads().map(|load| load.cpu_time.map(Nanos::as_secs_f64)).collect()),
+    }
+}
+
+fn shortfalls(measurements: &[&Measurement]) -> Vec<Shortfall> {
+    let mut seen = HashSet::new();
+    measurements
+        .iter()
+        .flat_map(|measurement| &measurement.shortfalls)
+        .filter(|shortfall| seen.insert(*shortfall))
+        .cloned()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::experiment::Turn;
+    use tactus_model::policy::Scheduling;
+    use tactus_model::result::{
+        Granted, LoadResult, MachineRates, ProbeCost, TaskResult, TaskUsage,
+    };
+    use tactus_model::sample::Sample;
+
+    use super::*;
+    use crate::summary::{block_length, summarise};
+
+    /// A second of a task that wakes every millisecond with these latencies.
+    fn task(number: u32, latencies: &[u64], missed: &[u64]) -> TaskResult {
+        let samples: Vec<Sample> = (0..)
+            .zip(latencies)
+            .map(|(k, latency)| {
+                let due = Nanos::from_millis(k);
+                Sample { due, came: due + Nanos::from_micros(*latency) }
+            })
+            .collect();
+        let summary = summarise(&samples, Nanos::from_secs(1));
+        let missed: LatencyHistogram =
+            missed.iter().map(|latency| Nanos::from_micros(*latency)).collect();
+        TaskResult {
+            task: number,
+            cpu: Some(number),
+            granted: Granted {
+                scheduling: Scheduling::ORDINARY,
+                cpus: [number].into_iter().collect(),
+                memory_locked: true,
+                timer_slack: None,
+            },
+            accounting: Accounting {
+                intended: samples.len() as u64 + missed.count(),
+                observed: samples.len() as u64,
+                missed: missed.count(),
+                ..Accounting::default()
+            },
+            blocks: summary.blocks,
+            missed_latencies: missed.to_record(),
+            series: summary.series,
+            scope: summary.scope,
+            worst: summary.worst,
+            usage: TaskUsage::default(),
+        }
+    }
+
+    fn round(number: u32, tasks: Vec<TaskResult>) -> Measurement {
+        Measurement {
+            turn: Turn { round: number, cell: 0 },
+            started: Instant::from_nanos(u64::from(number)),
+            window: Nanos::from_secs(1),
+            block_length: block_length(Nanos::from_secs(1)),
+            tasks,
+            load: LoadResult { copies: 2, operations: Some(500), ..LoadResult::default() },
+            rates: MachineRates { over: Nanos::from_secs(1), ..MachineRates::default() },
+            cost: ProbeCost::default(),
+            shortfalls: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn rounds_and_tasks_are_pooled_by_both_rules() {
+        let quiet: Vec<u64> = (0..1000).map(|k| 5 + k % 3).collect();
+        let first = round(0, vec![task(0, &quiet, &[]), task(1, &quiet, &[])]);
+        let stalled = round(1, vec![task(0, &quiet[..900], &[90_000; 100]), task(1, &quiet, &[])]);
+        let summary = CellSummary::pool(&[&first, &stalled]);
+
+        assert_eq!(summary.accounting.intended, 4000);
+        assert_eq!(summary.accounting.missed, 100);
+        assert_eq!(summary.per_wakeup.count(), 3900);
+        assert_eq!(summary.by_schedule.count(), 4000);
+        let p99 = summary.quantile(0.99).unwrap();
+        assert!(p99.per_wakeup < Some(Nanos::from_micros(8)), "what was missed is not there");
+        assert!(p99.by_schedule > Some(Nanos::from_millis(89)), "the schedule knows of it");
+        assert!(p99.interval.is_some());
+        assert_eq!(summary.quantile(0.99999).unwrap().per_wakeup, None, "too few samples");
+        assert_eq!(summary.max, Some(Nanos::from_millis(90)));
+        assert_eq!(summary.load.operations_per_second, Some(500.0));
+        assert_eq!(summary.worst.len(), WORST_KEPT);
+    }
+
+    #[test]
+    fn no_measurement_gives_an_empty_summary() {
+        let summary = CellSummary::pool(&[]);
+        assert_eq!((summary.min, summary.max, summary.rounds), (None, None, 0));
+        assert!(summary.quantiles.iter().all(|estimate| estimate.per_wakeup.is_none()));
+    }
+}
