@@ -1,6 +1,7 @@
 //! Runs that leave a store as JSON and come into another.
 
 use serde_json::{Value, json};
+use tactus_model::facts::MachineFacts;
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::Nanos;
 use tactus_store::{FORMAT_VERSION, Store, StoreError};
@@ -97,6 +98,16 @@ fn the_order_of_sorted_keys_is_understood() {
     let json = serde_json::to_vec_pretty(&document()).unwrap();
     assert!(json.starts_with(b"{\n  \"failures\""));
     Store::open_in_memory().unwrap().import(&json[..]).unwrap();
+}
+
+#[test]
+fn facts_that_an_older_version_did_not_know_are_unknown() {
+    let mut document = document();
+    let facts = document["header"]["facts_before"].as_object_mut().unwrap();
+    facts.retain(|name, _| name == "taken");
+    let mut store = Store::open_in_memory().unwrap();
+    let run = store.import(document.to_string().as_bytes()).unwrap();
+    assert_eq!(store.header(&run).unwrap().facts_before, MachineFacts::unknown(CREATED));
 }
 
 /// Alters an exported run, and expects that it is refused for what was altered.

@@ -207,6 +207,22 @@ fn a_deleted_run_is_gone_with_all_that_belonged_to_it() {
     }
 }
 
+/// The columns of histograms are there for this; see `docs/run-format.md`.
+#[test]
+fn a_usual_measurement_takes_little_room_besides_its_samples() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    let mut store = Store::open(&path).unwrap();
+    let run = store.create_run(&plan(10), &facts(), "0.1.0", CREATED).unwrap();
+    for round in 0..10 {
+        let (result, _) = measurement(turn(round, 0), round.into(), Size::USUAL);
+        store.save_measurement(&run, &result, &[]).unwrap();
+    }
+    drop(store);
+    let size = std::fs::metadata(&path).unwrap().len();
+    assert!(size < 10 * 120_000, "{size} bytes for ten measurements");
+}
+
 #[test]
 fn an_unknown_run_is_refused_everywhere() {
     let mut store = Store::open_in_memory().unwrap();

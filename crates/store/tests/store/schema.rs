@@ -1,1 +1,195 @@
-//! x
+//! What is exported and what `docs/run.schema.json` says of it agree.
+//!
+//! The schema is checked by the few rules it uses. A published checker would
+//! bring some sixty crates for them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::exchange::document;
+
+const SCHEMA: &str = include_str!("../../../../docs/run.schema.json");
+
+/// Rules that say nothing about whether a value is valid.
+const NOTES: [&str; 6] =
+    ["$schema", "$defs", "title", "description", "contentEncoding", "properties"];
+
+struct Checker {
+    root: Value,
+    wrong: Vec<String>,
+    /// References that were followed, to see that none of the definitions is left over.
+    followed: BTreeSet<String>,
+}
+
+impl Checker {
+    fn check(root: &Value, value: &Value) -> Self {
+        let mut checker = Self { root: root.clone(), wrong: Vec::new(), followed: BTreeSet::new() };
+        checker.value("", root, value);
+        checker
+    }
+
+    fn value(&mut self, place: &str, schema: &Value, value: &Value) {
+        for (rule, argument) in schema.as_object().expect("a schema is an object") {
+            let holds = match rule.as_str() {
+                note if NOTES.contains(&note) => true,
+                "$ref" => {
+                    self.reference(place, argument, value);
+                    true
+                }
+                "const" => value == argument,
+                "enum" => argument.as_array().unwrap().contains(value),
+                "type" => match argument {
+                    Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),
+                    name => is_of_type(name, value),
+                },
+                // Unsigned, since 2⁶⁴ − 1 has no exact fraction. A rule for numbers says
+                // nothing of other values.
+                "minimum" => value.as_u64() >= argument.as_u64() || !value.is_number(),
+                "maximum" => value.as_u64() <= argument.as_u64() || !value.is_number(),
+                "minItems" => length(value).is_none_or(|length| length >= argument.as_u64()),
+                "maxItems" => length(value).is_none_or(|length| length <= argument.as_u64()),
+                "required" => argument
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|key| value.get(key.as_str().unwrap()).is_some()),
+                "anyOf" => self.any_of(place, argument, value),
+                "items" => {
+                    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+                        self.value(&format!("{place}/{index}"), argument, item);
+                    }
+                    true
+                }
+                "prefixItems" => {
+                    let schemas = argument.as_array().unwrap();
+                    let items = value.as_array().into_iter().flatten();
+                    for (index, (schema, item)) in schemas.iter().zip(items).enumerate() {
+                        self.value(&format!("{place}/{index}"), schema, item);
+                    }
+                    true
+                }
+                "additionalProperties" => {
+                    assert_eq!(argument, &json!(false));
+                    // The undescribed keys are found below, in every object.
+                    true
+                }
+                unknown => panic!("the schema uses `{unknown}`, which is not checked here"),
+            };
+            if !holds {
+                self.wrong.push(format!("{place}: {rule} {argument} does not hold of {value}"));
+            }
+        }
+        self.properties(place, schema, value);
+    }
+
+    /// Stricter than the schema: every key that is exported has to be described.
+    fn properties(&mut self, place: &str, schema: &Value, value: &Value) {
+        let (Some(described), Some(object)) = (schema.get("properties"), value.as_object()) else {
+            return;
+        };
+        for (key, value) in object {
+            let place = format!("{place}/{key}");
+            match described.get(key) {
+                Some(schema) => {
+                    assert!(schema.get("description").is_some() || schema.get("$ref").is_some());
+                    self.value(&place, schema, value);
+                }
+                None => self.wrong.push(format!("{place} is not described")),
+            }
+        }
+    }
+
+    fn reference(&mut self, place: &str, target: &Value, value: &Value) {
+        let target = target.as_str().unwrap();
+        let schema = self.root.pointer(target.strip_prefix('#').unwrap()).unwrap().clone();
+        self.followed.insert(target.to_owned());
+        self.value(place, &schema, value);
+    }
+
+    fn any_of(&mut self, place: &str, choices: &Value, value: &Value) -> bool {
+        choices.as_array().unwrap().iter().any(|choice| {
+            let right_before = self.wrong.len();
+            self.value(place, choice, value);
+            let holds = self.wrong.len() == right_before;
+            self.wrong.truncate(right_before);
+            holds
+        })
+    }
+}
+
+fn length(value: &Value) -> Option<Option<u64>> {
+    value.as_array().map(|items| Some(items.len() as u64))
+}
+
+fn is_of_type(name: &Value, value: &Value) -> bool {
+    match name.as_str().unwrap() {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        unknown => panic!("there is no type `{unknown}`"),
+    }
+}
+
+#[test]
+fn an_exported_run_is_as_its_schema_says() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let checked = Checker::check(&schema, &document());
+    assert_eq!(checked.wrong, Vec::<String>::new());
+    let defined: BTreeSet<String> =
+        schema["$defs"].as_object().unwrap().keys().map(|name| format!("#/$defs/{name}")).collect();
+    assert_eq!(checked.followed, defined, "every definition is used");
+}
+
+#[test]
+fn the_schema_names_the_same_choices_as_the_types() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let check = |place: &str, words: Vec<&str>| {
+        assert_eq!(schema.pointer(place).unwrap(), &json!(words), "{place}");
+    };
+    use tactus_model::{probe, run, time};
+    let words = |place: &str| format!("/$defs/{place}/enum");
+    check(
+        &words("header/properties/status"),
+        run::RunStatus::ALL.iter().map(|status| status.word()).collect(),
+    );
+    check(
+        &words("probe/properties/sleep"),
+        probe::SleepMethod::ALL.iter().map(|method| method.word()).collect(),
+    );
+    check(
+        &words("probe/properties/clock"),
+        time::ClockName::ALL.iter().map(|clock| clock.word()).collect(),
+    );
+    check(
+        &words("probe/properties/tasks"),
+        probe::TaskKind::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+    check(
+        &words("probe/properties/kind"),
+        probe::ProbeKind::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+}
+
+#[test]
+fn the_schema_refuses_what_is_wrong() {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let check = |place: &str, value: Value| {
+        let mut document = document();
+        *document.pointer_mut(place).unwrap() = value;
+        let wrong = Checker::check(&schema, &document).wrong;
+        assert!(wrong.iter().any(|text| text.starts_with(place)), "{place}: {wrong:?}");
+    };
+    check("/format", json!("tactus-recording"));
+    check("/format_version", json!(2));
+    check("/header/status", json!("done"));
+    check("/results/0/measurement/window", json!(-1));
+    check("/results/0/measurement/tasks/0/blocks/0/count", json!((1_u64 << 53) + 1));
+    check("/results/0/measurement/tasks/0/blocks/0/buckets/0", json!([1]));
+    check("/header/facts_before/kernel/release", json!(6));
+    check("/header/plan/cells/0/policy", json!({"scheduling": "other"}));
+}
