@@ -6,21 +6,29 @@ use crate::cpus::CpuList;
 use crate::time::{Instant, Nanos, Realtime};
 
 /// The machine at one moment.
+///
+/// Facts that an older version did not know are unknown in what it stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineFacts {
     /// When they were taken.
     pub taken: Instant<Realtime>,
     /// The kernel.
+    #[serde(default)]
     pub kernel: KernelFacts,
     /// The processors.
+    #[serde(default)]
     pub processor: ProcessorFacts,
     /// The scheduler's settings.
+    #[serde(default)]
     pub scheduling: SchedulingFacts,
     /// What this process may do.
+    #[serde(default)]
     pub permission: PermissionFacts,
     /// The control group of this process.
+    #[serde(default)]
     pub cgroup: CgroupFacts,
     /// Memory.
+    #[serde(default)]
     pub memory: MemoryFacts,
     /// Load averages over 1, 5 and 15 minutes.
     pub load_average: Option<[f64; 3]>,
