@@ -70,6 +70,34 @@ pub fn run(
     process: &TaskProcess,
     listen: &mut dyn FnMut(ProbeEvent),
 ) -> Result<ProbeOutcome, ProbeError> {
+    run_within(&Patience::USUAL, cell, seed, process, listen)
+}
+
+/// How long tasks are waited for before they count as hung.
+struct Patience {
+    /// Until all are prepared: memory for many samples is touched meanwhile.
+    preparation: Nanos,
+    /// After their window: starved tasks come late.
+    grace: Nanos,
+    /// For a block of samples, or the result.
+    evaluation: Nanos,
+}
+
+impl Patience {
+    const USUAL: Self = Self {
+        preparation: Nanos::from_secs(60),
+        grace: Nanos::from_secs(30),
+        evaluation: Nanos::from_secs(300),
+    };
+}
+
+fn run_within(
+    patience: &Patience,
+    cell: &Cell,
+    seed: u64,
+    process: &TaskProcess,
+    listen: &mut dyn FnMut(ProbeEvent),
+) -> Result<ProbeOutcome, ProbeError> {
     cell.check()?;
     let Probe::Timer(probe) = &cell.probe;
     let mut shortfalls = Shortfalls { told: HashSet::new(), all: Vec::new(), listen };
@@ -79,10 +107,11 @@ pub fn run(
     }
     let orders = orders(cell, probe, seed)?;
     let mut crew = Crew::start(&orders, probe.tasks, process)?;
-    let cost = meet(&mut crew, &mut shortfalls)?;
+    let cost = meet(&mut crew, patience, &mut shortfalls)?;
     (shortfalls.listen)(ProbeEvent::Opened);
     let started = open_window(&mut crew, probe)?;
-    crew.hear_all(START_LEAD + probe.align + cell.duration + GRACE, |task, answer| match answer {
+    let window = START_LEAD + probe.align + cell.duration;
+    crew.hear_all(window + patience.grace, |task, answer| match answer {
         Answer::Measured => Ok(()),
         _ => Err(ProbeError::OutOfTurn(task)),
     })?;
@@ -90,7 +119,7 @@ pub fn run(
     (shortfalls.listen)(ProbeEvent::Closed);
     let tasks = orders
         .iter()
-        .map(|order| evaluate(&mut crew, order.task, shortfalls.listen))
+        .map(|order| evaluate(&mut crew, patience, order.task, shortfalls.listen))
         .collect::<Result<_, _>>()?;
     Ok(ProbeOutcome {
         started,
@@ -102,14 +131,8 @@ pub fn run(
     })
 }
 
-/// How long tasks may take to prepare: memory for many samples is touched meanwhile.
-const PREPARATION_LIMIT: Nanos = Nanos::from_secs(60);
 /// How far ahead the common start is set, so that every task has heard of it before.
 const START_LEAD: Nanos = Nanos::from_millis(100);
-/// How long after its window a task may answer: starved tasks come late.
-const GRACE: Nanos = Nanos::from_secs(30);
-/// How long a task may take over a block of samples or its result.
-const EVALUATION_LIMIT: Nanos = Nanos::from_secs(300);
 
 /// The tasks of a cell: `tasks_per_cpu` on each processor, processor by processor.
 fn orders(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskOrder>, ProbeError> {
@@ -123,9 +146,13 @@ fn orders(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskOrder>, 
 }
 
 /// Waits until every task is prepared; returns the cost of the first task's loop.
-fn meet(crew: &mut Crew, shortfalls: &mut Shortfalls<'_>) -> Result<ProbeCost, ProbeError> {
+fn meet(
+    crew: &mut Crew,
+    patience: &Patience,
+    shortfalls: &mut Shortfalls<'_>,
+) -> Result<ProbeCost, ProbeError> {
     let mut cost_of_first = ProbeCost::default();
-    crew.hear_all(PREPARATION_LIMIT, |task, answer| {
+    crew.hear_all(patience.preparation, |task, answer| {
         let Answer::Ready { shortfalls: found, cost } = answer else {
             return Err(ProbeError::OutOfTurn(task));
         };
@@ -157,12 +184,13 @@ fn open_window(crew: &mut Crew, probe: &TimerProbe) -> Result<Instant<Realtime>,
 /// Has one task evaluate what it found, and passes its samples on.
 fn evaluate(
     crew: &mut Crew,
+    patience: &Patience,
     task: u32,
     listen: &mut dyn FnMut(ProbeEvent),
 ) -> Result<TaskResult, ProbeError> {
     crew.tell(task, Command::Evaluate)?;
     loop {
-        let deadline = StdInstant::now() + Duration::from(EVALUATION_LIMIT);
+        let deadline = StdInstant::now() + Duration::from(patience.evaluation);
         match crew.hear(deadline)? {
             Some((from, Answer::Samples { block })) if from == task => {
                 listen(ProbeEvent::Samples { task, block });
@@ -170,8 +198,8 @@ fn evaluate(
             Some((from, Answer::Finished { result })) if from == task => return balanced(*result),
             Some((from, _)) => return Err(ProbeError::OutOfTurn(from)),
             None => {
-                let (silent, tasks) = (1, crew.len());
-                return Err(ProbeError::Hung { silent, tasks, waited: EVALUATION_LIMIT });
+                let (silent, tasks, waited) = (1, crew.len(), patience.evaluation);
+                return Err(ProbeError::Hung { silent, tasks, waited });
             }
         }
     }
@@ -199,5 +227,37 @@ impl Shortfalls<'_> {
             self.all.push(shortfall.clone());
             (self.listen)(ProbeEvent::Shortfall(shortfall.clone()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::experiment::{Experiment, Overrides};
+
+    use super::*;
+
+    fn cell(settings: &str) -> Cell {
+        let text = format!("[settings]\nduration = \"20ms\"\n{settings}");
+        let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
+        plan.cells[0].clone()
+    }
+
+    #[test]
+    fn a_task_that_hangs_is_an_error() {
+        let impatient = Patience { preparation: Nanos::from_millis(50), ..Patience::USUAL };
+        let process = TaskProcess { executable: "sleep".into(), arguments: vec!["60".to_owned()] };
+        let cell = cell("tasks = \"processes\"\ncpus = \"0\"");
+        let error = run_within(&impatient, &cell, 0, &process, &mut |_| {}).unwrap_err();
+        assert!(matches!(error, ProbeError::Hung { silent: 1, tasks: 1, .. }), "{error}");
+        assert!(error.hint().is_some());
+    }
+
+    #[test]
+    fn tasks_go_processor_by_processor() {
+        let cell = cell("cpus = \"1,3\"\ntasks-per-cpu = 2");
+        let Probe::Timer(probe) = &cell.probe;
+        let places: Vec<(u32, u32)> =
+            orders(&cell, probe, 0).unwrap().iter().map(|order| (order.task, order.cpu)).collect();
+        assert_eq!(places, [(0, 1), (1, 1), (2, 3), (3, 3)]);
     }
 }

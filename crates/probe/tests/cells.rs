@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides};
+use tactus_model::probe::SleepMethod;
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, TaskProcess, run};
@@ -67,6 +68,11 @@ fn check(settings: &str) -> Measured {
             .flat_map(|(_, samples)| samples.clone())
             .collect();
         assert_eq!(samples.len() as u64, accounting.observed, "{settings}");
+        let kept: u64 = task.blocks.iter().map(|block| block.count).sum();
+        assert_eq!(kept, accounting.observed, "{settings}");
+        if accounting.dropped == 0 {
+            assert_eq!(task.missed_latencies.count, accounting.missed, "{settings}");
+        }
         assert!(samples.iter().all(|sample| sample.due < cell.duration), "{settings}");
         assert!(samples.is_sorted_by_key(|sample| sample.came), "{settings}");
     }
@@ -75,18 +81,10 @@ fn check(settings: &str) -> Measured {
 
 #[test]
 fn every_way_of_sleeping_wakes_by_every_clock_it_knows() {
-    use tactus_model::probe::{SleepMethod, TaskKind};
-    for sleep in SleepMethod::ALL {
+    // The itimer is one a process, and tested where tasks are processes.
+    for sleep in SleepMethod::ALL.iter().filter(|sleep| **sleep != SleepMethod::Itimer) {
         for clock in sleep.clocks() {
-            let tasks = if *sleep == SleepMethod::Itimer {
-                // As threads it is refused; processes are tested beside this.
-                TaskKind::Processes
-            } else {
-                TaskKind::Threads
-            };
-            if tasks == TaskKind::Threads {
-                check(&format!("sleep = \"{sleep}\"\nclock = \"{clock}\""));
-            }
+            check(&format!("sleep = \"{sleep}\"\nclock = \"{clock}\""));
         }
     }
 }
@@ -128,8 +126,9 @@ fn samples_beyond_the_limit_are_counted_as_dropped() {
 #[test]
 fn several_tasks_start_together_each_later_by_the_offset() {
     let measured = check("tasks-per-cpu = 3\noffset = \"100us\"");
-    let first_due: Vec<Nanos> =
-        (0..3).map(|task| measured.samples.iter().find(|s| s.0 == task).unwrap().1[0].due).collect();
+    let first_due: Vec<Nanos> = (0..3)
+        .map(|task| measured.samples.iter().find(|s| s.0 == task).unwrap().1[0].due)
+        .collect();
     let offsets = [Nanos::ZERO, Nanos::from_micros(100), Nanos::from_micros(200)];
     assert!(first_due.iter().zip(offsets).all(|(due, offset)| *due >= offset), "{first_due:?}");
 }

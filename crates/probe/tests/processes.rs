@@ -26,8 +26,8 @@ fn main() {
 fn test() {
     processes_measure_as_threads_do();
     println!("test processes_measure_as_threads_do ... ok");
-    a_killed_task_is_an_error();
-    println!("test a_killed_task_is_an_error ... ok");
+    a_task_that_ends_early_is_an_error();
+    println!("test a_task_that_ends_early_is_an_error ... ok");
     without_privilege_the_best_permitted_is_measured();
     println!("test without_privilege_the_best_permitted_is_measured ... ok");
 }
@@ -83,7 +83,7 @@ fn processes_measure_as_threads_do() {
     }
 }
 
-fn a_killed_task_is_an_error() {
+fn a_task_that_ends_early_is_an_error() {
     let process = TaskProcess { executable: "/bin/true".into(), arguments: Vec::new() };
     let error = run(&cell("tasks = \"processes\""), 7, &process, &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("task 0"), "{error}");

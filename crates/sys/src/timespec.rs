@@ -8,11 +8,9 @@ const SECOND: u64 = 1_000_000_000;
 #[inline]
 pub(crate) const fn timespec(length: Nanos) -> libc::timespec {
     let nanos = length.as_nanos();
-    // Neither cast can wrap: 2^64 ns are 1.8e10 s, and the rest is below 1e9.
-    libc::timespec {
-        tv_sec: (nanos / SECOND) as libc::time_t,
-        tv_nsec: (nanos % SECOND) as libc::c_long,
-    }
+    // Neither cast can wrap: 2^64 ns are 1.8e10 s, and the rest is below 1e9. The
+    // types are not named, since libc deprecates those names for musl.
+    libc::timespec { tv_sec: (nanos / SECOND) as _, tv_nsec: (nanos % SECOND) as _ }
 }
 
 /// The same for the functions of rustix.

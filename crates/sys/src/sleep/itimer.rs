@@ -61,10 +61,7 @@ impl Itimer {
 /// microseconds it is told in; at least one, since zero would disarm it.
 fn set(length: Nanos) -> Result<(), SysError> {
     let micros = length.as_nanos().div_ceil(1_000).max(1);
-    write(libc::timeval {
-        tv_sec: (micros / 1_000_000) as libc::time_t,
-        tv_usec: (micros % 1_000_000) as libc::suseconds_t,
-    })
+    write(libc::timeval { tv_sec: (micros / 1_000_000) as _, tv_usec: (micros % 1_000_000) as _ })
 }
 
 fn write(value: libc::timeval) -> Result<(), SysError> {
