@@ -11,7 +11,9 @@ mod report;
 mod show;
 
 use clap::Subcommand;
+use std::io::IsTerminal;
 use tactus_model::run::RunId;
+use tactus_report::TableOptions;
 use tactus_store::Store;
 
 use crate::error::CommandResult;
@@ -57,4 +59,14 @@ fn find_runs(store: &Store, names: &[String]) -> CommandResult<Vec<RunId>> {
     let last = ["last".to_owned()];
     let names = if names.is_empty() { &last[..] } else { names };
     names.iter().map(|name| Ok(store.find(name)?)).collect()
+}
+
+/// Tables as wide as the terminal they go to.
+fn table_options() -> TableOptions {
+    let terminal = std::io::stdout().is_terminal().then(terminal_width).flatten();
+    terminal.map_or_else(TableOptions::default, TableOptions::of_width)
+}
+
+fn terminal_width() -> Option<usize> {
+    console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }

@@ -73,7 +73,25 @@ impl CommandError {
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        let kind = if error.is_usage() { ErrorKind::Usage } else { ErrorKind::Unavailable };
+        let kind = match &error {
+            StoreError::NoRuns
+            | StoreError::UnknownRun { .. }
+            | StoreError::AmbiguousRun { .. }
+            | StoreError::NotMeasured { .. }
+            | StoreError::Complete(_)
+            | StoreError::TurnTaken { .. }
+            | StoreError::NotAnExport { .. }
+            | StoreError::UnknownFormat { .. }
+            | StoreError::AlreadyThere(_)
+            | StoreError::Import(_) => ErrorKind::Usage,
+            StoreError::Unbalanced { .. }
+            | StoreError::NotPlanned { .. }
+            | StoreError::Unkeepable { .. } => ErrorKind::Internal,
+            StoreError::Export(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
+                ErrorKind::OutputClosed
+            }
+            _ => ErrorKind::Unavailable,
+        };
         Self::new(kind, error)
     }
 }

@@ -27,7 +27,8 @@ impl Progress {
     pub(crate) fn new() -> Self {
         let style = ProgressStyle::with_template("{bar:24} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style);
+        let bar =
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style);
         Self {
             bar,
             terminal: std::io::stderr().is_terminal(),

@@ -98,16 +98,7 @@ fn plan() -> Plan {
 }
 
 fn facts() -> MachineFacts {
-    MachineFacts {
-        taken: Instant::from_nanos(0),
-        kernel: Default::default(),
-        processor: Default::default(),
-        scheduling: Default::default(),
-        permission: Default::default(),
-        memory: Default::default(),
-        load_average: None,
-        steal: None,
-    }
+    MachineFacts::unknown(Instant::from_nanos(0))
 }
 
 fn new_run(store: &mut Store) -> RunId {

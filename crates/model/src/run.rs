@@ -8,7 +8,7 @@ use crate::experiment::Plan;
 use crate::facts::MachineFacts;
 use crate::result::{Failure, Measurement};
 use crate::text::keywords;
-use crate::time::{Instant, Realtime};
+use crate::time::{Instant, Nanos, Realtime};
 
 /// The name of a run in the store: the experiment's name and when it began, as
 /// `quick-20261121-113355`.
@@ -63,6 +63,33 @@ pub struct RunHeader {
     pub facts_before: MachineFacts,
     /// The machine after the last turn, once that was taken.
     pub facts_after: Option<MachineFacts>,
+}
+
+/// A run as a line of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// Its name.
+    pub id: RunId,
+    /// The name of its experiment.
+    pub name: String,
+    /// When it began.
+    pub created: Instant<Realtime>,
+    /// The version of Tactus that made it.
+    pub version: String,
+    /// How far it has come.
+    pub status: RunStatus,
+    /// Cells of its plan.
+    pub cells: u64,
+    /// Turns of its plan: cells × rounds.
+    pub turns_planned: u64,
+    /// Turns that yielded a result.
+    pub turns_done: u64,
+    /// Turns that yielded none.
+    pub failures: u64,
+    /// Wakeups observed in all its turns.
+    pub observed: u64,
+    /// The greatest latency of them; `None` when there is no measurement.
+    pub max: Option<Nanos>,
 }
 
 /// A run with its results.

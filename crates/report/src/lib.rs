@@ -15,6 +15,10 @@ pub mod svg;
 mod table;
 mod verdict;
 
+#[cfg(test)]
+#[path = "../fixtures/runs.rs"]
+mod fixture;
+
 pub use page::{ReportError, page};
-pub use table::{RunLine, TableOptions, cells_table, plan_table, run_details, runs_table};
+pub use table::{TableOptions, cells_table, plan_table, run_details, runs_table};
 pub use verdict::{Reservation, Verdict, verdict};

@@ -1,40 +1,13 @@
 //! Lists runs and finds the one that is meant.
 
 use rusqlite::{Connection, OptionalExtension, Row};
-use tactus_model::run::{RunId, RunStatus};
+use tactus_model::run::{RunId, RunStatus, RunSummary};
 use tactus_model::text::nearest;
-use tactus_model::time::{Instant, Nanos, Realtime};
+use tactus_model::time::{Instant, Nanos};
 
 use crate::fault::Fault;
 use crate::name::LAST;
 use crate::{Store, StoreError};
-
-/// A run as a line of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunSummary {
-    /// Its name.
-    pub id: RunId,
-    /// The name of its experiment.
-    pub name: String,
-    /// When it began.
-    pub created: Instant<Realtime>,
-    /// The version of Tactus that made it.
-    pub version: String,
-    /// How far it has come.
-    pub status: RunStatus,
-    /// Cells of its plan.
-    pub cells: u64,
-    /// Turns of its plan: cells × rounds.
-    pub turns_planned: u64,
-    /// Turns that yielded a result.
-    pub turns_done: u64,
-    /// Turns that yielded none.
-    pub failures: u64,
-    /// Wakeups observed in all its turns.
-    pub observed: u64,
-    /// The greatest latency of them; `None` when there is no measurement.
-    pub max: Option<Nanos>,
-}
 
 impl Store {
     /// All runs, the newest first.

@@ -23,6 +23,5 @@ mod store;
 pub use balance::{COUNT_LIMIT, Imbalance};
 pub use error::StoreError;
 pub use export::{FORMAT, FORMAT_VERSION};
-pub use find::RunSummary;
 pub use location::default_path;
 pub use store::Store;

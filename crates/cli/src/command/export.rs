@@ -1,7 +1,7 @@
 //! `tactus export`: a run as complete JSON.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -30,17 +30,13 @@ pub(crate) fn run(arguments: &ExportArguments) -> CommandResult {
     let samples = !arguments.without_samples;
     match &arguments.output {
         None => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            store.export(&run, &mut out, samples)?;
-            out.flush()?;
+            store.export(&run, io::stdout().lock(), samples)?;
         }
         Some(path) => {
-            let unwritable = |error| CommandError::new(ErrorKind::Unavailable, error);
-            let name = || format!("{} cannot be written", path.display());
-            let file = File::create(path).with_context(name).map_err(unwritable)?;
-            let mut out = BufWriter::new(file);
-            store.export(&run, &mut out, samples)?;
-            out.flush().with_context(name).map_err(unwritable)?;
+            let file = File::create(path)
+                .with_context(|| format!("{} cannot be written", path.display()))
+                .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
+            store.export(&run, file, samples)?;
             eprintln!("{run} written to {}", path.display());
         }
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::open_store;
+use super::{open_store, table_options};
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &ListArguments) -> CommandResult {
     } else if runs.is_empty() {
         eprintln!("no run is in the store yet; `tactus measure` makes one");
     } else {
-        write!(std::io::stdout(), "{}", tactus_report::runs_table(&runs))?;
+        write!(std::io::stdout(), "{}", tactus_report::runs_table(&runs, &table_options()))?;
     }
     Ok(())
 }

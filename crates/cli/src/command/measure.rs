@@ -19,12 +19,11 @@ use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
 use tactus_model::run::{Run, RunId, RunStatus};
 use tactus_model::time::Realtime;
-use tactus_report::format;
 use tactus_store::Store;
 
 use super::report::{default_page, write_page};
 use super::show::{CellOverview, cell_overviews};
-use super::open_store;
+use super::{open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::{JsonLines, write_line};
 use crate::progress::Progress;
@@ -184,7 +183,7 @@ fn print_plan(plan: Option<&Plan>, arguments: &MeasureArguments) -> CommandResul
     if arguments.json {
         write_line(plan)?;
     } else {
-        write!(std::io::stdout(), "{}", tactus_report::plan_table(plan))?;
+        write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?;
     }
     Ok(())
 }
@@ -245,7 +244,7 @@ fn conclude(run: &Run, arguments: &MeasureArguments) -> CommandResult {
         }
     } else {
         let mut out = std::io::stdout().lock();
-        write!(out, "{}", tactus_report::cells_table(run))?;
+        write!(out, "{}", tactus_report::cells_table(run, &table_options()))?;
         writeln!(out, "\n{}", tactus_report::verdict(run))?;
     }
     if arguments.no_page {

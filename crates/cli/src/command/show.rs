@@ -7,7 +7,7 @@ use serde::Serialize;
 use tactus_model::run::{Run, RunHeader};
 use tactus_stats::CellSummary;
 
-use super::{find_runs, open_store};
+use super::{find_runs, open_store, table_options};
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
         if arguments.json {
             write_line(&RunOverview { header: &run.header, cells: cell_overviews(&run) })?;
         } else {
-            write!(std::io::stdout(), "{}", tactus_report::run_details(&run))?;
+            write!(std::io::stdout(), "{}", tactus_report::run_details(&run, &table_options()))?;
         }
     }
     Ok(())

@@ -1,6 +1,8 @@
 //! Tables for the terminal: plain text, readable without colour.
 
 mod cells;
+pub(crate) mod column;
+pub(crate) mod content;
 mod details;
 mod grid;
 mod plan;
@@ -9,7 +11,7 @@ mod runs;
 pub use cells::cells_table;
 pub use details::run_details;
 pub use plan::plan_table;
-pub use runs::{RunLine, runs_table};
+pub use runs::{runs_table};
 
 pub(crate) use grid::wrapped;
 

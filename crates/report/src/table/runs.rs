@@ -1,70 +1,77 @@
 //! The list of runs.
 
-use tactus_model::run::{RunId, RunStatus};
-use tactus_model::time::{Instant, Nanos, Realtime};
+use tactus_model::run::RunSummary;
 
 use super::TableOptions;
-use super::grid::{Align, Column, grid};
+use super::column::{Column, Entry};
+use super::grid::grid;
 use crate::format;
 
-/// A run as a line of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunLine {
-    /// Its name.
-    pub id: RunId,
-    /// When it began.
-    pub created: Instant<Realtime>,
-    /// How far it has come.
-    pub status: RunStatus,
-    /// Cells of its plan.
-    pub cells: u64,
-    /// Turns of its plan: cells × rounds.
-    pub turns_planned: u64,
-    /// Turns that yielded a result.
-    pub turns_done: u64,
-    /// Turns that yielded none.
-    pub failures: u64,
-    /// Wakeups observed in all its turns.
-    pub observed: u64,
-    /// The greatest latency of them; `None` when there is no measurement.
-    pub max: Option<Nanos>,
-}
-
 /// Writes a line for every run, in the order given.
-pub fn runs_table(runs: &[RunLine], options: &TableOptions) -> String {
-    let texts = |of: &dyn Fn(&RunLine) -> String| runs.iter().map(of).collect::<Vec<_>>();
+pub fn runs_table(runs: &[RunSummary], options: &TableOptions) -> String {
     let columns = vec![
-        Column::new("run", Align::Left, 0, texts(&|run| run.id.to_string())),
-        Column::new("began", Align::Left, 2, texts(&|run| format::date(run.created))),
-        Column::new("status", Align::Left, 0, texts(&|run| run.status.to_string())),
-        Column::new("cells", Align::Right, 3, texts(&|run| format::count(run.cells))),
-        Column::new("turns", Align::Right, 1, texts(&turns)),
-        Column::new(
-            "failed",
-            Align::Right,
-            1,
-            texts(&|run| match run.failures {
-                0 => String::new(),
-                failures => format::count(failures),
-            }),
-        ),
-        Column::new("observed", Align::Right, 2, texts(&|run| format::count(run.observed))),
-        Column::new(
-            "max",
-            Align::Right,
-            0,
-            texts(&|run| run.max.map_or_else(|| format::NOTHING.to_owned(), format::latency)),
-        ),
+        Column::names("run", runs, |run| Entry::text(run.id.as_str())),
+        Column::names("began", runs, |run| Entry::text(format::date(run.created))).dispensable(3),
+        Column::names("status", runs, |run| Entry::text(run.status.word())),
+        Column::of("cells", runs, |run| Entry::count(run.cells)).dispensable(4),
+        Column::of("turns", runs, |run| Entry::text(turns(run))).dispensable(1),
+        Column::of("failed", runs, |run| match run.failures {
+            0 => Entry::empty(),
+            failures => Entry::count(failures),
+        })
+        .dispensable(1),
+        Column::of("observed", runs, |run| Entry::count(run.observed)).dispensable(2),
+        Column::of("max", runs, |run| Entry::latency(run.max)),
     ];
     grid(columns, options.width)
 }
 
 /// How many turns gave a result, and of how many where some are missing.
-fn turns(run: &RunLine) -> String {
+fn turns(run: &RunSummary) -> String {
     let done = format::count(run.turns_done);
     if run.turns_done == run.turns_planned {
         done
     } else {
         format!("{done} of {}", format::count(run.turns_planned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::run::{RunId, RunStatus};
+    use tactus_model::time::{Instant, Nanos};
+
+    use super::*;
+
+    #[test]
+    fn the_runs_of_a_store() {
+        let complete = RunSummary {
+            id: RunId::new("quick-20261121-113355"),
+            name: "quick".to_owned(),
+            version: "0.1.0".to_owned(),
+            created: Instant::from_nanos(1_795_260_835_000_000_000),
+            status: RunStatus::Complete,
+            cells: 10,
+            turns_planned: 20,
+            turns_done: 20,
+            failures: 0,
+            observed: 99_656,
+            max: Some(Nanos::from_micros(25_900)),
+        };
+        let interrupted = RunSummary {
+            id: RunId::new("standard-20261121-120102"),
+            name: "standard".to_owned(),
+            status: RunStatus::Interrupted,
+            cells: 56,
+            turns_planned: 168,
+            turns_done: 0,
+            failures: 2,
+            observed: 0,
+            max: None,
+            ..complete.clone()
+        };
+        let runs = [complete, interrupted];
+        insta::assert_snapshot!("runs_at_100", runs_table(&runs, &TableOptions::default()));
+        insta::assert_snapshot!("runs_at_60", runs_table(&runs, &TableOptions::of_width(60)));
     }
 }

@@ -1,15 +1,13 @@
 //! What an ordinary user gets: a measurement by the best that is permitted, and
 //! how to get the rest.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use crate::support::{self, Tactus};
 use serde_json::Value;
-use support::Tactus;
 
 /// The user and group *nobody*.
 const NOBODY: u32 = 65_534;

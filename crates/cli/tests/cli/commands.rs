@@ -1,11 +1,9 @@
 //! The commands as a user meets them.
 
-mod support;
-
 use std::fs;
 
+use crate::support::{self, Tactus};
 use serde_json::Value;
-use support::Tactus;
 
 /// A cell so short that a test can afford it.
 const SHORT: [&str; 8] =

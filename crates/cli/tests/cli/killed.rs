@@ -1,14 +1,12 @@
 //! Killing at any moment: nothing finished is lost, nothing is left behind.
 
-mod support;
-
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{self, Tactus};
 use serde_json::Value;
-use support::Tactus;
 use tactus_model::experiment::SplitMix64;
 
 /// Kills a run that ends a cell every few tens of milliseconds after `delay`, and

@@ -1,0 +1,6 @@
+//! The command from outside, as one program: each file is one point of view.
+
+mod commands;
+mod killed;
+mod support;
+mod unprivileged;
