@@ -23,7 +23,9 @@ use crate::processes;
 /// The order cannot be read, or nobody listens to the answers. Everything else that
 /// fails is told to the measuring process.
 pub fn host_main() -> Result<(), LoadError> {
-    let done = match hear::<Order>(&mut io::stdin().lock())? {
+    // The lock has to be free again before anybody waits for the end of the input.
+    let order = hear::<Order>(&mut io::stdin().lock())?;
+    let done = match order {
         None => Ok(()),
         Some(Order::Host(order)) => host(order),
         Some(Order::Keeper(order)) => keeper::keep(&order),

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 use std::os::fd::RawFd;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -39,6 +40,7 @@ impl Role {
     /// its file has been replaced meanwhile.
     pub(crate) fn of_this_binary(self) -> Command {
         let mut command = Command::new("/proc/self/exe");
+        command.arg0("tactus");
         self.of(&mut command);
         command
     }

@@ -1,0 +1,229 @@
+//! Loads work, say what they achieve, and are gone when they are stopped.
+
+use std::time::{Duration, Instant};
+
+use tactus_load::{Containment, RunningLoad};
+use tactus_model::cpus::CpuChoice;
+use tactus_model::load::LoadPlan;
+use tactus_model::result::LoadResult;
+
+use crate::Test;
+use crate::marked::{self, wait_until_none};
+use crate::measuring::{options, plan};
+
+/// Every kind whose operations are counted.
+pub const COUNTED: [&str; 13] = [
+    "compute",
+    "memory",
+    "compile",
+    "file",
+    "disk",
+    "net",
+    "serial",
+    "process",
+    "syscall",
+    "pagefault",
+    "message",
+    "timer",
+    "build-over-network",
+];
+
+pub fn tests() -> Vec<Test> {
+    let mut tests: Vec<Test> = Vec::new();
+    for load in COUNTED {
+        tests.push((format!("{load}_achieves_something"), Box::new(move || achieves(load, None))));
+        let watched = Some(Containment::Watched);
+        tests.push((
+            format!("{load}_achieves_something_when_watched"),
+            Box::new(move || achieves(load, watched)),
+        ));
+    }
+    let mut add = |name: &str, test: fn()| tests.push((name.to_owned(), Box::new(test)));
+    add("idle_starts_nothing", idle_starts_nothing);
+    add("a_command_runs", a_command_runs);
+    add("a_command_that_ends_is_told", a_command_that_ends_is_told);
+    add("a_command_that_cannot_run_fails", a_command_that_cannot_run_fails);
+    add("stress_ng_runs_or_names_its_package", stress_ng_runs_or_names_its_package);
+    add("copies_are_counted", copies_are_counted);
+    add("files_are_removed", files_are_removed);
+    add("a_missing_directory_fails", a_missing_directory_fails);
+    add("a_dead_host_shows", a_dead_host_shows);
+    add("realtime_policy_load_is_confined_and_ends", realtime_load_is_confined_and_ends);
+    add("realtime_policy_deadline_falls_short_where_tasks_are_made", deadline_falls_short);
+    tests
+}
+
+/// Measures until the load has achieved something. The limit only ends a test that has failed.
+fn measure(load: &mut RunningLoad) -> LoadResult {
+    let opened = load.snapshot();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        std::thread::sleep(Duration::from_millis(20));
+        let result = load.snapshot().since(&opened);
+        if result.operations.is_none_or(|count| count > 0) && result.bytes.is_none_or(|count| count > 0) {
+            return result;
+        }
+        assert!(Instant::now() < deadline, "nothing achieved: {result:?}");
+    }
+}
+
+fn none_is_left() {
+    let own = std::process::id();
+    wait_until_none("after the stop", || marked::processes(own));
+}
+
+fn achieves(text: &str, containment: Option<Containment>) {
+    let mut load = RunningLoad::start(&plan(text), &options(containment)).unwrap();
+    let ready = load.snapshot();
+    assert!(ready.operations > Some(0), "ready means that work is done: {ready:?}");
+    let result = measure(&mut load);
+    assert_eq!((result.copies, result.ended), (1, 0), "{result:?}");
+    assert!(!result.unit.is_empty());
+    assert!(result.cpu_time.is_some());
+    if let Some(containment) = containment {
+        assert_eq!(load.containment(), Some(containment));
+    }
+    assert_eq!(load.stop(), Vec::<String>::new());
+    none_is_left();
+}
+
+fn idle_starts_nothing() {
+    let mut load = RunningLoad::start(&plan("idle"), &options(None)).unwrap();
+    assert_eq!(load.host_process(), None);
+    let result = load.snapshot().since(&load.snapshot());
+    assert_eq!(result, LoadResult::default());
+    none_is_left();
+}
+
+fn a_command_runs() {
+    let mut load = RunningLoad::start(&plan("cmd:\"while :; do :; done\""), &options(None)).unwrap();
+    let opened = load.snapshot();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let result = loop {
+        std::thread::sleep(Duration::from_millis(50));
+        let result = load.snapshot().since(&opened);
+        // Its processor time is all that is known of it.
+        if result.cpu_time.unwrap() > tactus_model::time::Nanos::ZERO {
+            break result;
+        }
+        assert!(Instant::now() < deadline, "the command does nothing: {result:?}");
+    };
+    assert_eq!((result.copies, result.ended, result.operations, result.bytes), (1, 0, None, None));
+    load.stop();
+    none_is_left();
+}
+
+fn a_command_that_ends_is_told() {
+    let mut load = RunningLoad::start(&plan("cmd:\"sleep 0.3; exit 7\":2"), &options(None)).unwrap();
+    let opened = load.snapshot();
+    assert_eq!(opened.copies, 2);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while load.snapshot().since(&opened).ended < 2 {
+        assert!(Instant::now() < deadline, "the command does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let reasons = load.stop();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(reasons[0].contains("exit status: 7"), "{reasons:?}");
+    none_is_left();
+}
+
+fn a_command_that_cannot_run_fails() {
+    let plan = plan("cmd:\"no-such-program-anywhere\"");
+    let error = RunningLoad::start(&plan, &options(None)).unwrap_err();
+    assert!(error.reason.contains("exit status: 127"), "{error}");
+    assert!(error.reason.contains("not found"), "the shell's own words: {error}");
+    none_is_left();
+}
+
+fn stress_ng_runs_or_names_its_package() {
+    match RunningLoad::start(&plan("stress-ng:\"--cpu 1\""), &options(None)) {
+        Ok(mut load) => assert_eq!(load.snapshot().copies, 1),
+        Err(error) => {
+            let hint = error.hint.unwrap();
+            assert!(hint.contains("apt install stress-ng"), "{hint}");
+            println!("skipped in part: stress-ng is not installed");
+            return;
+        }
+    }
+    let error = RunningLoad::start(&plan("stress-ng:\"--no-such-option\""), &options(None));
+    assert!(error.unwrap_err().reason.contains("no-such-option"));
+    none_is_left();
+}
+
+fn copies_are_counted() {
+    let mut load = RunningLoad::start(&plan("syscall:7"), &options(None)).unwrap();
+    assert_eq!(measure(&mut load).copies, 7);
+    load.stop();
+    let cpus = tactus_sys::affinity::get().unwrap();
+    let mut load = RunningLoad::start(&plan("syscall:cpus"), &options(None)).unwrap();
+    assert_eq!(load.snapshot().copies as usize, cpus.len());
+    drop(load);
+    none_is_left();
+}
+
+fn files_are_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let entries = || std::fs::read_dir(directory.path()).unwrap().count();
+    let mut options = options(None);
+    options.directory = directory.path().to_owned();
+    let load = RunningLoad::start(&plan("compile"), &options).unwrap();
+    assert_eq!(entries(), 1);
+    load.stop();
+    assert_eq!(entries(), 0);
+}
+
+fn a_missing_directory_fails() {
+    let mut options = options(None);
+    options.directory = "/no/such/directory".into();
+    let error = RunningLoad::start(&plan("file"), &options).unwrap_err();
+    assert!(error.reason.contains("/no/such/directory"), "{error}");
+    none_is_left();
+}
+
+fn a_dead_host_shows() {
+    let mut load = RunningLoad::start(&plan("compute"), &options(None)).unwrap();
+    let opened = load.snapshot();
+    tactus_sys::process::kill(load.host_process().unwrap()).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while load.snapshot().since(&opened).ended == 0 {
+        assert!(Instant::now() < deadline, "the end of the host does not show");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    load.stop();
+    none_is_left();
+}
+
+/// One processor, so that the others stay free for everybody else.
+fn confined(load: &str, scheduling: &str) -> LoadPlan {
+    let first = tactus_sys::affinity::get().unwrap().iter().next().into_iter().collect();
+    LoadPlan {
+        scheduling: scheduling.parse().unwrap(),
+        cpus: CpuChoice::These(first),
+        ..plan(load)
+    }
+}
+
+fn realtime_load_is_confined_and_ends() {
+    // A load that sleeps: a spinning one would hold the processor it shares with other tests.
+    for text in ["timer", "process"] {
+        let mut load = RunningLoad::start(&confined(text, "fifo:1"), &options(None)).unwrap();
+        if let [shortfall, ..] = load.shortfalls() {
+            println!("skipped in part, since a real-time policy is not permitted: {shortfall:?}");
+        }
+        measure(&mut load);
+        load.stop();
+        none_is_left();
+    }
+}
+
+fn deadline_falls_short() {
+    let plan = LoadPlan { scheduling: "deadline:1ms/10ms/10ms".parse().unwrap(), ..plan("process") };
+    let mut load = RunningLoad::start(&plan, &options(None)).unwrap();
+    let [shortfall] = load.shortfalls() else { panic!("{:?}", load.shortfalls()) };
+    assert_eq!(shortfall.asked, "load-policy deadline:1ms/10ms/10ms");
+    assert_eq!(shortfall.granted, "load-policy other");
+    measure(&mut load);
+    load.stop();
+    none_is_left();
+}

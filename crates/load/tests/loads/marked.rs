@@ -1,0 +1,52 @@
+//! Finds the processes of a load by the mark in their environment.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use tactus_load::MARK;
+
+/// The processes, zombies not among them, that carry the mark of the measuring process
+/// `measuring`, each with its command line.
+pub fn processes(measuring: u32) -> Vec<(u32, String)> {
+    let mark = format!("{MARK}={measuring}");
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|&process| process != std::process::id())
+        .filter(|process| {
+            fs::read(format!("/proc/{process}/environ"))
+                .is_ok_and(|environment| environment.split(|&b| b == 0).any(|v| v == mark.as_bytes()))
+        })
+        .map(|process| (process, command_line(process)))
+        .collect()
+}
+
+/// The processes whose command line contains `part`.
+pub fn by_command_line(part: &str) -> Vec<(u32, String)> {
+    fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|&process| process != std::process::id())
+        .map(|process| (process, command_line(process)))
+        .filter(|(_, line)| line.contains(part))
+        .collect()
+}
+
+fn command_line(process: u32) -> String {
+    let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).replace('\0', " ")
+}
+
+/// Waits until `found` finds nothing any more. The limit only ends a test that has
+/// failed; it is no figure that is tested.
+pub fn wait_until_none(what: &str, found: impl Fn() -> Vec<(u32, String)>) {
+    let deadline = Instant::now() + Duration::from_secs(15);
+    loop {
+        let left = found();
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{what}: left behind: {left:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
