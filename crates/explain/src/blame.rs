@@ -1,0 +1,66 @@
+//! Divides the time of a late sample among its causes.
+//!
+//! The window of a sample, from its due time to its arrival, is laid out as
+//! [legs](crate::path): asleep, waiting for a processor, running. Each leg lies
+//! on a processor, whose slices in that leg each get a cause by the rules below,
+//! so that the parts add up to the latency by construction; what no slice covers
+//! is an unexplained gap.
+//!
+//! | leg | rule |
+//! |---|---|
+//! | any | [`host_pause`], then [`steal`] are taken out first |
+//! | any | [`interrupts`]: interrupts, softirqs and timers by name |
+//! | asleep until its timer | [`late_interrupt`]: slack, idle exit, interrupts off, gap |
+//! | asleep until another acts | [`waker`]: follows the chain of wakers |
+//! | asleep after a fault, running after a fault | [`fault`] |
+//! | waiting | [`waiting`]: throttling, other threads, kernel sections, the switch |
+
+mod case;
+mod fault;
+mod host_pause;
+mod interrupts;
+mod late_interrupt;
+mod site;
+mod steal;
+mod waiting;
+mod waker;
+
+use tactus_model::time::{Instant, Monotonic};
+
+pub(crate) use case::Scene;
+
+use crate::cause::Cause;
+use crate::explanation::Part;
+use crate::machine::Absence;
+use crate::path::{Standing, legs};
+use case::Case;
+
+/// What is known of a late sample's thread in its window.
+#[derive(Clone, Debug)]
+pub(crate) struct Window<'a> {
+    pub(crate) due: Instant<Monotonic>,
+    pub(crate) came: Instant<Monotonic>,
+    pub(crate) absences: &'a [Absence],
+    pub(crate) faults: &'a [Instant<Monotonic>],
+    /// The processor the thread ran on before its first absence.
+    pub(crate) cpu: Option<u32>,
+}
+
+/// The parts of a late sample, the greatest first. They add up to its latency.
+pub(crate) fn blame(scene: &Scene<'_>, window: &Window<'_>) -> Vec<Part> {
+    let mut case = Case::new(scene, window.due, window.came);
+    for leg in legs(window.due, window.came, window.absences, window.cpu) {
+        match leg.standing {
+            Standing::Asleep(absence) if fault::is_fault_sleep(&absence, window) => {
+                case.add(Cause::PageFault, leg.to - leg.from);
+            }
+            Standing::Asleep(absence) => waker::asleep(&mut case, &absence, leg.from, leg.to),
+            Standing::Waiting(absence) => waiting::wait(&mut case, &absence, leg.from, leg.to),
+            Standing::Running(Some(cpu)) => {
+                fault::running(&mut case, window, cpu, leg.from, leg.to);
+            }
+            Standing::Running(None) => case.add(Cause::UnexplainedGap, leg.to - leg.from),
+        }
+    }
+    case.into_parts()
+}

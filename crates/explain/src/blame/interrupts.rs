@@ -1,0 +1,45 @@
+//! Interrupts, softirqs and timers by name.
+
+use tactus_model::recording::{Dictionary, InterruptVector, Softirq};
+
+use crate::cause::Cause;
+use crate::machine::{Activity, Slice};
+
+/// The cause of a slice in which the processor served an interrupt or a
+/// softirq; none when it ran a thread or was idle.
+///
+/// The innermost of what was open counts, so an interrupt within a softirq takes
+/// its own time only (DESIGN, "an irq or softirq span open").
+pub(super) fn cause(slice: &Slice, names: &Dictionary) -> Option<Cause> {
+    let cpu = slice.cpu;
+    match slice.activity {
+        Activity::Idle { .. } | Activity::Thread => None,
+        Activity::Vector(InterruptVector::LocalTimer) => {
+            Some(Cause::TimerWork { function: None, cpu })
+        }
+        Activity::Vector(vector) => Some(Cause::Vector { vector, cpu }),
+        Activity::Irq { name, .. } => {
+            Some(Cause::Interrupt { name: names.name(name).to_owned(), cpu })
+        }
+        Activity::Softirq(softirq) => Some(Cause::Softirq { softirq, cpu }),
+        Activity::Timer { function } => {
+            let function = Some(names.function_name(function).to_owned());
+            Some(Cause::TimerWork { function, cpu })
+        }
+        // Timers of jiffies run in the timer softirq and nowhere else.
+        Activity::JiffyTimer { .. } => Some(Cause::Softirq { softirq: Softirq::TIMER, cpu }),
+    }
+}
+
+/// What an interrupt or softirq that a thread waited for is called.
+pub(super) fn name(activity: Activity, names: &Dictionary) -> String {
+    match activity {
+        Activity::Vector(vector) => vector.to_string(),
+        Activity::Irq { name, .. } => names.name(name).to_owned(),
+        Activity::Softirq(softirq) => softirq.to_string(),
+        Activity::Timer { function } | Activity::JiffyTimer { function } => {
+            names.function_name(function).to_owned()
+        }
+        Activity::Idle { .. } | Activity::Thread => "?".to_owned(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Names a place in the kernel by a call chain.
+
+use tactus_model::recording::{ChainId, Dictionary};
+
+/// Where the processor was when an interrupt came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Interrupted {
+    /// In kernel code, in this function.
+    Kernel(String),
+    /// In user mode.
+    User,
+    /// The chain does not tell, or there is none.
+    Unknown,
+}
+
+/// Functions by which the kernel ends a section with interrupts or preemption
+/// off. An interrupt that was held off comes exactly there, and the caller is
+/// who held it.
+const SECTION_ENDS: [&str; 9] = [
+    "_raw_spin_unlock_irqrestore",
+    "_raw_spin_unlock_irq",
+    "_raw_spin_unlock",
+    "_raw_spin_unlock_bh",
+    "_raw_read_unlock_irqrestore",
+    "_raw_write_unlock_irqrestore",
+    "_raw_write_unlock_irq",
+    "__local_bh_enable_ip",
+    "finish_task_switch.isra.0",
+];
+
+/// Functions between a `sched_switch` event and the code that gave way.
+const SWITCHING: [&str; 17] = [
+    "__traceiter_sched_switch",
+    "perf_trace_sched_switch",
+    "trace_event_raw_event_sched_switch",
+    "__perf_event_task_sched_out",
+    "__schedule",
+    "schedule",
+    "__cond_resched",
+    "dynamic_cond_resched",
+    "__cond_resched_lock",
+    "preempt_schedule",
+    "preempt_schedule_common",
+    "preempt_schedule_notrace",
+    "preempt_schedule_thunk",
+    "preempt_schedule_irq",
+    "raw_irqentry_exit_cond_resched",
+    "irqentry_exit",
+    "__cond_resched_rwlock_read",
+];
+
+/// Functions on the way back to user mode: a thread that gave way there tells
+/// nothing of what it did before.
+const LEAVING: [&str; 6] = [
+    "exit_to_user_mode_loop",
+    "irqentry_exit_to_user_mode",
+    "syscall_exit_to_user_mode",
+    "do_syscall_64",
+    "ret_from_fork",
+    "ret_from_fork_asm",
+];
+
+/// Where the interrupt came at whose entry `chain` was taken.
+///
+/// The kernel's entry code for an interrupt is an `asm_…` function (x86,
+/// `arch/x86/include/asm/idtentry.h`); the frame outside it was interrupted,
+/// and there is none when that was user mode.
+pub(super) fn interrupted(chain: Option<ChainId>, names: &Dictionary) -> Interrupted {
+    let Some(chain) = chain else { return Interrupted::Unknown };
+    let frames = names.chain(chain);
+    let mut outside =
+        frames.iter().map(|frame| names.function_name(*frame)).skip_while(|name| !is_entry(name));
+    if outside.next().is_none() {
+        return Interrupted::Unknown;
+    }
+    let mut outside = outside.peekable();
+    let Some(&innermost) = outside.peek() else { return Interrupted::User };
+    let holder = outside.find(|name| !SECTION_ENDS.contains(name));
+    Interrupted::Kernel(holder.unwrap_or(innermost).to_owned())
+}
+
+fn is_entry(name: &str) -> bool {
+    name.starts_with("asm_sysvec_") || name.starts_with("asm_common_interrupt")
+}
+
+/// Where a thread gave way at whose switch `chain` was taken; none when it was
+/// on its way back to user mode.
+pub(super) fn gave_way(chain: Option<ChainId>, names: &Dictionary) -> Option<String> {
+    let frames = names.chain(chain?);
+    let mut frames = frames.iter().map(|frame| names.function_name(*frame));
+    if !frames.any(|name| name == "__schedule") {
+        return None;
+    }
+    let holder = frames.find(|name| {
+        !SWITCHING.contains(name) && !SECTION_ENDS.contains(name) && !is_entry(name)
+    })?;
+    (!LEAVING.contains(&holder)).then(|| holder.to_owned())
+}

@@ -1,0 +1,275 @@
+//! Why a thread that could run did not.
+
+use tactus_model::recording::{Priority, PriorityClass, ThreadId};
+use tactus_model::time::{Instant, Monotonic, Nanos};
+
+use super::case::{Case, Piece, Scene};
+use super::site::{Interrupted, gave_way, interrupted};
+use crate::cause::{Cause, Hold, Throttle};
+use crate::machine::{Absence, Activity, Slice, Waker};
+
+/// How long a thread that was asked to give way may take for the switch itself:
+/// the end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the
+/// median, below 20 µs while events are recorded. What takes longer is a section
+/// of kernel code that could not be preempted.
+const SWITCH_MAX: Nanos = Nanos::from_micros(20);
+
+/// How long after the timer that ends a throttling its thread may take to run.
+const AFTER_RELEASE: Nanos = Nanos::from_millis(2);
+
+/// How long before the fair server's choice its timer may have expired.
+const BEFORE_SERVER: Nanos = Nanos::from_millis(1);
+
+/// Divides the time in which the thread of `absence` could run and did not.
+pub(super) fn wait(
+    case: &mut Case<'_>,
+    absence: &Absence,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+) {
+    for (cpu, from, to) in queues(case.scene, absence, from, to) {
+        wait_on(case, absence, cpu, from, to);
+    }
+}
+
+/// On which processor's queue the thread waited from when to when.
+fn queues(
+    scene: &Scene<'_>,
+    absence: &Absence,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+) -> Vec<(u32, Instant<Monotonic>, Instant<Monotonic>)> {
+    let (queued_at, mut cpu) = match absence.queued {
+        Some((at, cpu)) => (at, cpu),
+        None if absence.slept() => (from, absence.back_cpu),
+        None => (from, absence.left_cpu),
+    };
+    let mut queues = Vec::with_capacity(1);
+    let mut reached = from;
+    let moves = scene.log.migrations.iter();
+    for migration in moves.filter(|migration| migration.thread == absence.thread) {
+        // Moves before it was queued are the wakeup's own choice of a processor.
+        if migration.at < queued_at || migration.at <= reached || migration.at >= to {
+            continue;
+        }
+        queues.push((cpu, reached, migration.at));
+        reached = migration.at;
+        cpu = migration.to_cpu;
+    }
+    queues.push((cpu, reached, to));
+    queues
+}
+
+fn wait_on(
+    case: &mut Case<'_>,
+    absence: &Absence,
+    cpu: u32,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+) {
+    let scene = case.scene;
+    let pieces = scene.pieces(cpu, from, to);
+    let waiter = Waiter { priority: absence.priority, since: from };
+    let release = release(scene, waiter.priority, from, to);
+    let sections = sections(scene, absence, &waiter, &pieces);
+    case.spread(cpu, from, to, |piece, slice| {
+        if let Some(rule) = throttled(scene, &waiter, release, piece, slice) {
+            return Cause::Throttling { rule };
+        }
+        if let Activity::Idle { state } = slice.activity {
+            return Cause::IdleExit { cpu, state };
+        }
+        if slice.thread == absence.thread {
+            return Cause::Switch;
+        }
+        if !waiter.had_asked(slice) {
+            return Cause::OtherThread { thread: scene.culprit(slice) };
+        }
+        let section = sections.iter().find(|section| section.is_of(slice));
+        match section {
+            Some(section) if section.time > SWITCH_MAX => Cause::KernelSection {
+                thread: scene.culprit(slice),
+                hold: Hold::Preemption,
+                site: section.site.clone(),
+            },
+            _ => Cause::Switch,
+        }
+    });
+}
+
+/// The thread that waits.
+struct Waiter {
+    priority: Priority,
+    since: Instant<Monotonic>,
+}
+
+impl Waiter {
+    /// Whether the scheduler must prefer the waiter to the thread of a slice.
+    fn outranks(&self, slice: &Slice) -> bool {
+        let ordinary =
+            |priority: Priority| matches!(priority.class(), PriorityClass::Ordinary { .. });
+        !ordinary(self.priority) && self.priority < slice.priority
+    }
+
+    /// Whether the thread of a slice had been asked to give way to the waiter.
+    ///
+    /// An event in its time says so by its flags. Where no event came, it is
+    /// known of a thread that ran already when a thread came that outranks it:
+    /// the wakeup asks at once (`wakeup_preempt` in `kernel/sched/core.c`).
+    fn had_asked(&self, slice: &Slice) -> bool {
+        slice.need_resched || (self.outranks(slice) && slice.thread_since <= self.since)
+    }
+}
+
+/// The turn of one thread after it had been asked to give way.
+struct Section {
+    thread: ThreadId,
+    since: Instant<Monotonic>,
+    time: Nanos,
+    site: Option<String>,
+}
+
+impl Section {
+    fn is_of(&self, slice: &Slice) -> bool {
+        self.thread == slice.thread && self.since == slice.thread_since
+    }
+}
+
+/// The turns of threads that had been asked to give way, with their time in
+/// total and the place where they were.
+///
+/// The place is where an interrupt found the thread, the one that woke the
+/// waiter above all; else where it gave way at last.
+fn sections(
+    scene: &Scene<'_>,
+    absence: &Absence,
+    waiter: &Waiter,
+    pieces: &[Piece],
+) -> Vec<Section> {
+    let at_wakeup = match absence.waking.map(|waking| waking.by) {
+        Some(Waker::Timer(fire)) => interrupted(fire.irq_chain, scene.names),
+        _ => Interrupted::Unknown,
+    };
+    let mut sections: Vec<Section> = Vec::new();
+    for piece in pieces {
+        let Some(slice) = &piece.slice else { continue };
+        if slice.activity != Activity::Thread || !waiter.had_asked(slice) {
+            continue;
+        }
+        let position = sections.iter().position(|section| section.is_of(slice));
+        let section = match position {
+            Some(position) => &mut sections[position],
+            None => {
+                let site = match &at_wakeup {
+                    Interrupted::Kernel(site) if slice.thread_since <= waiter.since => {
+                        Some(site.clone())
+                    }
+                    _ => None,
+                };
+                let (thread, since) = (slice.thread, slice.thread_since);
+                sections.push(Section { thread, since, time: Nanos::ZERO, site });
+                let last = sections.len() - 1;
+                &mut sections[last]
+            }
+        };
+        section.time = section.time + piece.length();
+        if section.site.is_none() {
+            section.site = match interrupted(slice.end_chain, scene.names) {
+                Interrupted::Kernel(site) => Some(site),
+                _ => gave_way(slice.end_chain, scene.names),
+            };
+        }
+    }
+    sections
+}
+
+/// The timer that ended a throttling of the waiter.
+#[derive(Clone, Copy)]
+struct Release {
+    rule: Throttle,
+    at: Instant<Monotonic>,
+}
+
+/// The last release from throttling before the waiter ran.
+///
+/// The kernel's timers tell: `sched_rt_period_timer` renews the share of real-time
+/// threads (`kernel/sched/rt.c`), `sched_cfs_period_timer` and
+/// `sched_cfs_slack_timer` the quota of a control group (`kernel/sched/fair.c`),
+/// `dl_task_timer` the runtime of a deadline thread (`kernel/sched/deadline.c`).
+fn release(
+    scene: &Scene<'_>,
+    priority: Priority,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+) -> Option<Release> {
+    let start = scene.log.slices.partition_point(|slice| slice.to <= from);
+    scene.log.slices.range(start..).rev().find_map(|slice| {
+        let Activity::Timer { function } = slice.activity else { return None };
+        if slice.from > to || to - slice.from > AFTER_RELEASE {
+            return None;
+        }
+        let rule = match (scene.names.function_name(function), priority.class()) {
+            ("sched_rt_period_timer", PriorityClass::Realtime(_)) => Throttle::Realtime,
+            ("dl_task_timer", PriorityClass::Deadline) => Throttle::Deadline,
+            (
+                "sched_cfs_period_timer" | "sched_cfs_slack_timer",
+                PriorityClass::Ordinary { .. },
+            ) => Throttle::Cgroup,
+            _ => return None,
+        };
+        Some(Release { rule, at: slice.from })
+    })
+}
+
+/// The rule by which the scheduler held the waiter back in a slice, if it did.
+///
+/// It did when, before a release, it let the processor idle or run a thread
+/// that the waiter outranks and that had not been asked to give way; or when it
+/// chose such a thread while the waiter was there.
+fn throttled(
+    scene: &Scene<'_>,
+    waiter: &Waiter,
+    release: Option<Release>,
+    piece: &Piece,
+    slice: &Slice,
+) -> Option<Throttle> {
+    let idle = matches!(slice.activity, Activity::Idle { .. });
+    let ordinary = matches!(waiter.priority.class(), PriorityClass::Ordinary { .. });
+    let passed_over = idle || waiter.outranks(slice) || (ordinary && !slice.need_resched);
+    if !passed_over || is_stopper(scene, slice) {
+        return None;
+    }
+    if let Some(release) = release
+        && piece.from < release.at
+        && !slice.need_resched
+    {
+        return Some(release.rule);
+    }
+    let chosen = slice.thread_since > waiter.since;
+    match waiter.priority.class() {
+        _ if !chosen => None,
+        PriorityClass::Ordinary { .. } => None,
+        PriorityClass::Deadline => Some(Throttle::Deadline),
+        PriorityClass::Realtime(_) if idle => Some(Throttle::Realtime),
+        PriorityClass::Realtime(_) => served_by_timer(scene, slice)
+            .then_some(Throttle::FairServer)
+            .or(Some(Throttle::Realtime)),
+    }
+}
+
+/// Whether the fair server's timer expired just before the thread of a slice came.
+fn served_by_timer(scene: &Scene<'_>, slice: &Slice) -> bool {
+    scene.log.slices.iter().any(|timer| {
+        let Activity::Timer { function } = timer.activity else { return false };
+        timer.cpu == slice.cpu
+            && timer.from <= slice.thread_since
+            && slice.thread_since - timer.from <= BEFORE_SERVER
+            && scene.names.function_name(function) == "dl_task_timer"
+    })
+}
+
+/// Whether a slice is of the kernel's stopper thread, which goes before every
+/// other class and tells a real-time priority (`kernel/stop_machine.c`).
+fn is_stopper(scene: &Scene<'_>, slice: &Slice) -> bool {
+    scene.names.name(slice.name).starts_with("migration/")
+}

@@ -1,0 +1,215 @@
+//! What can delay a thread, in words.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tactus_model::recording::{InterruptVector, Priority, Softirq, ThreadId};
+
+/// Something that delayed a sample.
+///
+/// Shown (`Display`) it is the phrase that stands in a table of causes. Two
+/// delays have the same cause when these are equal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "cause", rename_all = "kebab-case")]
+pub enum Cause {
+    /// The host let no processor of this guest run.
+    HostPause,
+    /// The host gave this processor's time to others.
+    Steal {
+        /// The processor.
+        cpu: u32,
+    },
+    /// The timer was allowed to expire later than its due time (prctl(2),
+    /// `PR_SET_TIMERSLACK`).
+    TimerSlack,
+    /// A device's interrupt handler.
+    Interrupt {
+        /// The handler's name.
+        name: String,
+        /// The processor that served it.
+        cpu: u32,
+    },
+    /// An interrupt of the processor itself other than its timer.
+    Vector {
+        /// Which.
+        vector: InterruptVector,
+        /// The processor that served it.
+        cpu: u32,
+    },
+    /// A softirq.
+    Softirq {
+        /// Which.
+        softirq: Softirq,
+        /// The processor that served it.
+        cpu: u32,
+    },
+    /// The timer interrupt: the tick and the functions of timers.
+    TimerWork {
+        /// The function that ran; none for the interrupt around it.
+        function: Option<String>,
+        /// The processor that served it.
+        cpu: u32,
+    },
+    /// The processor had to leave idle.
+    IdleExit {
+        /// The processor.
+        cpu: u32,
+        /// The idle state's number, where it was recorded.
+        state: Option<u32>,
+    },
+    /// The scheduler let another thread run.
+    OtherThread {
+        /// Which.
+        thread: Culprit,
+    },
+    /// A thread ran kernel code that could not be interrupted or preempted.
+    KernelSection {
+        /// Which.
+        thread: Culprit,
+        /// What was held off.
+        hold: Hold,
+        /// The kernel function, where call chains were recorded.
+        site: Option<String>,
+    },
+    /// The scheduler held the thread back though it could run.
+    Throttling {
+        /// By which rule.
+        rule: Throttle,
+    },
+    /// A page that the probe touched was not there.
+    PageFault,
+    /// A thread that had to act first was stopped by a signal.
+    Stopped {
+        /// Which.
+        thread: Culprit,
+    },
+    /// A thread that had to act first slept until a time of its own.
+    Asleep {
+        /// Which.
+        thread: Culprit,
+    },
+    /// An interrupt that had to come first came.
+    AwaitedInterrupt {
+        /// Its name.
+        name: String,
+    },
+    /// The kernel's way to the thread: the wakeup, the switch, the return to user mode.
+    Switch,
+    /// Time that no event accounts for.
+    UnexplainedGap,
+}
+
+/// A thread that delayed another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Culprit {
+    /// Its name.
+    pub name: String,
+    /// Its number; none where threads of one name are taken together.
+    pub thread: Option<ThreadId>,
+    /// Its priority.
+    pub priority: Priority,
+}
+
+impl fmt::Display for Culprit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.thread {
+            Some(thread) => write!(f, "{} ({thread}, {})", self.name, self.priority.class()),
+            None => write!(f, "{} ({})", self.name, self.priority.class()),
+        }
+    }
+}
+
+/// What a section of kernel code held off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// Interrupts.
+    Interrupts,
+    /// Preemption.
+    Preemption,
+}
+
+/// By which rule the scheduler held a thread back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Throttle {
+    /// Real-time threads had used their share (sched(7), `sched_rt_runtime_us`).
+    #[doc(alias = "sched_rt_runtime_us")]
+    Realtime,
+    /// Ordinary threads got the share that is kept for them (the fair server of Linux 6.12).
+    #[doc(alias = "fair_server")]
+    FairServer,
+    /// The control group had used its quota (`cpu.max`, cgroups(7)).
+    #[doc(alias = "cpu.max")]
+    Cgroup,
+    /// The thread had used its runtime of the period (sched(7), `SCHED_DEADLINE`).
+    #[doc(alias = "SCHED_DEADLINE")]
+    Deadline,
+}
+
+impl Cause {
+    /// Whether the cause is a real explanation, not the remainder.
+    pub const fn explains(&self) -> bool {
+        !matches!(self, Self::UnexplainedGap)
+    }
+
+    /// The same cause with threads of one name taken together.
+    #[must_use]
+    pub fn by_name(&self) -> Self {
+        let mut cause = self.clone();
+        match &mut cause {
+            Self::OtherThread { thread }
+            | Self::KernelSection { thread, .. }
+            | Self::Stopped { thread }
+            | Self::Asleep { thread } => thread.thread = None,
+            _ => {}
+        }
+        cause
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HostPause => f.write_str("the host paused the whole machine"),
+            Self::Steal { cpu } => write!(f, "steal: the host took processor {cpu}"),
+            Self::TimerSlack => f.write_str("timer slack"),
+            Self::Interrupt { name, cpu } => write!(f, "interrupt {name} on processor {cpu}"),
+            Self::Vector { vector, cpu } => write!(f, "interrupt {vector} on processor {cpu}"),
+            Self::Softirq { softirq, cpu } => write!(f, "softirq {softirq} on processor {cpu}"),
+            Self::TimerWork { function: Some(function), cpu } => {
+                write!(f, "timer {function} on processor {cpu}")
+            }
+            Self::TimerWork { function: None, cpu } => {
+                write!(f, "timer interrupt on processor {cpu}")
+            }
+            Self::IdleExit { cpu, state: Some(state) } => {
+                write!(f, "processor {cpu} leaving idle state {state}")
+            }
+            Self::IdleExit { cpu, state: None } => write!(f, "processor {cpu} leaving idle"),
+            Self::OtherThread { thread } => write!(f, "thread {thread}"),
+            Self::KernelSection { thread, hold, site } => {
+                let held = match hold {
+                    Hold::Interrupts => "interrupts off",
+                    Hold::Preemption => "a kernel section not preempted",
+                };
+                match site {
+                    Some(site) => write!(f, "{held} in {site}, thread {thread}"),
+                    None => write!(f, "{held}, thread {thread}"),
+                }
+            }
+            Self::Throttling { rule } => f.write_str(match rule {
+                Throttle::Realtime => "throttling of real-time threads",
+                Throttle::FairServer => "the share kept for ordinary threads (fair server)",
+                Throttle::Cgroup => "throttling by the control group's quota",
+                Throttle::Deadline => "throttling of a deadline thread",
+            }),
+            Self::PageFault => f.write_str("a page fault of the probe"),
+            Self::Stopped { thread } => write!(f, "thread {thread} was stopped"),
+            Self::Asleep { thread } => write!(f, "thread {thread} slept until its own timer"),
+            Self::AwaitedInterrupt { name } => write!(f, "waiting for interrupt {name}"),
+            Self::Switch => f.write_str("the switch to the probe and its return to user mode"),
+            Self::UnexplainedGap => f.write_str("unexplained gap"),
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Walks a recording once and explains the samples that lie in it.
+
+use tactus_model::recording::{
+    About, Dictionary, Event, EventSource, Item, Lost, SourceError, ThreadId,
+};
+use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_stats::LatencyHistogram;
+
+use crate::blame::{Scene, Window, blame};
+use crate::explanation::{ExplainedSample, Explanation, OutcomeCount, SegmentHistogram};
+use crate::log::Log;
+use crate::machine::{
+    Absence, Fault, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, TimerFire, Waker,
+    Waking,
+};
+use crate::matcher::{Match, Matcher, keep};
+use crate::outcome::MatchOutcome;
+use crate::pareto::ParetoBuilder;
+use crate::segments::Segment;
+use crate::task::{Options, ProbeTask};
+use crate::timeline::{Mark, Moment, draw};
+
+/// How long after a sample's arrival its window stays open: what the host took
+/// shows only when the thread is charged next, at the latest at a tick.
+const AFTERMATH: Nanos = Nanos::from_millis(10);
+
+/// Explains the samples of some tasks from a recording.
+///
+/// # Errors
+/// Those of the source; what it gave before that is not explained.
+pub fn explain(
+    source: &mut dyn EventSource,
+    tasks: Vec<ProbeTask>,
+    options: Options,
+) -> Result<Explanation, SourceError> {
+    let mut explainer = Explainer::new(source.about(), tasks, options);
+    while let Some(item) = source.next_item()? {
+        match item {
+            Item::Event(event) => explainer.event(&event, source.dictionary()),
+            Item::Lost(lost) => explainer.lost(&lost),
+        }
+    }
+    Ok(explainer.finish(source.dictionary()))
+}
+
+/// Explains samples while events come in.
+///
+/// Events and losses are given in the order of time, then it is finished. It
+/// keeps the events of late samples' windows only.
+#[derive(Debug)]
+pub struct Explainer {
+    machine: Machine,
+    watch: Watch,
+    tasks: Vec<Progress>,
+    options: Options,
+    started: Instant<Monotonic>,
+    /// Before this instant there is nothing to do but to replay.
+    next_stop: Instant<Monotonic>,
+    losses: Vec<Lost>,
+    outcomes: Vec<OutcomeCount>,
+    segments: [LatencyHistogram; 5],
+    pareto: ParetoBuilder,
+    worst: Vec<ExplainedSample>,
+}
+
+/// One task and how far it has been explained.
+#[derive(Debug)]
+struct Progress {
+    task: ProbeTask,
+    /// The next sample to be matched.
+    next: usize,
+    /// The samples to be divided among causes, in order.
+    late: Vec<usize>,
+    /// How many of `late` have had their window opened.
+    opened: usize,
+    open: Vec<OpenWindow>,
+}
+
+/// A late sample whose window has been opened.
+#[derive(Debug)]
+struct OpenWindow {
+    index: usize,
+    due: Instant<Monotonic>,
+    /// When the window is closed, once the sample has come.
+    closes: Option<Instant<Monotonic>>,
+    found: Option<Found>,
+}
+
+/// What was found when the sample came.
+#[derive(Debug)]
+struct Found {
+    matched: Match,
+    absences: Vec<Absence>,
+    faults: Vec<Instant<Monotonic>>,
+    fires: Vec<TimerFire>,
+    cpu: Option<u32>,
+}
+
+impl Explainer {
+    /// Makes an explainer for a recording described by `about`.
+    ///
+    /// Tasks beyond 65 535 are not matched; no cell has as many.
+    pub fn new(about: &About, tasks: Vec<ProbeTask>, options: Options) -> Self {
+        let mut machine = Machine::new(about);
+        let mut watch = Watch::default();
+        let floor = slowest_floor(&tasks, options.slowest);
+        let mut progresses = Vec::with_capacity(tasks.len());
+        for (index, task) in tasks.into_iter().enumerate().take(usize::from(u16::MAX)) {
+            machine.watch(task.thread, index as u16);
+            watch.matchers.push(Matcher::default());
+            let late = (0..task.samples.len())
+                .filter(|&sample| {
+                    let latency = task.samples[sample].latency();
+                    latency > options.threshold || floor.is_some_and(|floor| latency >= floor)
+                })
+                .collect();
+            progresses.push(Progress { task, next: 0, late, opened: 0, open: Vec::new() });
+        }
+        let mut explainer = Self {
+            machine,
+            watch,
+            tasks: progresses,
+            options,
+            started: about.started,
+            next_stop: Instant::from_nanos(0),
+            losses: Vec::new(),
+            outcomes: Vec::new(),
+            segments: std::array::from_fn(|_| LatencyHistogram::new()),
+            pareto: ParetoBuilder::default(),
+            worst: Vec::new(),
+        };
+        explainer.plan_next_stop();
+        explainer
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event, names: &Dictionary) {
+        if event.at > self.next_stop {
+            self.stop(event.at, names);
+        }
+        self.machine.step(event, &mut self.watch);
+    }
+
+    /// Takes a loss of events.
+    pub fn lost(&mut self, lost: &Lost) {
+        self.losses.push(*lost);
+        self.machine.lose(lost.cpu);
+    }
+
+    /// Explains what is left and gives the result.
+    pub fn finish(mut self, names: &Dictionary) -> Explanation {
+        let end = self.machine.now();
+        // Everything that lies before the end is done as if an event followed.
+        self.stop(end + Nanos::from_nanos(1), names);
+        for index in 0..self.tasks.len() {
+            self.close_windows(index, Instant::from_nanos(u64::MAX), names);
+            let progress = &self.tasks[index];
+            let rest: Vec<usize> = (progress.next..progress.task.samples.len()).collect();
+            for sample in rest {
+                self.tell_undivided(index, sample, MatchOutcome::Untraced);
+            }
+        }
+        self.into_explanation()
+    }
+
+    fn into_explanation(self) -> Explanation {
+        let mut outcomes = self.outcomes;
+        outcomes.sort_by_key(|counted| counted.outcome);
+        let segments = Segment::ALL.into_iter().zip(&self.segments);
+        let mut worst = self.worst;
+        sort_worst(&mut worst, self.options);
+        Explanation {
+            threshold: self.options.threshold,
+            samples: outcomes.iter().map(|counted| counted.count).sum(),
+            outcomes,
+            segments: segments
+                .map(|(segment, lengths)| SegmentHistogram {
+                    segment,
+                    histogram: lengths.to_record(),
+                })
+                .collect(),
+            pareto: self.pareto.finish(),
+            worst,
+        }
+    }
+
+    /// Does what is to be done before an event at `at`: matches samples that
+    /// have come, opens and closes windows.
+    fn stop(&mut self, at: Instant<Monotonic>, names: &Dictionary) {
+        for index in 0..self.tasks.len() {
+            self.match_samples(index, at);
+            self.close_windows(index, at, names);
+            self.open_windows(index, at);
+            // A window may open and its sample have come before the same event.
+            self.match_samples(index, at);
+        }
+        let earliest =
+            self.tasks.iter().flat_map(|progress| &progress.open).map(|window| window.due).min();
+        match earliest {
+            Some(due) => {
+                self.watch.log.open = true;
+                self.watch.log.forget_before(due);
+            }
+            None => {
+                self.watch.log.open = false;
+                self.watch.log.clear();
+            }
+        }
+        self.plan_next_stop();
+    }
+
+    fn plan_next_stop(&mut self) {
+        let mut next = Instant::from_nanos(u64::MAX);
+        for progress in &self.tasks {
+            if progress.next < progress.task.samples.len() {
+                next = next.min(progress.task.came(progress.next));
+            }
+            if let Some(&sample) = progress.late.get(progress.opened) {
+                next = next.min(progress.task.due(sample));
+            }
+            for window in &progress.open {
+                if let Some(closes) = window.closes {
+                    next = next.min(closes);
+                }
+            }
+        }
+        self.next_stop = next;
+    }
+
+    /// Opens the windows of late samples that were due before `at`.
+    fn open_windows(&mut self, index: usize, at: Instant<Monotonic>) {
+        let progress = &mut self.tasks[index];
+        while let Some(&sample) = progress.late.get(progress.opened) {
+            let due = progress.task.due(sample);
+            if due >= at {
+                return;
+            }
+            progress.opened += 1;
+            if sample >= progress.next {
+                progress.open.push(OpenWindow { index: sample, due, closes: None, found: None });
+            }
+        }
+    }
+
+    /// Matches the samples that came before `at`.
+    fn match_samples(&mut self, index: usize, at: Instant<Monotonic>) {
+        loop {
+            let progress = &self.tasks[index];
+            let sample = progress.next;
+            if sample >= progress.task.samples.len() || progress.task.came(sample) >= at {
+                return;
+            }
+            // Its window is opened first, so that it can be kept.
+            let due_late = progress.late.get(progress.opened) == Some(&sample);
+            if due_late {
+                return;
+            }
+            self.match_sample(index, sample);
+            self.tasks[index].next += 1;
+        }
+    }
+
+    fn match_sample(&mut self, index: usize, sample: usize) {
+        let progress = &self.tasks[index];
+        let (due, came) = (progress.task.due(sample), progress.task.came(sample));
+        let matcher = &self.watch.matchers[index];
+        let matched = if due < self.started {
+            Match { outcome: MatchOutcome::Untraced, segments: None }
+        } else if self.losses.iter().any(|lost| lost.from < came && lost.to > due) {
+            Match { outcome: MatchOutcome::Void, segments: None }
+        } else {
+            matcher.find(&progress.task, sample)
+        };
+        if let Some(segments) = &matched.segments {
+            for (histogram, (_, length)) in self.segments.iter_mut().zip(segments.iter()) {
+                histogram.record(length);
+            }
+        }
+        let progress = &mut self.tasks[index];
+        if let Some(window) = progress.open.iter_mut().find(|window| window.index == sample) {
+            window.closes = Some(came + AFTERMATH);
+            window.found = Some(Found {
+                matched,
+                absences: matcher.absences.clone(),
+                faults: matcher.faults.clone(),
+                fires: matcher.fires.clone(),
+                cpu: matcher.cpu,
+            });
+        }
+        count(&mut self.outcomes, matched.outcome);
+        self.watch.matchers[index].clear();
+    }
+
+    /// Divides the windows that are to be closed before `at`.
+    fn close_windows(&mut self, index: usize, at: Instant<Monotonic>, names: &Dictionary) {
+        loop {
+            let open = &self.tasks[index].open;
+            let Some(position) =
+                open.iter().position(|window| window.closes.is_some_and(|closes| closes < at))
+            else {
+                return;
+            };
+            let window = self.tasks[index].open.remove(position);
+            self.divide(index, window, names);
+        }
+    }
+
+    fn divide(&mut self, index: usize, window: OpenWindow, names: &Dictionary) {
+        let Some(found) = window.found else { return };
+        let sample = window.index;
+        let task = &self.tasks[index].task;
+        let came = task.came(sample);
+        let (task_number, thread) = (task.task, task.thread);
+        let mut explained = ExplainedSample {
+            task: task_number,
+            index: sample as u64,
+            sample: task.samples[sample],
+            outcome: found.matched.outcome,
+            segments: found.matched.segments,
+            parts: Vec::new(),
+            timeline: None,
+        };
+        let late = explained.sample.latency() > self.options.threshold;
+        if !explained.outcome.can_blame() {
+            if late {
+                self.pareto.leave_out();
+            }
+            return self.keep_worst(explained);
+        }
+        let scene = Scene { log: &self.watch.log, machine: &self.machine, names };
+        let material = Window {
+            due: window.due,
+            came,
+            absences: &found.absences,
+            faults: &found.faults,
+            cpu: found.cpu.or_else(|| running_on(&self.machine, thread)),
+        };
+        explained.parts = blame(&scene, &material);
+        if late {
+            self.pareto.add(&explained.parts);
+        }
+        if self.would_keep(&explained) {
+            let marks = marks(window.due, came, &found);
+            explained.timeline = Some(draw(&scene, window.due, came, thread, marks));
+        }
+        self.keep_worst(explained);
+    }
+
+    /// Tells of a sample that was never reached.
+    fn tell_undivided(&mut self, index: usize, sample: usize, outcome: MatchOutcome) {
+        count(&mut self.outcomes, outcome);
+        let task = &self.tasks[index].task;
+        let given = task.samples[sample];
+        if given.latency() > self.options.threshold {
+            self.pareto.leave_out();
+        }
+    }
+
+    fn would_keep(&self, explained: &ExplainedSample) -> bool {
+        let latency = explained.sample.latency();
+        let slower = self.worst.iter().filter(|kept| kept.sample.latency() >= latency).count();
+        slower < self.options.timelines.min(self.options.slowest)
+    }
+
+    fn keep_worst(&mut self, explained: ExplainedSample) {
+        self.worst.push(explained);
+        if self.worst.len() > self.options.slowest.saturating_mul(2).max(16) {
+            sort_worst(&mut self.worst, self.options);
+        }
+    }
+}
+
+/// The latency of the `slowest`-th slowest sample of all tasks; none when
+/// there are no samples or none are wanted.
+fn slowest_floor(tasks: &[ProbeTask], slowest: usize) -> Option<Nanos> {
+    let mut latencies: Vec<Nanos> =
+        tasks.iter().flat_map(|task| &task.samples).map(|sample| sample.latency()).collect();
+    let wanted = slowest.min(latencies.len()).checked_sub(1)?;
+    let (_, floor, _) = latencies.select_nth_unstable_by(wanted, |a, b| b.cmp(a));
+    Some(*floor)
+}
+
+fn sort_worst(worst: &mut Vec<ExplainedSample>, options: Options) {
+    worst.sort_by(|a, b| {
+        b.sample
+            .latency()
+            .cmp(&a.sample.latency())
+            .then_with(|| (a.task, a.index).cmp(&(b.task, b.index)))
+    });
+    worst.truncate(options.slowest);
+    for explained in worst.iter_mut().skip(options.timelines) {
+        explained.timeline = None;
+    }
+}
+
+fn count(outcomes: &mut Vec<OutcomeCount>, outcome: MatchOutcome) {
+    match outcomes.iter_mut().find(|counted| counted.outcome == outcome) {
+        Some(counted) => counted.count += 1,
+        None => outcomes.push(OutcomeCount { outcome, count: 1 }),
+    }
+}
+
+fn running_on(machine: &Machine, thread: ThreadId) -> Option<u32> {
+    let mut processors = machine.processors().iter();
+    let position = processors.position(|processor| processor.thread() == Some(thread));
+    position.map(|cpu| cpu as u32)
+}
+
+/// What happened to the sample's thread in its window.
+fn marks(due: Instant<Monotonic>, came: Instant<Monotonic>, found: &Found) -> Vec<Mark> {
+    let mut moments: Vec<(Instant<Monotonic>, Moment)> = vec![(came, Moment::Came)];
+    for absence in &found.absences {
+        moments.push((absence.left_at, Moment::SwitchedOut));
+        moments.push((absence.back_at, Moment::SwitchedIn));
+        if let Some(waking) = absence.waking {
+            moments.push((waking.at, Moment::Wakeup));
+            if let Waker::Timer(fire) = waking.by {
+                moments.push((fire.irq_at, Moment::Irq));
+                moments.push((fire.entered_at, Moment::Timer));
+            }
+        }
+    }
+    for fire in &found.fires {
+        moments.push((fire.irq_at, Moment::Irq));
+        moments.push((fire.entered_at, Moment::Timer));
+    }
+    moments.extend(found.faults.iter().map(|fault| (*fault, Moment::Fault)));
+    moments.retain(|(at, _)| *at >= due && *at <= came);
+    moments.sort_by_key(|(at, moment)| (*at, *moment as u8));
+    moments.dedup();
+    moments.into_iter().map(|(at, moment)| Mark { at: at - due, moment }).collect()
+}
+
+/// Sorts what the replay tells: to the watched threads, and into the log.
+#[derive(Debug, Default)]
+struct Watch {
+    matchers: Vec<Matcher>,
+    log: Log,
+}
+
+impl Watch {
+    fn matcher(&mut self, watched: u16) -> Option<&mut Matcher> {
+        let matcher = self.matchers.get_mut(usize::from(watched))?;
+        matcher.seen = true;
+        Some(matcher)
+    }
+}
+
+impl Observer for Watch {
+    fn slice(&mut self, slice: Slice) {
+        self.log.push_slice(slice);
+    }
+
+    fn absence(&mut self, absence: &Absence) {
+        if let Some(matcher) = absence.watched.and_then(|watched| self.matcher(watched)) {
+            keep(&mut matcher.absences, *absence);
+        }
+        if self.log.open {
+            self.log.absences.push(*absence);
+        }
+    }
+
+    fn woken_awake(&mut self, watched: u16, waking: &Waking) {
+        if let Some(matcher) = self.matcher(watched) {
+            keep(&mut matcher.awake, *waking);
+        }
+    }
+
+    fn fired(&mut self, fire: &TimerFire) {
+        let watched = fire.armed.and_then(|armed| armed.watched);
+        if let Some(matcher) = watched.and_then(|watched| self.matcher(watched)) {
+            keep(&mut matcher.fires, *fire);
+        }
+    }
+
+    fn overdue(&mut self, overdue: Overdue) {
+        if self.log.open {
+            self.log.overdue.push(overdue);
+        }
+    }
+
+    fn silence(&mut self, silence: Silence) {
+        if self.log.open {
+            self.log.silences.push(silence);
+        }
+    }
+
+    fn steal(&mut self, steal: Steal) {
+        if self.log.open {
+            self.log.steals.push(steal);
+        }
+    }
+
+    fn migration(&mut self, migration: Migration) {
+        if self.log.open {
+            self.log.migrations.push(migration);
+        }
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        if let Some(matcher) = self.matcher(fault.watched) {
+            keep(&mut matcher.faults, fault.at);
+        }
+    }
+
+    fn call_exit(&mut self, watched: u16, _at: Instant<Monotonic>) {
+        let _ = self.matcher(watched);
+    }
+}

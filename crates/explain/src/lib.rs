@@ -1,0 +1,33 @@
+//! Why samples were late: events and samples in, segments and blame out.
+//!
+//! Nothing here does I/O or reads a clock, so an explanation can be repeated
+//! from a recording anywhere, without privilege. The path of an event:
+//! [`machine`] replays who ran where, [`explain`] matches each sample of a probe
+//! with what the replay tells of its thread ([`outcome`], [`segments`]), divides
+//! the late ones among their causes ([`cause`]), adds those up
+//! ([`Pareto`]) and draws up who ran where meanwhile ([`timeline`]).
+//!
+//! The result is an [`Explanation`], which goes to the store as it is.
+#![forbid(unsafe_code)]
+
+mod blame;
+pub mod cause;
+mod explainer;
+pub mod explanation;
+mod log;
+pub mod machine;
+mod matcher;
+mod number_map;
+pub mod outcome;
+mod pareto;
+mod path;
+pub mod segments;
+mod task;
+pub mod timeline;
+
+pub use cause::Cause;
+pub use explainer::{Explainer, explain};
+pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
+pub use outcome::{MatchOutcome, Unmatched};
+pub use segments::{Segment, Segments};
+pub use task::{Options, ProbeTask};

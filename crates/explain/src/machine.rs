@@ -1,0 +1,355 @@
+//! The machine as its events tell it: who runs where, and in what.
+//!
+//! A [`Machine`] walks the merged events of all processors once and keeps a
+//! compact state for each processor and each thread. What it learns on the way
+//! it hands to an [`Observer`]: slices of processor time, absences of threads,
+//! silences, overdue timers, time the host took. It allocates only when it
+//! meets a processor, a thread or a timer for the first time.
+//!
+//! Everything that is concluded from a recording (segments, blame, later
+//! quanta and billing) observes this one replay.
+
+mod observer;
+mod processor;
+mod span;
+mod thread;
+mod timer;
+
+use tactus_model::recording::{About, Event, EventKind, InterruptVector, ThreadId, Wakeup};
+use tactus_model::time::{Instant, Monotonic, Nanos};
+
+pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
+pub use processor::Processor;
+pub use span::{Activity, Slice};
+pub use thread::{Waker, Waking};
+pub use timer::{Armed, TimerFire};
+
+use crate::number_map::NumberMap;
+use processor::Known;
+pub(crate) use processor::UNKNOWN_PRIORITY;
+use span::Span;
+use thread::ThreadState;
+
+/// An event-free stretch of a processor at least this long is told as a [`Silence`].
+pub const SILENCE_MIN: Nanos = Nanos::from_micros(100);
+
+/// A timer that expired at least this late is told as [`Overdue`].
+pub const OVERDUE_MIN: Nanos = Nanos::from_micros(100);
+
+/// A residual of charged processor time at least this long is told as [`Steal`].
+///
+/// Shorter ones are the uncertainty of the boundaries: the kernel stamps the
+/// event some microseconds after it read the clock it charges by.
+pub const STEAL_MIN: Nanos = Nanos::from_micros(100);
+
+/// The most timers that are remembered as armed; past it all are forgotten, as
+/// only a recording that lost most cancellations comes there.
+const ARMED_MAX: usize = 1 << 20;
+
+/// The processors and threads of a recording at one moment of its replay.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    processors: Vec<Processor>,
+    threads: NumberMap<i32, ThreadState>,
+    timers: NumberMap<u64, Armed>,
+    /// One bit for each vector whose exit was recorded too.
+    closed_vectors: u32,
+    now: Instant<Monotonic>,
+}
+
+impl Machine {
+    /// Makes the machine that `about` describes, of which nothing is known yet.
+    pub fn new(about: &About) -> Self {
+        let mut closed_vectors = 0;
+        for &vector in InterruptVector::ALL {
+            if about.has(&format!("irq_vectors/{}_exit", vector.word())) {
+                closed_vectors |= vector_bit(vector);
+            }
+        }
+        let mut machine = Self {
+            processors: Vec::new(),
+            threads: NumberMap::default(),
+            timers: NumberMap::default(),
+            closed_vectors,
+            now: about.started,
+        };
+        for cpu in about.cpus.iter() {
+            machine
+                .processors
+                .resize_with(machine.processors.len().max(cpu as usize + 1), Processor::default);
+        }
+        machine
+    }
+
+    /// Watches `thread`: what happens to it is told with the number `index`.
+    pub fn watch(&mut self, thread: ThreadId, index: u16) {
+        self.threads.entry(thread.0).or_insert_with(|| ThreadState::unknown(thread)).watched =
+            Some(index);
+        for processor in &mut self.processors {
+            if processor.thread() == Some(thread) {
+                processor.watched = Some(index);
+            }
+        }
+    }
+
+    /// The time of the last event.
+    pub fn now(&self) -> Instant<Monotonic> {
+        self.now
+    }
+
+    /// All processors, by number.
+    pub fn processors(&self) -> &[Processor] {
+        &self.processors
+    }
+
+    /// The absence of a thread that is not over, if it has left a processor.
+    pub fn absence_of(&self, thread: ThreadId) -> Option<&Absence> {
+        self.threads.get(&thread.0).and_then(|state| state.absence.as_ref())
+    }
+
+    /// Forgets what a loss of events on `cpu` makes doubtful.
+    pub fn lose(&mut self, cpu: u32) {
+        if let Some(processor) = self.processors.get_mut(cpu as usize) {
+            processor.forget();
+        }
+        // An arming or a cancellation may be among what was lost.
+        self.timers.clear();
+    }
+
+    /// Takes the next event. Events come in the order of time; one that is
+    /// earlier than the last is taken as simultaneous with it.
+    pub fn step(&mut self, event: &Event, observer: &mut impl Observer) {
+        let at = event.at.max(self.now);
+        self.now = at;
+        let Some(processor) = grown(&mut self.processors, event.cpu) else { return };
+        processor.meet(event, at, observer);
+        match event.kind {
+            EventKind::Switch { .. } => self.switch(event, at, observer),
+            EventKind::Waking(wakeup) => self.waking(event, at, wakeup, observer),
+            EventKind::Wakeup(wakeup) => self.woken(at, wakeup),
+            EventKind::WakeupNew(wakeup) => self.woken_new(event, at, wakeup),
+            EventKind::Migrate { thread, to_cpu, .. } => {
+                observer.migration(Migration { at, thread, to_cpu });
+            }
+            EventKind::Runtime { thread, runtime } => {
+                processor.charge(event.cpu, at, thread, runtime, observer);
+            }
+            EventKind::HrtimerStart { timer, function, expires, soft_expires, .. } => {
+                let armed = Armed {
+                    at,
+                    by: event.thread,
+                    watched: processor.watched.filter(|_| !processor.in_interrupt()),
+                    function,
+                    expires,
+                    soft_expires,
+                };
+                if self.timers.len() >= ARMED_MAX {
+                    self.timers.clear();
+                }
+                self.timers.insert(timer, armed);
+            }
+            EventKind::HrtimerCancel { timer } => {
+                self.timers.remove(&timer);
+            }
+            EventKind::HrtimerExpireEntry { timer, function, now } => {
+                let armed = self.timers.remove(&timer);
+                let fire = processor.fire(event, at, timer, function, now, armed);
+                if let Some(overdue) = fire.overdue().filter(|overdue| overdue.late >= OVERDUE_MIN)
+                {
+                    observer.overdue(overdue);
+                }
+                processor.enter(
+                    event,
+                    at,
+                    Span::of(event, at, Activity::Timer { function }),
+                    observer,
+                );
+                observer.fired(&fire);
+            }
+            EventKind::HrtimerExpireExit { .. } => {
+                processor.leave(
+                    event,
+                    at,
+                    |activity| matches!(activity, Activity::Timer { .. }),
+                    observer,
+                );
+            }
+            EventKind::TimerExpireEntry { function, .. } => {
+                processor.enter(
+                    event,
+                    at,
+                    Span::of(event, at, Activity::JiffyTimer { function }),
+                    observer,
+                );
+            }
+            EventKind::TimerExpireExit { .. } => {
+                processor.leave(
+                    event,
+                    at,
+                    |activity| matches!(activity, Activity::JiffyTimer { .. }),
+                    observer,
+                );
+            }
+            EventKind::VectorEntry(vector) => {
+                // Without its exit a vector would never seem to end.
+                if self.closed_vectors & vector_bit(vector) != 0 {
+                    processor.enter(
+                        event,
+                        at,
+                        Span::of(event, at, Activity::Vector(vector)),
+                        observer,
+                    );
+                }
+            }
+            EventKind::VectorExit(vector) => {
+                processor.leave(
+                    event,
+                    at,
+                    |activity| activity == Activity::Vector(vector),
+                    observer,
+                );
+            }
+            EventKind::IrqEntry { irq, name } => {
+                processor.enter(
+                    event,
+                    at,
+                    Span::of(event, at, Activity::Irq { irq, name }),
+                    observer,
+                );
+            }
+            EventKind::IrqExit { irq, .. } => processor.leave(
+                event,
+                at,
+                |activity| matches!(activity, Activity::Irq { irq: open, .. } if open == irq),
+                observer,
+            ),
+            EventKind::SoftirqEntry(softirq) => {
+                processor.enter(
+                    event,
+                    at,
+                    Span::of(event, at, Activity::Softirq(softirq)),
+                    observer,
+                );
+            }
+            EventKind::SoftirqExit(softirq) => processor.leave(
+                event,
+                at,
+                |activity| activity == Activity::Softirq(softirq),
+                observer,
+            ),
+            EventKind::IdleEntry { state } => processor.idle(event, at, Some(state), observer),
+            EventKind::IdleExit => processor.idle(event, at, None, observer),
+            EventKind::CallExit { .. } => {
+                if let Some(watched) = processor.watched {
+                    observer.call_exit(watched, at);
+                }
+            }
+            EventKind::PageFaultUser(_) | EventKind::PageFaultKernel(_) => {
+                if let Some(watched) = processor.watched
+                    && !processor.in_interrupt()
+                {
+                    observer.fault(Fault { watched, at });
+                }
+            }
+            // A thread that exits still runs for a moment; its last switch removes it.
+            EventKind::Exit { .. }
+            | EventKind::SignalDeliver { .. }
+            | EventKind::Fork { .. }
+            | EventKind::SoftirqRaise(_)
+            | EventKind::CallEnter(_)
+            | EventKind::BlockIssue { .. }
+            | EventKind::BlockComplete { .. }
+            | EventKind::WorkStart { .. }
+            | EventKind::WorkEnd { .. } => {}
+        }
+    }
+
+    fn switch(&mut self, event: &Event, at: Instant<Monotonic>, observer: &mut impl Observer) {
+        let EventKind::Switch {
+            prev,
+            prev_name,
+            prev_priority,
+            prev_state,
+            next,
+            next_name,
+            next_priority,
+        } = event.kind
+        else {
+            return;
+        };
+        let processor = &mut self.processors[event.cpu as usize];
+        processor.know(prev, prev_name, prev_priority);
+        processor.close_slice(event, at, observer);
+        if !prev.is_idle() {
+            if thread::is_dead(prev_state) {
+                self.threads.remove(&prev.0);
+            } else {
+                let state =
+                    self.threads.entry(prev.0).or_insert_with(|| ThreadState::unknown(prev));
+                state.leave(at, event.cpu, prev_state, prev_priority, event.chain);
+            }
+        }
+        let mut watched = None;
+        if !next.is_idle() {
+            let state = self.threads.entry(next.0).or_insert_with(|| ThreadState::unknown(next));
+            watched = state.watched;
+            if let Some(absence) = state.come(at, event.cpu) {
+                observer.absence(&absence);
+            }
+        }
+        let known = Known { thread: next, name: next_name, priority: next_priority };
+        processor.take(known, watched, at);
+    }
+
+    fn waking(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        wakeup: Wakeup,
+        observer: &mut impl Observer,
+    ) {
+        let waking = Waking { at, cpu: event.cpu, by: self.processors[event.cpu as usize].waker() };
+        let state = self
+            .threads
+            .entry(wakeup.thread.0)
+            .or_insert_with(|| ThreadState::unknown(wakeup.thread));
+        let early = state.wake(waking);
+        if let (true, Some(watched)) = (early, state.watched) {
+            observer.woken_awake(watched, &waking);
+        }
+    }
+
+    fn woken(&mut self, at: Instant<Monotonic>, wakeup: Wakeup) {
+        if let Some(state) = self.threads.get_mut(&wakeup.thread.0)
+            && let Some(absence) = &mut state.absence
+        {
+            absence.queued = Some((at, wakeup.target_cpu));
+        }
+    }
+
+    fn woken_new(&mut self, event: &Event, at: Instant<Monotonic>, wakeup: Wakeup) {
+        let by = self.processors[event.cpu as usize].waker();
+        let state = self
+            .threads
+            .entry(wakeup.thread.0)
+            .or_insert_with(|| ThreadState::unknown(wakeup.thread));
+        state.begin(at, Waking { at, cpu: event.cpu, by }, wakeup);
+    }
+}
+
+/// The processor `cpu`, made when it is met for the first time; none past the
+/// number of processors that Linux can have.
+fn grown(processors: &mut Vec<Processor>, cpu: u32) -> Option<&mut Processor> {
+    let index = cpu as usize;
+    if index >= processors.len() {
+        if cpu >= tactus_model::cpus::CpuList::LIMIT {
+            return None;
+        }
+        processors.resize_with(index + 1, Processor::default);
+    }
+    processors.get_mut(index)
+}
+
+fn vector_bit(vector: InterruptVector) -> u32 {
+    1 << vector as u32
+}

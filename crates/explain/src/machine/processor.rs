@@ -1,0 +1,351 @@
+//! The state of one processor during the replay.
+
+use tactus_model::recording::{Event, EventKind, FunctionId, NameId, Priority, ThreadId};
+use tactus_model::time::{Instant, Monotonic, Nanos};
+
+use super::observer::{Observer, Silence, Steal};
+use super::span::{Activity, Slice, Span};
+use super::thread::Waker;
+use super::timer::{Armed, TimerFire};
+use super::{SILENCE_MIN, STEAL_MIN};
+
+/// How deep interrupts, softirqs and timers may nest; what goes deeper counts
+/// for what it interrupted. The kernel nests at most a softirq, an interrupt, a
+/// timer and what interrupts those.
+const DEPTH_MAX: usize = 8;
+
+/// The flags that ask the current thread to give way, at once
+/// (`TRACE_FLAG_NEED_RESCHED`) or at the next return to user mode
+/// (`TRACE_FLAG_NEED_RESCHED_LAZY`).
+const ASKED_TO_GIVE_WAY: u8 = 0x04 | 0x02;
+
+/// The priority a thread is taken to have before any event tells it: the
+/// ordinary one, so that nothing is concluded from it.
+pub(crate) const UNKNOWN_PRIORITY: Priority = Priority(120);
+
+/// A thread and what the scheduler's last event told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) thread: ThreadId,
+    pub(super) name: NameId,
+    pub(super) priority: Priority,
+}
+
+/// A processor at one moment of the replay.
+#[derive(Clone, Debug)]
+pub struct Processor {
+    /// Whether it has had an event.
+    seen: bool,
+    current: Known,
+    /// Whether `current` has more than the thread's number.
+    named: bool,
+    thread_since: Instant<Monotonic>,
+    pub(super) watched: Option<u16>,
+    need_resched: bool,
+    idle_state: Option<u32>,
+    spans: [Span; DEPTH_MAX],
+    depth: usize,
+    /// When the innermost activity last changed.
+    slice_from: Instant<Monotonic>,
+    last_at: Instant<Monotonic>,
+    /// The timer whose function runs, when the innermost span is one.
+    fire: Option<TimerFire>,
+    /// When the current thread was last charged, or came.
+    charged_at: Instant<Monotonic>,
+    /// Whether all since `charged_at` was seen.
+    charge_known: bool,
+    /// Time in interrupts and softirqs since `charged_at`.
+    interrupted: Nanos,
+}
+
+impl Default for Processor {
+    fn default() -> Self {
+        let start = Instant::from_nanos(0);
+        let no_span = Span { activity: Activity::Thread, from: start, chain: None, hard: false };
+        Self {
+            seen: false,
+            current: Known {
+                thread: ThreadId::IDLE,
+                name: NameId::UNKNOWN,
+                priority: UNKNOWN_PRIORITY,
+            },
+            named: false,
+            thread_since: start,
+            watched: None,
+            need_resched: false,
+            idle_state: None,
+            spans: [no_span; DEPTH_MAX],
+            depth: 0,
+            slice_from: start,
+            last_at: start,
+            fire: None,
+            charged_at: start,
+            charge_known: false,
+            interrupted: Nanos::ZERO,
+        }
+    }
+}
+
+impl Processor {
+    /// The thread that is current, once the processor has had an event.
+    pub fn thread(&self) -> Option<ThreadId> {
+        self.seen.then_some(self.current.thread)
+    }
+
+    /// When the processor had its last event; none before the first.
+    pub fn last_at(&self) -> Option<Instant<Monotonic>> {
+        self.seen.then_some(self.last_at)
+    }
+
+    /// What it does now, as a slice that ends at `to`; none before its first event.
+    pub fn open_slice(&self, cpu: u32, to: Instant<Monotonic>) -> Option<Slice> {
+        self.seen.then(|| Slice {
+            cpu,
+            from: self.slice_from,
+            to,
+            activity: self.activity(),
+            thread: self.current.thread,
+            name: self.current.name,
+            priority: self.current.priority,
+            thread_since: self.thread_since,
+            need_resched: self.need_resched,
+            end_chain: None,
+        })
+    }
+
+    /// Whether it serves an interrupt or a softirq.
+    pub(super) fn in_interrupt(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// The innermost of what is open.
+    fn activity(&self) -> Activity {
+        match self.depth.checked_sub(1) {
+            Some(top) => self.spans[top].activity,
+            None if self.current.thread.is_idle() => Activity::Idle { state: self.idle_state },
+            None => Activity::Thread,
+        }
+    }
+
+    /// Takes what every event tells, whatever its kind.
+    pub(super) fn meet(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        observer: &mut impl Observer,
+    ) {
+        if !self.seen {
+            self.seen = true;
+            self.slice_from = at;
+            self.thread_since = at;
+            self.current.thread = event.thread;
+        } else if at - self.last_at >= SILENCE_MIN {
+            observer.silence(Silence { cpu: event.cpu, from: self.last_at, to: at });
+        }
+        self.last_at = at;
+        if self.depth > 0 {
+            self.close_impossible_spans(event, at, observer);
+        }
+        if event.thread != self.current.thread {
+            // A switch was lost; all that is certain is who is current now.
+            self.close_slice(event, at, observer);
+            self.take(
+                Known { thread: event.thread, name: NameId::UNKNOWN, priority: UNKNOWN_PRIORITY },
+                None,
+                at,
+            );
+            self.named = false;
+            self.charge_known = false;
+        }
+        if event.context.flags & ASKED_TO_GIVE_WAY != 0
+            && !self.need_resched
+            && !matches!(event.kind, EventKind::Switch { .. })
+        {
+            self.close_slice(event, at, observer);
+            self.need_resched = true;
+        }
+    }
+
+    /// Closes spans that the context of an event says are over: their exits
+    /// were lost or are not recorded.
+    fn close_impossible_spans(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        observer: &mut impl Observer,
+    ) {
+        let (hard, soft) = (event.context.in_hardirq(), event.context.in_softirq());
+        while let Some(top) = self.depth.checked_sub(1) {
+            let possible = if self.spans[top].hard { hard } else { soft || hard };
+            if possible {
+                return;
+            }
+            self.pop(event, at, observer);
+        }
+    }
+
+    /// Opens a span.
+    pub(super) fn enter(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        span: Span,
+        observer: &mut impl Observer,
+    ) {
+        self.close_slice(event, at, observer);
+        if self.depth < DEPTH_MAX {
+            self.spans[self.depth] = span;
+            self.depth += 1;
+        }
+    }
+
+    /// Closes the innermost span that `is_it`, and with it what was left open inside.
+    pub(super) fn leave(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        is_it: impl Fn(Activity) -> bool,
+        observer: &mut impl Observer,
+    ) {
+        let open = &self.spans[..self.depth];
+        let Some(position) = open.iter().rposition(|span| is_it(span.activity)) else { return };
+        while self.depth > position {
+            self.pop(event, at, observer);
+        }
+    }
+
+    fn pop(&mut self, event: &Event, at: Instant<Monotonic>, observer: &mut impl Observer) {
+        self.close_slice(event, at, observer);
+        self.depth -= 1;
+        self.fire = None;
+        if self.depth == 0 {
+            let from = self.spans[0].from.max(self.charged_at);
+            self.interrupted = self.interrupted + (at - from);
+        }
+    }
+
+    /// The processor goes idle, or leaves idle.
+    pub(super) fn idle(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        state: Option<u32>,
+        observer: &mut impl Observer,
+    ) {
+        self.close_slice(event, at, observer);
+        self.idle_state = state;
+    }
+
+    /// Ends the current slice here.
+    pub(super) fn close_slice(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        observer: &mut impl Observer,
+    ) {
+        if at > self.slice_from
+            && let Some(mut slice) = self.open_slice(event.cpu, at)
+        {
+            slice.end_chain = event.chain;
+            observer.slice(slice);
+        }
+        self.slice_from = at;
+    }
+
+    /// Learns the name and priority of the thread that is about to leave.
+    pub(super) fn know(&mut self, thread: ThreadId, name: NameId, priority: Priority) {
+        if !self.named || self.current.name != name {
+            self.current = Known { thread, name, priority };
+            self.named = true;
+        }
+    }
+
+    /// Makes `known` the current thread.
+    pub(super) fn take(&mut self, known: Known, watched: Option<u16>, at: Instant<Monotonic>) {
+        self.current = known;
+        self.named = true;
+        self.watched = watched;
+        self.thread_since = at;
+        self.need_resched = false;
+        self.idle_state = None;
+        self.charged_at = at;
+        self.charge_known = true;
+        self.interrupted = Nanos::ZERO;
+    }
+
+    /// The kernel charged `thread`; tells what it left out.
+    ///
+    /// What went by and was not charged was taken by the host, since the kernel
+    /// charges by a clock from which steal is subtracted (`rq_clock_task` in
+    /// `kernel/sched/core.c`). Interrupts may be subtracted too
+    /// (`CONFIG_IRQ_TIME_ACCOUNTING`); they are never counted as steal.
+    pub(super) fn charge(
+        &mut self,
+        cpu: u32,
+        at: Instant<Monotonic>,
+        thread: ThreadId,
+        runtime: Nanos,
+        observer: &mut impl Observer,
+    ) {
+        if thread != self.current.thread {
+            return;
+        }
+        let open_interrupt = match self.depth {
+            0 => Nanos::ZERO,
+            _ => at - self.spans[0].from.max(self.charged_at),
+        };
+        let amount = (at - self.charged_at) - runtime - self.interrupted - open_interrupt;
+        if self.charge_known && amount >= STEAL_MIN {
+            observer.steal(Steal { cpu, from: self.charged_at, to: at, amount });
+        }
+        self.charged_at = at;
+        self.charge_known = true;
+        self.interrupted = Nanos::ZERO;
+    }
+
+    /// A high-resolution timer begins to be served.
+    pub(super) fn fire(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        timer: u64,
+        function: FunctionId,
+        now: Nanos,
+        armed: Option<Armed>,
+    ) -> TimerFire {
+        let open = self.spans[..self.depth].iter().rev();
+        let entry = open.copied().find(|span| span.activity.is_entry());
+        let fire = TimerFire {
+            cpu: event.cpu,
+            timer,
+            function,
+            irq_at: entry.map_or(at, |span| span.from),
+            irq_chain: entry.and_then(|span| span.chain),
+            entered_at: at,
+            now,
+            armed,
+        };
+        self.fire = Some(fire);
+        fire
+    }
+
+    /// Who wakes, when the processor wakes a thread now.
+    pub(super) fn waker(&self) -> Waker {
+        let Some(top) = self.depth.checked_sub(1) else {
+            return Waker::Thread(self.current.thread);
+        };
+        match (self.spans[top].activity, self.fire) {
+            (Activity::Timer { .. }, Some(fire)) => Waker::Timer(fire),
+            (activity, _) => Waker::Interrupt(activity),
+        }
+    }
+
+    /// Forgets all but who is current, after a loss.
+    pub(super) fn forget(&mut self) {
+        self.depth = 0;
+        self.fire = None;
+        self.need_resched = false;
+        self.idle_state = None;
+        self.charge_known = false;
+    }
+}

@@ -1,0 +1,130 @@
+//! The state of one thread during the replay.
+
+use tactus_model::recording::{ChainId, Priority, TaskState, ThreadId, Wakeup};
+use tactus_model::time::{Instant, Monotonic, Nanos};
+
+use super::observer::Absence;
+use super::span::Activity;
+use super::timer::TimerFire;
+
+/// How long before a thread leaves asleep it may already have been woken.
+///
+/// Another processor tells `sched_waking` before it takes the thread's lock, so
+/// the event may stand before the `sched_switch` of a thread that is leaving.
+const WOKEN_WHILE_LEAVING: Nanos = Nanos::from_micros(200);
+
+/// Who woke a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waker {
+    /// The function of a high-resolution timer.
+    Timer(TimerFire),
+    /// An interrupt or softirq, in this activity.
+    Interrupt(Activity),
+    /// Another thread, or the thread's own processor of which nothing more is known.
+    Thread(ThreadId),
+}
+
+/// The moment at which a thread was woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waking {
+    /// When.
+    pub at: Instant<Monotonic>,
+    /// The processor that woke it.
+    pub cpu: u32,
+    /// By whom.
+    pub by: Waker,
+}
+
+/// What the replay knows of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ThreadState {
+    thread: ThreadId,
+    pub(super) watched: Option<u16>,
+    /// Whether it was seen on a processor and has not left since.
+    present: bool,
+    pub(super) absence: Option<Absence>,
+    /// A waking that came while it was present.
+    early: Option<Waking>,
+}
+
+impl ThreadState {
+    pub(super) const fn unknown(thread: ThreadId) -> Self {
+        Self { thread, watched: None, present: false, absence: None, early: None }
+    }
+
+    /// The thread leaves the processor.
+    pub(super) fn leave(
+        &mut self,
+        at: Instant<Monotonic>,
+        cpu: u32,
+        state: TaskState,
+        priority: Priority,
+        chain: Option<ChainId>,
+    ) {
+        let early = self
+            .early
+            .take()
+            .filter(|waking| !state.is_runnable() && at - waking.at <= WOKEN_WHILE_LEAVING);
+        self.present = false;
+        self.absence = Some(Absence {
+            thread: self.thread,
+            priority,
+            watched: self.watched,
+            left_at: at,
+            left_cpu: cpu,
+            left_state: state,
+            left_chain: chain,
+            waking: early,
+            queued: None,
+            back_at: Instant::from_nanos(u64::MAX),
+            back_cpu: cpu,
+        });
+    }
+
+    /// The thread comes to a processor; gives the absence that ends, if its start was seen.
+    pub(super) fn come(&mut self, at: Instant<Monotonic>, cpu: u32) -> Option<Absence> {
+        self.present = true;
+        self.early = None;
+        let mut absence = self.absence.take()?;
+        absence.back_at = at;
+        absence.back_cpu = cpu;
+        Some(absence)
+    }
+
+    /// The thread is woken; says whether it was present, so far as is known.
+    pub(super) fn wake(&mut self, waking: Waking) -> bool {
+        match &mut self.absence {
+            Some(absence) => {
+                absence.waking = Some(waking);
+                false
+            }
+            None => {
+                self.early = Some(waking);
+                self.present
+            }
+        }
+    }
+
+    /// The thread was just made and waits for its first turn.
+    pub(super) fn begin(&mut self, at: Instant<Monotonic>, waking: Waking, wakeup: Wakeup) {
+        self.present = false;
+        self.absence = Some(Absence {
+            thread: self.thread,
+            priority: wakeup.priority,
+            watched: self.watched,
+            left_at: at,
+            left_cpu: wakeup.target_cpu,
+            left_state: TaskState::SLEEPING,
+            left_chain: None,
+            waking: Some(waking),
+            queued: Some((at, wakeup.target_cpu)),
+            back_at: Instant::from_nanos(u64::MAX),
+            back_cpu: wakeup.target_cpu,
+        });
+    }
+}
+
+/// Whether a thread in this state never comes back (`EXIT_DEAD` and `EXIT_ZOMBIE`).
+pub(super) const fn is_dead(state: TaskState) -> bool {
+    state.0 & 0x30 != 0
+}

@@ -1,0 +1,154 @@
+//! Finds a sample among the events of its thread.
+
+use tactus_model::time::{Instant, Monotonic, Nanos};
+
+use crate::machine::{Absence, TimerFire, Waker, Waking};
+use crate::outcome::{MatchOutcome, Unmatched};
+use crate::segments::{Segments, Stages};
+use crate::task::ProbeTask;
+
+/// The most of each kind that is kept between two samples of a task; what goes
+/// beyond is the oldest and forgotten. A thread that sleeps more often than this
+/// between two samples is not a probe's.
+const KEPT_MAX: usize = 64;
+
+/// What happened to one watched thread since its last sample.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Matcher {
+    /// Whether any event told of the thread.
+    pub(crate) seen: bool,
+    /// Its absences that ended.
+    pub(crate) absences: Vec<Absence>,
+    /// Its wakings that came while it ran.
+    pub(crate) awake: Vec<Waking>,
+    /// Timers that it had armed and that were served.
+    pub(crate) fires: Vec<TimerFire>,
+    /// Its page faults.
+    pub(crate) faults: Vec<Instant<Monotonic>>,
+    /// The processor it was last seen on.
+    pub(crate) cpu: Option<u32>,
+}
+
+/// A sample that was looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    pub(crate) outcome: MatchOutcome,
+    pub(crate) segments: Option<Segments>,
+}
+
+impl Match {
+    const fn without_segments(outcome: MatchOutcome) -> Self {
+        Self { outcome, segments: None }
+    }
+}
+
+/// A timer that may be the one that the sample waited for.
+struct Candidate {
+    fire: TimerFire,
+    waking: Option<Waking>,
+    absence: Option<Absence>,
+}
+
+/// Appends `item`, forgetting the oldest when there are too many.
+pub(crate) fn keep<T>(list: &mut Vec<T>, item: T) {
+    if list.len() >= KEPT_MAX {
+        list.remove(0);
+    }
+    list.push(item);
+}
+
+impl Matcher {
+    /// Forgets what belongs to samples that are over.
+    pub(crate) fn clear(&mut self) {
+        if let Some(absence) = self.absences.last() {
+            self.cpu = Some(absence.back_cpu);
+        }
+        self.absences.clear();
+        self.awake.clear();
+        self.fires.clear();
+        self.faults.clear();
+    }
+
+    /// Looks for the sample `index` of `task`, whose arrival lies just behind.
+    pub(crate) fn find(&self, task: &ProbeTask, index: usize) -> Match {
+        let (due, came) = (task.due(index), task.came(index));
+        if !self.seen {
+            return Match::without_segments(MatchOutcome::Unmatched(Unmatched::ThreadUnseen));
+        }
+        let nearest = self
+            .candidates(came)
+            .filter_map(|candidate| Some((distance(&candidate.fire, due)?, candidate)))
+            .filter(|(distance, _)| *distance <= task.tolerance())
+            .min_by_key(|(distance, _)| *distance);
+        if let Some((_, candidate)) = nearest {
+            return matched(due, came, &candidate);
+        }
+        let across = self
+            .absences
+            .iter()
+            .find(|absence| absence.slept() && absence.left_at <= due && due < absence.back_at);
+        let Some(absence) = across else {
+            return Match::without_segments(MatchOutcome::AlreadyPast);
+        };
+        Match::without_segments(match absence.waking.map(|waking| waking.by) {
+            Some(Waker::Thread(_)) => MatchOutcome::WokenByThread,
+            Some(Waker::Interrupt(_)) => MatchOutcome::WokenByInterrupt,
+            Some(Waker::Timer(_)) => MatchOutcome::Unmatched(Unmatched::OtherTimer),
+            None => MatchOutcome::Unmatched(Unmatched::NoWakeup),
+        })
+    }
+
+    fn candidates(&self, came: Instant<Monotonic>) -> impl Iterator<Item = Candidate> + '_ {
+        let absent = self.absences.iter().filter_map(|absence| {
+            let waking = absence.waking?;
+            let Waker::Timer(fire) = waking.by else { return None };
+            Some(Candidate { fire, waking: Some(waking), absence: Some(*absence) })
+        });
+        let awake = self.awake.iter().filter_map(|waking| {
+            let Waker::Timer(fire) = waking.by else { return None };
+            Some(Candidate { fire, waking: Some(*waking), absence: None })
+        });
+        let fired =
+            self.fires.iter().map(|fire| Candidate { fire: *fire, waking: None, absence: None });
+        absent.chain(awake).chain(fired).filter(move |candidate| candidate.fire.entered_at <= came)
+    }
+}
+
+/// How far the time for which a timer was armed lies from the due time.
+///
+/// The kernel is told the due time as `softexpires` where timer slack applies
+/// and as `expires` too where it does not (hrtimer_set_expires_range_ns in
+/// `include/linux/hrtimer.h`), so the nearer of the two counts. A timer whose
+/// arming was not seen matches when it was served after the due time, least
+/// willingly of all.
+fn distance(fire: &TimerFire, due: Instant<Monotonic>) -> Option<Nanos> {
+    let apart = |instant: Instant<Monotonic>| {
+        Nanos::from_nanos(instant.as_nanos().abs_diff(due.as_nanos()))
+    };
+    match (fire.soft_expires(), fire.expires()) {
+        (Some(soft), Some(hard)) => Some(apart(soft).min(apart(hard))),
+        _ => (fire.entered_at >= due).then_some(Nanos::from_micros(20)),
+    }
+}
+
+fn matched(due: Instant<Monotonic>, came: Instant<Monotonic>, found: &Candidate) -> Match {
+    let fire = &found.fire;
+    if fire.armed.is_some_and(|armed| armed.at > due) {
+        return Match::without_segments(MatchOutcome::AlreadyPast);
+    }
+    let stages = Stages {
+        irq: Some(fire.irq_at),
+        timer: Some(fire.entered_at),
+        wakeup: found.waking.map(|waking| waking.at),
+        switch: found.absence.map(|absence| absence.back_at),
+    };
+    let outcome = match found.absence {
+        None => MatchOutcome::TimerWhileRunning,
+        Some(absence) if absence.back_cpu != fire.cpu => MatchOutcome::TimerElsewhere,
+        Some(_) => MatchOutcome::Timer,
+    };
+    match Segments::between(due, came, &stages) {
+        Some(segments) => Match { outcome, segments: Some(segments) },
+        None => Match::without_segments(MatchOutcome::Unmatched(Unmatched::OutOfOrder)),
+    }
+}

@@ -1,0 +1,90 @@
+//! The causes of all late samples together, the greatest first.
+
+use std::collections::BTreeMap;
+
+use tactus_model::time::Nanos;
+
+use crate::cause::Cause;
+use crate::explanation::{Pareto, ParetoRow, Part};
+
+/// Adds up the parts of late samples.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ParetoBuilder {
+    samples: u64,
+    undivided: u64,
+    rows: BTreeMap<Cause, Row>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    time: Nanos,
+    samples: u64,
+    first: u64,
+    max: Nanos,
+}
+
+impl ParetoBuilder {
+    /// Takes a late sample that could not be divided.
+    pub(crate) fn leave_out(&mut self) {
+        self.undivided += 1;
+    }
+
+    /// Takes the parts of one late sample.
+    pub(crate) fn add(&mut self, parts: &[Part]) {
+        self.samples += 1;
+        let mut merged: BTreeMap<Cause, Nanos> = BTreeMap::new();
+        for part in parts {
+            let time = merged.entry(part.cause.by_name()).or_default();
+            *time = *time + part.time;
+        }
+        let first = merged.iter().max_by_key(|(_, time)| **time).map(|(cause, _)| cause.clone());
+        for (cause, time) in merged {
+            let is_first = first.as_ref() == Some(&cause);
+            let row = self.rows.entry(cause).or_default();
+            row.time = row.time + time;
+            row.samples += 1;
+            row.first += u64::from(is_first);
+            row.max = row.max.max(time);
+        }
+    }
+
+    /// The table.
+    pub(crate) fn finish(self) -> Pareto {
+        let time: Nanos = self.rows.values().map(|row| row.time).sum();
+        let share = |part: Nanos| {
+            if time == Nanos::ZERO { 0.0 } else { part.as_nanos() as f64 / time.as_nanos() as f64 }
+        };
+        let mut rows: Vec<ParetoRow> = self
+            .rows
+            .into_iter()
+            .map(|(cause, row)| ParetoRow {
+                cause,
+                time: row.time,
+                share: share(row.time),
+                samples: row.samples,
+                first: row.first,
+                max: row.max,
+            })
+            .collect();
+        // The sort is stable, so that equal times stay in the order of causes.
+        rows.sort_by_key(|row| std::cmp::Reverse(row.time));
+        let unexplained: Nanos =
+            rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum();
+        Pareto {
+            samples: self.samples,
+            undivided: self.undivided,
+            time,
+            explained: 1.0 - share(unexplained),
+            rows,
+        }
+    }
+}
+
+impl Pareto {
+    /// The table's first row as a sentence: `71 % of the time over 100us: softirq
+    /// NET_RX on processor 1`; none when no sample was late.
+    pub fn headline(&self, threshold: Nanos) -> Option<String> {
+        let row = self.rows.first()?;
+        Some(format!("{:.0} % of the time over {threshold}: {}", row.share * 100.0, row.cause))
+    }
+}

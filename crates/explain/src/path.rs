@@ -1,0 +1,58 @@
+//! Where a late sample's thread stood at every moment of its window.
+
+use tactus_model::time::{Instant, Monotonic};
+
+use crate::machine::Absence;
+
+/// A stretch of a thread's time in one standing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leg {
+    pub(crate) from: Instant<Monotonic>,
+    pub(crate) to: Instant<Monotonic>,
+    pub(crate) standing: Standing,
+}
+
+/// What a thread does with its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It waits for its wakeup.
+    Asleep(Absence),
+    /// It could run and does not.
+    Waiting(Absence),
+    /// It runs, or what interrupts it does, on this processor.
+    Running(Option<u32>),
+}
+
+/// The legs from `from` to `to` of a thread with these `absences`, in the order
+/// of time, without gap or overlap.
+///
+/// `cpu` is where the thread ran before the first absence, when there is none.
+pub(crate) fn legs(
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+    absences: &[Absence],
+    cpu: Option<u32>,
+) -> Vec<Leg> {
+    let mut legs = Vec::with_capacity(absences.len() * 3 + 1);
+    let mut reached = from;
+    let mut cpu = absences.first().map(|absence| absence.left_cpu).or(cpu);
+    let mut go = |until: Instant<Monotonic>, standing: Standing| {
+        let until = until.min(to);
+        if until > reached {
+            legs.push(Leg { from: reached, to: until, standing });
+            reached = until;
+        }
+    };
+    for absence in absences.iter().filter(|absence| absence.back_at > from) {
+        go(absence.left_at, Standing::Running(cpu));
+        if absence.slept() {
+            // An unrecorded wakeup leaves no time for waiting.
+            let woken = absence.waking.map_or(absence.back_at, |waking| waking.at);
+            go(woken, Standing::Asleep(*absence));
+        }
+        go(absence.back_at, Standing::Waiting(*absence));
+        cpu = Some(absence.back_cpu);
+    }
+    go(to, Standing::Running(cpu));
+    legs
+}

@@ -1,0 +1,124 @@
+//! The stages of a sample, from its due time to its arrival in user mode.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tactus_model::time::{Instant, Monotonic, Nanos};
+
+/// One stage of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Segment {
+    /// From the due time to the entry of the interrupt that serves the timer.
+    DueToIrq,
+    /// From there to the timer's function.
+    IrqToTimer,
+    /// From there to the wakeup of the thread.
+    TimerToWakeup,
+    /// From there to the switch to the thread.
+    WakeupToSwitch,
+    /// From there to the arrival, stamped in user mode.
+    SwitchToUser,
+}
+
+impl Segment {
+    /// All segments in the order of time.
+    pub const ALL: [Self; 5] = [
+        Self::DueToIrq,
+        Self::IrqToTimer,
+        Self::TimerToWakeup,
+        Self::WakeupToSwitch,
+        Self::SwitchToUser,
+    ];
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::DueToIrq => "due → irq entry",
+            Self::IrqToTimer => "irq entry → timer handler",
+            Self::TimerToWakeup => "timer handler → wakeup",
+            Self::WakeupToSwitch => "wakeup → switched in",
+            Self::SwitchToUser => "switched in → user mode",
+        })
+    }
+}
+
+/// The moments that a sample passes between its due time and its arrival.
+///
+/// A moment that was not recorded is none; its segment is then empty and its
+/// time counts for the segment before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// The interrupt that serves the timer was entered.
+    pub irq: Option<Instant<Monotonic>>,
+    /// The timer's function began.
+    pub timer: Option<Instant<Monotonic>>,
+    /// The thread was woken.
+    pub wakeup: Option<Instant<Monotonic>>,
+    /// The processor switched to the thread.
+    pub switch: Option<Instant<Monotonic>>,
+}
+
+/// The length of each segment of a sample, in the order of [`Segment::ALL`].
+///
+/// They add up to the sample's latency exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Segments([Nanos; 5]);
+
+/// By how much events and the probe's own stamps may contradict each other.
+///
+/// The kernel reads the clock for an event, and the interrupt's `now`, some
+/// instructions away from the moment the event stands for.
+const DISORDER_MAX: Nanos = Nanos::from_micros(5);
+
+impl Segments {
+    /// Divides the time from `due` to `came` at the `stages`.
+    ///
+    /// A stage before `due` (the interrupt that was already being served when the
+    /// due time came) or before the stage it follows is moved there. None when
+    /// stages follow each other in the wrong order by more than the events'
+    /// uncertainty, or lie after `came`.
+    pub fn between(
+        due: Instant<Monotonic>,
+        came: Instant<Monotonic>,
+        stages: &Stages,
+    ) -> Option<Self> {
+        let mut lengths = [Nanos::ZERO; 5];
+        let mut reached = due;
+        let mut segment = 0;
+        let recorded = [stages.irq, stages.timer, stages.wakeup, stages.switch];
+        let mut last_seen: Option<Instant<Monotonic>> = None;
+        for (index, stage) in recorded.into_iter().enumerate() {
+            let Some(stage) = stage else { continue };
+            if last_seen.is_some_and(|last| last - stage > DISORDER_MAX)
+                || stage - came > DISORDER_MAX
+            {
+                return None;
+            }
+            last_seen = Some(stage);
+            let stage = stage.clamp(reached, came.max(reached));
+            lengths[segment] = lengths[segment] + (stage - reached);
+            reached = stage;
+            segment = index + 1;
+        }
+        lengths[segment] = lengths[segment] + (came - reached);
+        Some(Self(lengths))
+    }
+
+    /// The length of a segment.
+    pub const fn get(&self, segment: Segment) -> Nanos {
+        self.0[segment as usize]
+    }
+
+    /// Every segment and its length, in the order of time.
+    pub fn iter(&self) -> impl Iterator<Item = (Segment, Nanos)> + '_ {
+        Segment::ALL.into_iter().zip(self.0)
+    }
+
+    /// All segments together: the sample's latency.
+    pub fn total(&self) -> Nanos {
+        self.0.into_iter().sum()
+    }
+}
