@@ -111,7 +111,7 @@ mod tests {
             "seed = 7\nrounds = 2\n[settings]\nload = [\"idle\", \"compute\"]\npolicy = [\"other\", \"fifo:90\"]",
         );
         assert!(file.contains("load = [\"idle\", \"compute\"]"), "{file}");
-        check("[settings]\nload = 'cmd:\"printf \\\"a\\\\n\\\" # \u{7f}\"'");
+        check("[settings]\nload = \"cmd:\\\"printf a\\\\n # \\u007F\\t\\\"\"");
     }
 
     #[test]

@@ -34,6 +34,11 @@ pub fn latency(length: Nanos) -> String {
     format!("{}{THIN_SPACE}{unit}", significant(value / size))
 }
 
+/// Writes a length, or a dash where there is none.
+pub fn latency_or_nothing(length: Option<Nanos>) -> String {
+    length.map_or_else(|| NOTHING.to_owned(), latency)
+}
+
 /// Writes a length as the mark of an axis, without decimals that say nothing: `10 µs`.
 pub fn axis_length(length: Nanos) -> String {
     let text = latency(length);
@@ -94,7 +99,7 @@ pub fn share(part: u64, whole: u64) -> String {
         _ if part == whole => "100".to_owned(),
         p if p < 0.01 => "<0.01".to_owned(),
         p if p > 99.99 => ">99.99".to_owned(),
-        p if p < 1.0 || p > 99.0 => format!("{p:.2}"),
+        p if !(1.0..=99.0).contains(&p) => format!("{p:.2}"),
         p => format!("{p:.1}"),
     };
     format!("{text}{THIN_SPACE}%")
@@ -125,20 +130,19 @@ pub fn rate(count: u64, over: Nanos) -> String {
 }
 
 /// Writes how many operations of a kind were done a second: `4.83 k write/s`.
-pub fn operation_rate(count: u64, unit: &str, over: Nanos) -> String {
-    if over == Nanos::ZERO {
-        return NOTHING.to_owned();
-    }
-    let text = quantity(count as f64 / over.as_secs_f64());
+pub fn operation_rate(per_second: f64, unit: &str) -> String {
+    let text = quantity(per_second);
     format!("{} {unit}/s", text.trim_end_matches(THIN_SPACE))
 }
 
 /// Writes how many bytes moved a second, by thousands: `4.83 MB/s`.
-pub fn byte_rate(bytes: u64, over: Nanos) -> String {
-    if over == Nanos::ZERO {
-        return NOTHING.to_owned();
-    }
-    format!("{}B/s", quantity(bytes as f64 / over.as_secs_f64()))
+pub fn byte_rate(per_second: f64) -> String {
+    format!("{}B/s", quantity(per_second))
+}
+
+/// Writes how many processors' worth of time was used: `198 %` is two of them, nearly.
+pub fn processors(count: f64) -> String {
+    format!("{:.0}{THIN_SPACE}%", count * 100.0)
 }
 
 /// Writes a moment in UTC after RFC 3339, to the second: `2026-11-21T11:33:55Z`.
@@ -151,8 +155,19 @@ pub fn date(moment: Instant<Realtime>) -> String {
 
 /// Writes a percentile without decimals that say nothing: `99.9 %`.
 pub fn percentile(share: f64) -> String {
-    let text = format!("{:.4}", share * 100.0);
-    format!("{}{THIN_SPACE}%", text.trim_end_matches('0').trim_end_matches('.'))
+    format!("{}{THIN_SPACE}%", percentile_number(share))
+}
+
+/// Writes a percentile as the number that follows a p: `99.9`.
+pub fn percentile_number(share: f64) -> String {
+    let text = format!("{:.6}", share * 100.0);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The length nearest to a number of nanoseconds that carries a fraction.
+pub fn rounded_nanos(nanos: f64) -> Nanos {
+    // A cast saturates; no mean of lengths lies outside their range.
+    Nanos::from_nanos(nanos.round() as u64)
 }
 
 /// Replaces control letters, so that a label which quotes a command cannot steer a terminal.
@@ -249,7 +264,9 @@ mod tests {
     fn rates_carry_a_prefix() {
         check(&rate(4_834, Nanos::from_secs(1)), "4.83 k/s");
         check(&rate(50, Nanos::from_secs(100)), "0.50/s");
-        check(&byte_rate(1_200_000, Nanos::from_secs(1)), "1.20 MB/s");
+        check(&byte_rate(1_200_000.0), "1.20 MB/s");
+        check(&operation_rate(4_834.0, "write"), "4.83 k write/s");
+        check(&operation_rate(11.3, "compile"), "11.3 compile/s");
         check(&rate(5, Nanos::ZERO), "–");
     }
 

@@ -2,9 +2,10 @@
 
 use tactus_model::cell::Cell;
 use tactus_model::policy::Scheduling;
-use tactus_model::result::{Accounting, MachineRates, Measurement, Outlier};
+use tactus_model::result::{Accounting, MachineRates, Measurement};
 use tactus_model::run::Run;
-use tactus_model::time::{Instant, Nanos, Realtime};
+use tactus_model::time::Nanos;
+use tactus_stats::{CellSummary, Interval, LatencyHistogram};
 
 use crate::format;
 
@@ -18,114 +19,87 @@ pub(crate) struct CellResult<'r> {
     pub(crate) cell: &'r Cell,
     /// Its measurements, a round each; at least one.
     pub(crate) measurements: Vec<&'r Measurement>,
-    wakeups: Vec<(Nanos, u64)>,
-    schedule: Vec<(Nanos, u64)>,
-}
-
-/// The slowest sample of a cell, with its place.
-pub(crate) struct Worst {
-    pub(crate) outlier: Outlier,
-    pub(crate) round: u32,
-    pub(crate) cpu: Option<u32>,
-    pub(crate) opened: Instant<Realtime>,
+    /// What they say together.
+    pub(crate) summary: CellSummary,
 }
 
 /// The cells of a run that yielded a result, in the order of the plan.
+///
+/// Their intervals take some ten milliseconds of computing a cell, so the cells
+/// are shared out among the processors; the result does not depend on how many there are.
 pub(crate) fn cell_results(run: &Run) -> Vec<CellResult<'_>> {
-    let cells = &run.header.plan.cells;
-    cells
+    let labels = run.header.plan.labels();
+    let cells: Vec<(usize, &Cell, String)> = run
+        .header
+        .plan
+        .cells
         .iter()
-        .zip(run.header.plan.labels())
+        .zip(labels)
         .enumerate()
-        .filter_map(|(index, (cell, label))| {
-            let measurements: Vec<&Measurement> = run.of_cell(index).collect();
-            if measurements.is_empty() {
-                return None;
-            }
-            let mut wakeups: Vec<(Nanos, u64)> = measurements
-                .iter()
-                .flat_map(|m| &m.tasks)
-                .flat_map(|t| &t.blocks)
-                .flat_map(|b| b.buckets.iter().copied())
-                .collect();
-            wakeups.sort();
-            let mut schedule = wakeups.clone();
-            schedule.extend(
-                measurements
-                    .iter()
-                    .flat_map(|m| &m.tasks)
-                    .flat_map(|t| t.missed_latencies.buckets.iter().copied()),
-            );
-            schedule.sort();
-            Some(CellResult { index, label, cell, measurements, wakeups, schedule })
-        })
-        .collect()
+        .map(|(index, (cell, label))| (index, cell, label))
+        .collect();
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let share = cells.len().div_ceil(workers).max(1);
+    std::thread::scope(|scope| {
+        let pooled: Vec<_> = cells
+            .chunks(share)
+            .map(|cells| {
+                scope.spawn(move || {
+                    cells.iter().filter_map(|cell| cell_result(run, cell)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        pooled
+            .into_iter()
+            .flat_map(|worker| {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    })
 }
 
-fn quantile(counts: &[(Nanos, u64)], share: f64) -> Nanos {
-    let total: u64 = counts.iter().map(|(_, count)| count).sum();
-    let wanted = (total as f64 * share).ceil() as u64;
-    let mut seen = 0;
-    for (latency, count) in counts {
-        seen += count;
-        if seen >= wanted {
-            return *latency;
-        }
+fn cell_result<'r>(
+    run: &'r Run,
+    (index, cell, label): &(usize, &'r Cell, String),
+) -> Option<CellResult<'r>> {
+    let measurements: Vec<&Measurement> = run.of_cell(*index).collect();
+    if measurements.is_empty() {
+        return None;
     }
-    Nanos::ZERO
+    let summary = CellSummary::pool(&measurements);
+    Some(CellResult { index: *index, label: label.clone(), cell, measurements, summary })
 }
 
 impl CellResult<'_> {
     /// What became of the wakeups of all rounds.
     pub(crate) fn accounting(&self) -> Accounting {
-        let mut total = Accounting::default();
-        for measurement in &self.measurements {
-            total += measurement.accounting();
-        }
-        total
+        self.summary.accounting
     }
 
-    /// The least latency of any wakeup.
-    pub(crate) fn min(&self) -> Nanos {
-        self.blocks()
-            .filter(|block| block.count > 0)
-            .map(|block| block.min)
-            .min()
-            .unwrap_or_default()
+    /// The greatest latency; `None` when nothing was observed.
+    pub(crate) fn max(&self) -> Option<Nanos> {
+        self.summary.max
     }
 
-    /// The greatest latency of any wakeup; the same by both rules of accounting.
-    pub(crate) fn max(&self) -> Nanos {
-        self.blocks().map(|block| block.max).max().unwrap_or_default()
+    /// The latency that a share of the wakeups did not exceed (*per wakeup*), where there are samples enough.
+    pub(crate) fn per_wakeup(&self, share: f64) -> Option<Nanos> {
+        self.summary.quantile(share)?.per_wakeup
     }
 
-    fn blocks(&self) -> impl Iterator<Item = &tactus_model::result::Histogram> {
-        self.measurements.iter().flat_map(|m| &m.tasks).flat_map(|t| &t.blocks)
+    /// The latency that a share of the due times did not exceed (*intended schedule*), where there are samples enough.
+    pub(crate) fn by_schedule(&self, share: f64) -> Option<Nanos> {
+        self.summary.quantile(share)?.by_schedule
     }
 
-    /// The latency that a share of the wakeups did not exceed (*per wakeup*).
-    pub(crate) fn wakeup_quantile(&self, share: f64) -> Nanos {
-        quantile(&self.wakeups, share)
-    }
-
-    /// The latency that a share of the due times did not exceed (*intended schedule*).
-    pub(crate) fn schedule_quantile(&self, share: f64) -> Nanos {
-        quantile(&self.schedule, share)
-    }
-
-    /// How many wakeups had which latency, ascending.
-    pub(crate) fn wakeup_counts(&self) -> Vec<(Nanos, u64)> {
-        self.wakeups.clone()
+    /// The interval of a share's latency per wakeup at 95 % confidence, where there are samples enough.
+    pub(crate) fn interval(&self, share: f64) -> Option<Interval> {
+        self.summary.quantile(share)?.interval
     }
 
     /// Whether the two rules of accounting give another p99 as it is written.
     pub(crate) fn schedule_differs(&self) -> bool {
-        format::latency(self.wakeup_quantile(0.99)) != format::latency(self.schedule_quantile(0.99))
-    }
-
-    /// The interval of the p99 at 95 % confidence, where the blocks suffice for one.
-    pub(crate) fn p99_interval(&self) -> Option<(Nanos, Nanos)> {
-        None
+        format::latency_or_nothing(self.per_wakeup(0.99))
+            != format::latency_or_nothing(self.by_schedule(0.99))
     }
 
     /// The scheduling that every task of every round had in fact, when it was the same.
@@ -149,72 +123,40 @@ impl CellResult<'_> {
         }
     }
 
-    /// The slowest sample that is kept.
-    pub(crate) fn worst(&self) -> Option<Worst> {
-        let outliers = self.measurements.iter().flat_map(|measurement| {
-            measurement.tasks.iter().flat_map(move |task| {
-                task.worst.iter().map(move |outlier| Worst {
-                    outlier: *outlier,
-                    round: measurement.turn.round,
-                    cpu: task.cpu,
-                    opened: measurement.started,
-                })
-            })
-        });
-        outliers.max_by_key(|worst| worst.outlier.sample.latency())
+    /// The cell's name, with how it ran in fact where that was not as asked for.
+    pub(crate) fn label_as_granted(&self) -> String {
+        let asked = self.cell.policy.scheduling;
+        match self.granted() {
+            Some(granted) if granted == asked => self.label.clone(),
+            Some(granted) => format!("{} (ran as {granted})", self.label),
+            None => format!("{} (ran in several ways)", self.label),
+        }
     }
 
-    /// The time in which the cell was measured, all rounds together.
-    pub(crate) fn window(&self) -> Nanos {
-        self.measurements.iter().map(|measurement| measurement.window).sum()
-    }
-
-    /// What the load achieved, `4.83 k writes/s, 1.20 MB/s`; `None` where nothing can be counted.
+    /// What the load achieved, `4.83 k write/s, 1.20 MB/s`; `None` where nothing can be counted.
     pub(crate) fn load_achieved(&self) -> Option<String> {
-        let loads = || self.measurements.iter().map(|measurement| &measurement.load);
-        let window = self.window();
-        let unit = loads().map(|load| load.unit.as_str()).find(|unit| !unit.is_empty());
-        let operations = total(loads().map(|load| load.operations)).filter(|count| *count > 0);
-        let bytes = total(loads().map(|load| load.bytes)).filter(|bytes| *bytes > 0);
-        let operations =
-            operations.zip(unit).map(|(count, unit)| format::operation_rate(count, unit, window));
-        let parts: Vec<String> = operations
-            .into_iter()
-            .chain(bytes.map(|bytes| format::byte_rate(bytes, window)))
-            .collect();
+        let load = &self.summary.load;
+        let operations = load
+            .operations_per_second
+            .filter(|_| !load.unit.is_empty())
+            .map(|operations| format::operation_rate(operations, &load.unit));
+        let bytes = load.bytes_per_second.filter(|bytes| *bytes > 0.0).map(format::byte_rate);
+        let parts: Vec<String> = operations.into_iter().chain(bytes).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
-}
 
-/// The sum of values that are all known, `None` where one is not.
-pub(crate) fn total<T: std::iter::Sum>(values: impl Iterator<Item = Option<T>>) -> Option<T> {
-    values.sum()
-}
+    /// A quantile of each round per wakeup, in the order of the rounds.
+    pub(crate) fn round_quantiles(&self, share: f64) -> Vec<Nanos> {
+        let quantile = |measurement: &&Measurement| {
+            let mut histogram = LatencyHistogram::new();
+            for task in &measurement.tasks {
+                task.blocks.iter().for_each(|block| histogram.merge_record(block));
+            }
+            histogram.quantile(share)
+        };
+        self.measurements.iter().filter_map(quantile).collect()
+    }
 
-/// A quantile of each round, by the intended schedule.
-pub(crate) fn round_quantiles(result: &CellResult<'_>, share: f64) -> Vec<Nanos> {
-    let _ = share;
-    result
-        .measurements
-        .iter()
-        .map(|m| m.tasks.iter().flat_map(|t| &t.blocks).map(|b| b.max).max().unwrap_or_default())
-        .collect()
-}
-
-/// The rates of the machine that are shown, in the order of [`CellResult::rates`].
-pub(crate) const RATES: [&str; 9] = [
-    "busy",
-    "switches",
-    "interrupts",
-    "softirqs",
-    "page faults",
-    "forks",
-    "cpu wait",
-    "io wait",
-    "steal",
-];
-
-impl CellResult<'_> {
     /// What the machine did during the cell's windows, each as text in the order of [`RATES`];
     /// `None` where it could not be read.
     pub(crate) fn rates(&self) -> [Option<String>; RATES.len()] {
@@ -226,13 +168,12 @@ impl CellResult<'_> {
         let share = |of: fn(&MachineRates) -> Option<Nanos>| {
             total(rates().map(of)).map(|time| format::share(time.as_nanos(), over.as_nanos()))
         };
-        // Busy time is of all processors together: 200 % is two of them.
-        let busy = total(rates().map(|rates| rates.busy)).map(|busy| {
-            let processors = busy.as_nanos() as f64 / over.as_nanos().max(1) as f64;
-            format!("{:.0}{}%", processors * 100.0, format::THIN_SPACE)
-        });
+        let processors = |time: Nanos| {
+            format::processors(time.as_nanos() as f64 / over.as_nanos().max(1) as f64)
+        };
         [
-            busy,
+            self.summary.load.processors.map(format::processors),
+            total(rates().map(|rates| rates.busy)).map(processors),
             count(|rates| rates.context_switches),
             count(|rates| rates.interrupts),
             count(|rates| rates.softirqs),
@@ -240,9 +181,61 @@ impl CellResult<'_> {
             count(|rates| rates.forks),
             share(|rates| rates.cpu_pressure),
             share(|rates| rates.io_pressure),
+            share(|rates| rates.memory_pressure),
             total(rates().map(|rates| rates.steal)).map(format::latency),
         ]
     }
+}
+
+/// A rate that is shown.
+pub(crate) struct Rate {
+    pub(crate) name: &'static str,
+    /// What it means, in a sentence; empty where the word says it.
+    pub(crate) meaning: &'static str,
+}
+
+/// The rates that are shown, in the order of [`CellResult::rates`].
+pub(crate) const RATES: [Rate; 11] = [
+    rate("load cpu", "processor time of the load's copies; 100 % is one processor"),
+    rate("busy", "processor time not spent idle; 100 % is one processor"),
+    rate("switches", "context switches"),
+    rate("interrupts", ""),
+    rate("softirqs", ""),
+    rate("page faults", ""),
+    rate("forks", "processes and threads made"),
+    rate("cpu wait", "share of the time in which some task waited for a processor"),
+    rate("io wait", "share of the time in which some task waited for I/O"),
+    rate("memory wait", "share of the time in which some task waited for memory"),
+    rate("steal", "processor time that the hypervisor gave to others, all processors together"),
+];
+
+const fn rate(name: &'static str, meaning: &'static str) -> Rate {
+    Rate { name, meaning }
+}
+
+/// The sum of values that are all known, `None` where one is not.
+pub(crate) fn total<T: std::iter::Sum>(values: impl Iterator<Item = Option<T>>) -> Option<T> {
+    values.sum()
+}
+
+/// The latencies that ascending shares of a histogram did not exceed, found in one pass.
+///
+/// The same as asking [`LatencyHistogram::quantile`] for each of them.
+pub(crate) fn quantiles(histogram: &LatencyHistogram, shares: &[f64]) -> Vec<Nanos> {
+    let (Some(min), Some(max)) = (histogram.min(), histogram.max()) else { return Vec::new() };
+    let mut buckets = histogram.buckets();
+    let (mut seen, mut high) = (0, min);
+    let mut found = Vec::with_capacity(shares.len());
+    for share in shares {
+        let rank = ((share * histogram.count() as f64).ceil() as u64).max(1);
+        while seen < rank {
+            let Some(bucket) = buckets.next() else { break };
+            seen += bucket.count;
+            high = bucket.high;
+        }
+        found.push(high.clamp(min, max));
+    }
+    found
 }
 
 /// What measuring cost, in a sentence; `None` when nothing was measured.
@@ -263,4 +256,23 @@ pub(crate) fn cost_in_words(results: &[CellResult<'_>]) -> Option<String> {
          its sleep: the median of {}.",
         format::counted(costs.len() as u64, "turn")
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_in_one_pass_are_those_asked_for_singly() {
+        let mut random = tactus_model::experiment::SplitMix64::new(3);
+        let histogram: LatencyHistogram = (0..5000)
+            .map(|_| {
+                Nanos::from_nanos(1 << random.below(30)) + Nanos::from_nanos(random.below(999))
+            })
+            .collect();
+        let shares: Vec<f64> = (0..=1000).map(|step| f64::from(step) / 1000.0).collect();
+        let singly: Vec<Nanos> =
+            shares.iter().filter_map(|share| histogram.quantile(*share)).collect();
+        assert_eq!(quantiles(&histogram, &shares), singly);
+    }
 }

@@ -45,7 +45,7 @@
     const mount = document.getElementById("graph");
     const switches = document.getElementById("switches");
     section.hidden = false;
-    let axis = "nines";
+    let axis = data.reciprocal;
     let plot = null;
 
     const here = element("p", { className: "here" });
@@ -80,11 +80,10 @@
 
     /** Marks that do not lie on each other, from the right, where the rare wakeups are. */
     function marks(width) {
-      const last = data[axis][data.shares.length - 1];
       const kept = [];
-      for (const mark of [...data.marks].reverse()) {
+      for (const mark of [...axis.marks].reverse()) {
         const before = kept.at(-1);
-        if (!before || (before[axis] - mark[axis]) / last * width > 52) kept.push(mark);
+        if (!before || (before.place - mark.place) * width > 52) kept.push(mark);
       }
       return kept.reverse();
     }
@@ -95,15 +94,14 @@
       const shown = marks(width - 70);
       const line = { stroke: style("--quiet"), grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--axis"), width: 1 } };
       const font = "12px system-ui, sans-serif";
-      const last = data[axis][data.shares.length - 1];
       plot = new uPlot({
         width,
         height: Math.max(280, Math.min(460, width * 0.6)),
         legend: { show: false },
         cursor: { points: { size: 7 }, drag: { x: true, y: false } },
-        scales: { x: { time: false, range: (_, low, high) => [low ?? 0, high ?? last] }, y: { distr: 3 } },
+        scales: { x: { time: false, range: (_, low, high) => [low ?? 0, high ?? 1] }, y: { distr: 3 } },
         axes: [
-          { ...line, font, splits: () => shown.map((mark) => mark[axis]), values: () => shown.map((mark) => mark.text) },
+          { ...line, font, splits: () => shown.map((mark) => mark.place), values: () => shown.map((mark) => mark.text) },
           { ...line, font, size: 64, values: (_, splits) => splits.map((value) => value === null ? null : latency(value).replace(/\.?0+(?=\u202f)/, (zeros) => zeros.startsWith(".") ? "" : zeros)) },
         ],
         series: [{}, ...curves.map((curve, index) => ({
@@ -115,7 +113,7 @@
           points: { show: false },
         }))],
         hooks: { setCursor: [(plot) => { if (plot.cursor.idx !== null && plot.cursor.idx !== undefined && plot.cursor.left >= 0) ask(plot.cursor.idx); }] },
-      }, [data[axis], ...curves.map((curve) => data.shares.map((_, index) => index < curve.values.length ? Math.max(1, curve.values[index]) : null))], mount);
+      }, [axis.places, ...curves.map((curve) => data.shares.map((_, index) => index < curve.values.length ? Math.max(1, curve.values[index]) : null))], mount);
     }
 
     function show(checked) {
@@ -127,7 +125,7 @@
 
     boxes.forEach((box, index) => box.addEventListener("change", () => plot.setSeries(index + 1, { show: box.checked })));
     for (const radio of section.querySelectorAll("input[name=axis]")) {
-      radio.addEventListener("change", () => { axis = radio.value; draw(); });
+      radio.addEventListener("change", () => { axis = data[radio.value]; draw(); });
     }
     document.getElementById("all").addEventListener("click", () => show(true));
     document.getElementById("none").addEventListener("click", () => show(false));

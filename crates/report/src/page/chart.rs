@@ -2,37 +2,43 @@
 
 use serde::Serialize;
 use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_stats::axis::{PercentileAxis, Tick, greatest_share};
 
 use crate::format;
 use crate::layout::{Panel, panels};
-use crate::summary::{CellResult, cell_results};
-use crate::svg::axis::PercentileAxis;
+use crate::summary::{CellResult, quantiles};
 use crate::svg::style::CurveStyle;
 
 /// Points of a curve for every further nine.
 const POINTS_IN_DECADE: u32 = 32;
 
-/// The cells whose curves are switched on at first, where there are many.
-const SHOWN_AT_FIRST: usize = 10;
+/// Up to so many curves are all switched on at first.
+const SHOWN_AT_FIRST: usize = 12;
 
 /// Everything that the page's script draws.
 #[derive(Serialize)]
 struct Data {
     /// Shares of the wakeups; the points of all curves.
     shares: Vec<f64>,
-    /// The place of each share on the two axes.
-    nines: Vec<f64>,
-    exponential: Vec<f64>,
-    marks: Vec<Mark>,
+    reciprocal: Axis,
+    exponential: Axis,
     curves: Vec<Curve>,
 }
 
-/// A share that is written under the axes.
+/// One of the two axes.
+#[derive(Serialize)]
+struct Axis {
+    /// Where each share stands: 0 at the left end, 1 at the right.
+    places: Vec<f64>,
+    marks: Vec<Mark>,
+}
+
+/// A share that is written under an axis.
 #[derive(Serialize)]
 struct Mark {
     text: String,
-    nines: f64,
-    exponential: f64,
+    place: f64,
 }
 
 /// The curve of a cell.
@@ -51,18 +57,17 @@ struct Curve {
 }
 
 /// The data of all runs, safe to stand in a script element.
-pub(super) fn data(runs: &[Run]) -> Result<String, serde_json::Error> {
-    let all: Vec<Vec<CellResult<'_>>> = runs.iter().map(cell_results).collect();
-    let most = all.iter().flatten().map(|result| result.accounting().observed).max().unwrap_or(0);
-    let shares = shares(most);
+pub(super) fn data(runs: &[(&Run, Vec<CellResult<'_>>)]) -> Result<String, serde_json::Error> {
+    let counts = runs.iter().flat_map(|(_, results)| results);
+    let shares = shares(counts.map(|result| result.accounting().observed).max().unwrap_or(0));
+    let last = shares.last().copied().unwrap_or_default();
     let mut curves = Vec::new();
-    for (number, (run, results)) in runs.iter().zip(&all).enumerate() {
+    for (number, (run, results)) in runs.iter().enumerate() {
         curves.extend(curves_of(run, results, number + 1, &shares, runs.len() > 1));
     }
     let data = Data {
-        nines: places(&shares, PercentileAxis::Nines),
-        exponential: places(&shares, PercentileAxis::Exponential),
-        marks: marks(&shares),
+        reciprocal: Axis::of(PercentileAxis::Reciprocal, &shares, last),
+        exponential: Axis::of(PercentileAxis::Exponential, &shares, last),
         shares,
         curves,
     };
@@ -78,7 +83,7 @@ fn curves_of(
 ) -> Vec<Curve> {
     let indices: Vec<usize> = results.iter().map(|result| result.index).collect();
     let panels = panels(&run.header.plan.cells, &indices);
-    let at_first = slowest(results);
+    let at_first = panels_at_first(&panels, results);
     let mut curves = Vec::new();
     for (place, Panel { title, curves: members }) in panels.iter().enumerate() {
         for member in members {
@@ -96,7 +101,7 @@ fn curves_of(
                 group: group(run, title, several),
                 colour: style.colour(),
                 dashes: style.dashes(),
-                shown: at_first.contains(&result.index),
+                shown: at_first.contains(&place),
                 values: values(result, shares),
             });
         }
@@ -112,56 +117,55 @@ fn group(run: &Run, panel: &str, several: bool) -> String {
     }
 }
 
-/// The cells that are shown at first: those of the longest worst cases.
-fn slowest(results: &[CellResult<'_>]) -> Vec<usize> {
-    let mut ordered: Vec<&CellResult<'_>> = results.iter().collect();
-    ordered.sort_by_key(|result| std::cmp::Reverse(result.max()));
-    ordered.iter().take(SHOWN_AT_FIRST).map(|result| result.index).collect()
+/// The panels whose curves are switched on at first: all where they are few, else
+/// the first one and the one with the worst wakeup, so that a graph of many loads
+/// opens with the quiet machine against the worst of them.
+fn panels_at_first(panels: &[Panel], results: &[CellResult<'_>]) -> Vec<usize> {
+    if results.len() <= SHOWN_AT_FIRST {
+        return (0..panels.len()).collect();
+    }
+    let slowest = results.iter().max_by_key(|result| result.max()).map(|result| result.index);
+    let worst = panels
+        .iter()
+        .position(|panel| panel.curves.iter().any(|curve| Some(curve.cell) == slowest));
+    [0].into_iter().chain(worst).collect()
 }
 
 /// Shares whose complements fall by equal factors, as far as `most` samples reach.
 fn shares(most: u64) -> Vec<f64> {
     let decades = (most.max(10) as f64).log10();
     let steps = (decades * f64::from(POINTS_IN_DECADE)).ceil() as u32;
-    (0..=steps).map(|step| share_at(step)).collect()
+    (0..=steps).map(share_at).collect()
 }
 
+/// A share of the grid, rounded so that 0.999 is the very number that tables ask for.
 fn share_at(step: u32) -> f64 {
-    1.0 - 10_f64.powf(-f64::from(step) / f64::from(POINTS_IN_DECADE))
+    let share = 1.0 - 10_f64.powf(-f64::from(step) / f64::from(POINTS_IN_DECADE));
+    (share * 1e12).round() / 1e12
 }
 
 /// The curve as far as the cell's samples reach, ending in its greatest latency.
 fn values(result: &CellResult<'_>, shares: &[f64]) -> Vec<u64> {
-    let observed = result.accounting().observed;
-    if observed == 0 {
-        return Vec::new();
+    let histogram = &result.summary.per_wakeup;
+    let last = greatest_share(histogram.count());
+    let within = shares.partition_point(|share| *share < last);
+    let found = quantiles(histogram, &shares[..within]).into_iter().chain(histogram.max());
+    found.map(Nanos::as_nanos).collect()
+}
+
+impl Axis {
+    fn of(axis: PercentileAxis, shares: &[f64], last: f64) -> Self {
+        // Six digits are finer than any screen and keep the page small.
+        let place = |share: f64| (axis.position(share, last) * 1e6).round() / 1e6;
+        let mark = |tick: Tick| Mark {
+            text: format!("{}{}%", tick.label, format::THIN_SPACE),
+            place: tick.position,
+        };
+        Self {
+            places: shares.iter().map(|share| place(*share)).collect(),
+            marks: axis.ticks(last).into_iter().map(mark).collect(),
+        }
     }
-    let last = 1.0 - 1.0 / observed as f64;
-    let mut values: Vec<u64> = shares
-        .iter()
-        .take_while(|share| **share < last)
-        .map(|share| result.wakeup_quantile(*share).as_nanos())
-        .collect();
-    values.push(result.max().as_nanos());
-    values
-}
-
-fn places(shares: &[f64], axis: PercentileAxis) -> Vec<f64> {
-    // Six digits are finer than any screen and keep the page small.
-    shares.iter().map(|share| (axis.position(*share) * 1e6).round() / 1e6).collect()
-}
-
-fn marks(shares: &[f64]) -> Vec<Mark> {
-    let last = shares.last().copied().unwrap_or_default();
-    crate::svg::percentiles::MARKS
-        .into_iter()
-        .filter(|share| *share <= last)
-        .map(|share| Mark {
-            text: format::percentile(share),
-            nines: PercentileAxis::Nines.position(share),
-            exponential: PercentileAxis::Exponential.position(share),
-        })
-        .collect()
 }
 
 /// Escapes what could end a script element or begin a comment in it.
@@ -196,6 +200,7 @@ mod tests {
     fn shares_reach_the_rarest_wakeup() {
         let shares = shares(1_000_000);
         assert_eq!(shares[0], 0.0);
+        assert!(shares.contains(&0.999));
         assert!(*shares.last().unwrap() >= 1.0 - 1e-6);
         assert!(shares.windows(2).all(|pair| pair[0] < pair[1]));
     }

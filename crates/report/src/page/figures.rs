@@ -6,12 +6,12 @@ use tactus_model::probe::Probe;
 use tactus_model::result::ScopeColumn;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
+use tactus_stats::{PercentileAxis, percentile_curve};
 
 use crate::layout::{CurvePlace, Panel, panels};
 use crate::summary::CellResult;
-use crate::svg::axis::PercentileAxis;
 use crate::svg::density::{self, Density, Ranges};
-use crate::svg::percentiles::{self, Curve, TimeRange};
+use crate::svg::percentiles::{self, Curve, Shared};
 use crate::svg::scope::{self, Scope};
 use crate::svg::series::{self, Series};
 use crate::svg::style::CurveStyle;
@@ -21,9 +21,6 @@ const DRAWN: usize = 120;
 
 /// The cells whose own drawings (scope and seconds) lie open; those of the others are folded.
 const OPEN: usize = 10;
-
-/// Points of a drawn curve for every further nine: one for every two units of width.
-const POINTS_IN_DECADE: f64 = 24.0;
 
 /// Drawings under one heading.
 pub(super) struct Figure {
@@ -46,15 +43,15 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
     let figures = vec![
         percentiles(
             &groups,
-            PercentileAxis::Nines,
-            "Percentiles, every nine as wide as the one before",
+            PercentileAxis::Reciprocal,
+            "Percentiles by 1/(1−p)",
             "Latency of each wakeup. To the right wakeups are rarer: 99.9 is the latency that one in a thousand exceeds. \
              Lower is better, flatter is more predictable; a curve ends at its worst case.",
         ),
         percentiles(
             &groups,
             PercentileAxis::Exponential,
-            "Percentiles, exponential axis",
+            "Percentiles by their exponential",
             "The same on the axis of Faller (1992), the exponential of the percentile: the bulk is pressed \
              to the left, the late tenth has most of the width.",
         ),
@@ -108,33 +105,21 @@ fn percentiles(
         })
         .collect();
     let all = || curves.iter().flat_map(|(_, curves)| curves);
-    let times = TimeRange::of(all());
-    let rarest =
-        all().filter_map(|curve| curve.points.last().map(|(share, _)| *share)).fold(0.9, f64::max);
+    let shared = Shared::of(axis, all());
     Figure {
         title,
         about: about.to_owned(),
         panels: curves
             .iter()
-            .map(|(head, curves)| percentiles::panel(head, curves, axis, times, rarest).inline())
+            .map(|(head, curves)| percentiles::panel(head, curves, shared).inline())
             .collect(),
         folded: Vec::new(),
     }
 }
 
 fn curve(place: &CurvePlace, result: &CellResult<'_>) -> Option<Curve> {
-    let observed = result.accounting().observed;
-    if observed == 0 {
-        return None;
-    }
-    let last = 1.0 - 1.0 / observed as f64;
-    let mut points: Vec<(f64, Nanos)> = (0_u32..)
-        .map(|step| 1.0 - 10_f64.powf(-f64::from(step) / POINTS_IN_DECADE))
-        .take_while(|share| *share < last)
-        .map(|share| (share, result.wakeup_quantile(share)))
-        .collect();
-    points.push((last, result.max()));
-    Some(Curve { name: place.name.clone(), style: place.style, points })
+    let points = percentile_curve(&result.summary.per_wakeup);
+    (!points.is_empty()).then(|| Curve { name: place.name.clone(), style: place.style, points })
 }
 
 fn densities(groups: &[Grouped<'_, '_>]) -> Figure {
@@ -144,8 +129,8 @@ fn densities(groups: &[Grouped<'_, '_>]) -> Figure {
             let members = group.members.iter().map(|(place, result)| Density {
                 name: place.name.clone(),
                 style: place.style,
-                counts: result.wakeup_counts(),
-                max: result.max(),
+                counts: counts(result),
+                max: result.summary.per_wakeup.max(),
             });
             (group.title.as_str(), members.collect())
         })
@@ -162,6 +147,11 @@ fn densities(groups: &[Grouped<'_, '_>]) -> Figure {
             .collect(),
         folded: Vec::new(),
     }
+}
+
+/// How many wakeups had which latency, ascending.
+fn counts(result: &CellResult<'_>) -> Vec<(Nanos, u64)> {
+    result.summary.per_wakeup.buckets().map(|bucket| (bucket.low, bucket.count)).collect()
 }
 
 fn scopes(results: &[&CellResult<'_>]) -> Figure {

@@ -12,6 +12,7 @@ use askama::Template;
 use tactus_model::run::Run;
 
 use crate::format;
+use crate::summary::{CellResult, cell_results};
 use crate::svg;
 use view::RunView;
 
@@ -39,18 +40,18 @@ pub fn page(runs: &[Run]) -> Result<String, ReportError> {
     if runs.is_empty() {
         return Err(ReportError::NoRuns);
     }
-    let views: Vec<RunView> =
-        runs.iter().enumerate().map(|(number, run)| RunView::of(run, number + 1)).collect();
-    let data = chart::data(runs)?;
+    let found: Vec<(&Run, Vec<CellResult<'_>>)> =
+        runs.iter().map(|run| (run, cell_results(run))).collect();
+    let views = (1..).zip(&found).map(|(number, (run, results))| RunView::of(run, results, number));
     let page = Page {
         title: title(runs),
         several: runs.len() > 1,
-        runs: views,
+        runs: views.collect(),
         styles: [svg::style::STYLE, include_str!("../../templates/page.css")].concat(),
         chart_styles: include_str!("../../vendor/uplot/uPlot.min.css"),
         chart_script: include_str!("../../vendor/uplot/uPlot.iife.min.js"),
         script: include_str!("../../templates/page.js"),
-        data,
+        data: chart::data(&found)?,
         version: env!("CARGO_PKG_VERSION"),
     };
     Ok(page.render()?)

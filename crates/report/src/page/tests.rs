@@ -1,1 +1,118 @@
+//! What a page says, without a browser.
 
+use std::sync::OnceLock;
+
+use tactus_model::run::Run;
+
+use super::*;
+use crate::fixture;
+
+/// A label that would break out of HTML, SVG, JSON and comments, if anything did.
+const HOSTILE: &str = "name = \"hostile\"\nrounds = 1\n[settings]\nduration = \"1s\"\n\
+    load = [\"idle\", 'cmd:\"</script><script>document.title=1</script><!-- & \u{2028} <img src=x onerror=alert(1)>\"']";
+
+fn page_of(run: &Run) -> String {
+    page(std::slice::from_ref(run)).unwrap()
+}
+
+/// The page of the run that most tests look at, made once.
+fn quick() -> &'static str {
+    static PAGE: OnceLock<String> = OnceLock::new();
+    PAGE.get_or_init(|| page_of(&fixture::quick()))
+}
+
+#[test]
+fn no_run_is_no_page() {
+    assert!(matches!(page(&[]), Err(ReportError::NoRuns)));
+}
+
+#[test]
+fn a_page_says_what_the_tables_say() {
+    let run = fixture::quick();
+    let page = quick();
+    for result in crate::summary::cell_results(&run) {
+        for latency in [result.summary.min, result.per_wakeup(0.99), result.max()] {
+            let shown = format!(">{}</td>", format::latency_or_nothing(latency));
+            assert!(page.contains(&shown), "{}: {shown}", result.label);
+        }
+    }
+    let sentence = crate::verdict(&run).sentence;
+    assert!(page.contains(&svg::escape(&sentence)));
+    assert!(page.contains("tactus export quick-20261121-113355"));
+}
+
+#[test]
+fn a_page_loads_nothing() {
+    let page = quick();
+    assert!(page.contains("default-src &#39;none&#39;") || page.contains("default-src 'none'"));
+    for loading in
+        ["src=\"", "src='", "url(", "@import", "<link", "fetch(", "XMLHttpRequest", "import("]
+    {
+        assert!(!page.contains(loading), "{loading}");
+    }
+    // uPlot names its home in a comment; nothing else names any address.
+    let addresses: Vec<&str> = page
+        .match_indices("http")
+        .map(|(place, _)| &page[place..place + 30])
+        .filter(|text| text.starts_with("http://") || text.starts_with("https://"))
+        .filter(|text| !text.starts_with("https://github.com/leeoniya/uP"))
+        .filter(|text| !text.starts_with("http://www.w3.org/2000/svg"))
+        .collect();
+    assert!(addresses.is_empty(), "{addresses:?}");
+}
+
+#[test]
+fn a_hostile_label_stays_a_label() {
+    let run = fixture::run(HOSTILE, 3);
+    let page = page_of(&run);
+    let ordinary = page_of(&fixture::run(
+        "name = \"tame\"\nrounds = 1\n[settings]\nduration = \"1s\"\nload = [\"idle\", \"file\"]",
+        3,
+    ));
+    for opening in ["<script", "</script", "<!--", "<img"] {
+        assert_eq!(page.matches(opening).count(), ordinary.matches(opening).count(), "{opening}");
+    }
+}
+
+#[test]
+fn a_run_without_results_has_a_page() {
+    let mut run = fixture::quick();
+    run.measurements.clear();
+    let page = page_of(&run);
+    assert!(page.contains("Nothing was measured"));
+    assert!(!page.contains("NaN"));
+}
+
+#[test]
+fn a_run_without_samples_has_a_page() {
+    let mut run = fixture::quick();
+    for measurement in &mut run.measurements {
+        measurement.tasks.clear();
+    }
+    let page = page_of(&run);
+    assert!(page.contains("Nothing was observed"));
+    assert!(
+        !page.contains("NaN") || !page.contains("inf"),
+        "a drawing of nothing has finite places"
+    );
+}
+
+#[test]
+fn several_runs_share_a_page() {
+    let page = page(&[
+        fixture::quick(),
+        fixture::run("name = \"second\"\n[settings]\nduration = \"1s\"", 3),
+    ])
+    .unwrap();
+    assert!(page.contains("href=\"#run-2\""));
+    assert!(page.contains("id=\"run-2\""));
+    assert_eq!(page.matches("id=\"ask\"").count(), 1, "one graph for all");
+}
+
+#[test]
+fn drawings_have_finite_places_only() {
+    let page = quick();
+    for drawing in page.split("<svg").skip(1).filter_map(|rest| rest.split("</svg>").next()) {
+        assert!(!drawing.contains("NaN") && !drawing.contains("inf\""), "{drawing}");
+    }
+}

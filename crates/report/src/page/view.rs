@@ -4,14 +4,15 @@ use tactus_model::cell::differing_settings;
 use tactus_model::facts::FactRow;
 use tactus_model::result::Shortfall;
 use tactus_model::run::Run;
-use tactus_model::time::Nanos;
 
 use super::figures::{Figure, figures};
 use crate::experiment::experiment_file;
 use crate::facts::changed_facts;
 use crate::format;
-use crate::summary::{CellResult, RATES, cell_results, cost_in_words};
-use crate::verdict::{Verdict, shortfalls, verdict};
+use crate::summary::{CellResult, cost_in_words};
+use crate::table::column::{Column, Entry};
+use crate::table::content;
+use crate::verdict::{self, Verdict, shortfalls};
 
 /// A run as the template shows it.
 pub(super) struct RunView {
@@ -48,24 +49,25 @@ pub(super) struct Fault {
 
 /// A table whose first column names the row.
 pub(super) struct Table {
-    pub(super) heads: Vec<Head>,
-    pub(super) rows: Vec<Vec<Entry>>,
+    pub(super) columns: Vec<Column>,
 }
 
-/// The head of a column.
-pub(super) struct Head {
-    pub(super) text: &'static str,
-    /// What it means, in a sentence; empty where the word says it.
-    pub(super) meaning: &'static str,
-}
+impl Table {
+    fn of(columns: Vec<Column>) -> Self {
+        Self { columns: columns.into_iter().filter(Column::is_shown).collect() }
+    }
 
-/// An entry of a table.
-pub(super) struct Entry {
-    pub(super) text: String,
-    /// What rows are ordered by; empty for texts, which are ordered as they stand.
-    pub(super) order: String,
-    /// What is said beneath, smaller; empty for nothing.
-    pub(super) note: String,
+    pub(super) fn is_empty(&self) -> bool {
+        self.columns.first().is_none_or(|names| names.entries.is_empty())
+    }
+
+    /// The entries row by row.
+    pub(super) fn rows(&self) -> Vec<Vec<&Entry>> {
+        let count = self.columns.first().map_or(0, |names| names.entries.len());
+        (0..count)
+            .map(|row| self.columns.iter().map(|column| &column.entries[row]).collect())
+            .collect()
+    }
 }
 
 /// Facts of one group, and what became of them.
@@ -82,10 +84,9 @@ pub(super) struct Fact {
 }
 
 impl RunView {
-    pub(super) fn of(run: &Run, number: usize) -> Self {
+    pub(super) fn of(run: &Run, results: &[CellResult<'_>], number: usize) -> Self {
         let header = &run.header;
-        let results = cell_results(run);
-        let (figures, not_drawn) = figures(run, &results);
+        let (figures, not_drawn) = figures(run, results);
         Self {
             number,
             id: header.id.to_string(),
@@ -94,49 +95,23 @@ impl RunView {
             began: format::date(header.created),
             status: header.status.to_string(),
             machine: machine(run),
-            verdict: verdict(run),
+            verdict: verdict::of_results(run, results),
             common: common_settings(run),
-            cells: cells(&results),
+            cells: Table::of(content::cells(results)),
             without_result: without_result(run),
             figures: if results.is_empty() { Vec::new() } else { figures },
             not_drawn,
             shortfalls: shortfalls(run).into_iter().cloned().collect(),
-            accounting: accounting(&results),
-            worst: worst(&results),
-            loads: loads(&results),
-            cost: cost_in_words(&results),
+            accounting: Table::of(content::accounting(results)),
+            worst: Table::of(content::worst(results)),
+            loads: Table::of(content::loads(results)),
+            cost: cost_in_words(results),
             facts: facts(run),
             facts_after_known: header.facts_after.is_some(),
             made: made(run),
             experiment: experiment_file(&header.plan),
         }
     }
-}
-
-impl Entry {
-    fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), order: String::new(), note: String::new() }
-    }
-
-    fn number(text: String, order: u64) -> Self {
-        Self { text, order: order.to_string(), note: String::new() }
-    }
-
-    fn latency(length: Nanos) -> Self {
-        Self::number(format::latency(length), length.as_nanos())
-    }
-
-    fn count(count: u64) -> Self {
-        Self::number(format::count(count), count)
-    }
-
-    fn with_note(self, note: String) -> Self {
-        Self { note, ..self }
-    }
-}
-
-const fn head(text: &'static str, meaning: &'static str) -> Head {
-    Head { text, meaning }
 }
 
 fn machine(run: &Run) -> String {
@@ -160,65 +135,6 @@ fn common_settings(run: &Run) -> Vec<(&'static str, String)> {
     })
 }
 
-fn cells(results: &[CellResult<'_>]) -> Table {
-    let schedule = results.iter().any(CellResult::schedule_differs);
-    let mut heads = vec![
-        head("cell", ""),
-        head("observed", "wakeups that were measured"),
-        head("missed", "due times that passed before the task had come from an earlier one"),
-        head("min", ""),
-        head("median", ""),
-        head("p99", "99 % of the wakeups came no later; beneath: its interval at 95 % confidence"),
-        head("p99.9", "99.9 % of the wakeups came no later"),
-        head("max", "the worst wakeup"),
-    ];
-    if schedule {
-        heads.insert(
-            6,
-            head(
-                "p99 due",
-                "99 % of the due times were served no later; a missed one counts as late",
-            ),
-        );
-    }
-    let row = |result: &CellResult<'_>| {
-        let accounting = result.accounting();
-        let interval = result.p99_interval().map_or_else(String::new, |(low, high)| {
-            format!("{}–{}", format::latency(low), format::latency(high))
-        });
-        let missed = match accounting.missed {
-            0 => Entry::count(0),
-            missed => Entry::number(format::share(missed, accounting.intended), missed)
-                .with_note(format::count(missed)),
-        };
-        let mut row = vec![
-            Entry::text(result.label.clone()).with_note(granted_note(result)),
-            Entry::count(accounting.observed),
-            missed,
-            Entry::latency(result.min()),
-            Entry::latency(result.wakeup_quantile(0.5)),
-            Entry::latency(result.wakeup_quantile(0.99)).with_note(interval),
-            Entry::latency(result.wakeup_quantile(0.999)),
-            Entry::latency(result.max()),
-        ];
-        if schedule {
-            row.insert(6, Entry::latency(result.schedule_quantile(0.99)));
-        }
-        row
-    };
-    Table { heads, rows: results.iter().map(row).collect() }
-}
-
-/// How a cell ran where that was not as asked for.
-fn granted_note(result: &CellResult<'_>) -> String {
-    let asked = result.cell.policy.scheduling;
-    match result.granted() {
-        Some(granted) if granted == asked => String::new(),
-        Some(granted) => format!("ran as {granted}"),
-        None => "ran in several ways".to_owned(),
-    }
-}
-
 fn without_result(run: &Run) -> Vec<Fault> {
     let labels = run.header.plan.labels();
     run.failures
@@ -234,83 +150,6 @@ fn without_result(run: &Run) -> Vec<Fault> {
             }
         })
         .collect()
-}
-
-fn accounting(results: &[CellResult<'_>]) -> Table {
-    let heads = vec![
-        head("cell", ""),
-        head("intended", "due times within the windows"),
-        head("observed", "wakeups that were measured and kept"),
-        head("missed", "due times that passed before the task had come from an earlier one"),
-        head("dropped", "wakeups that were not kept, because the memory for samples was full"),
-        head("early", "of those observed, wakeups before their time; they count as not late"),
-        head("adds up", "whether intended = observed + missed + dropped"),
-        head("p99 per wakeup", "of the wakeups that took place"),
-        head("p99 by schedule", "of all due times, a missed one counting as late"),
-    ];
-    let row = |result: &CellResult<'_>| {
-        let accounting = result.accounting();
-        vec![
-            Entry::text(result.label.clone()),
-            Entry::count(accounting.intended),
-            Entry::count(accounting.observed),
-            Entry::count(accounting.missed),
-            Entry::count(accounting.dropped),
-            Entry::count(accounting.early),
-            Entry::text(if accounting.balances() { "yes" } else { "NO" }),
-            Entry::latency(result.wakeup_quantile(0.99)),
-            Entry::latency(result.schedule_quantile(0.99)),
-        ]
-    };
-    Table { heads, rows: results.iter().map(row).collect() }
-}
-
-fn worst(results: &[CellResult<'_>]) -> Table {
-    let heads = vec![
-        head("cell", ""),
-        head("late by", ""),
-        head("round", ""),
-        head("cpu", ""),
-        head("into the window", "when it was due, since the window opened"),
-        head("window opened", "UTC"),
-    ];
-    let rows = results.iter().filter_map(|result| {
-        let worst = result.worst()?;
-        Some(vec![
-            Entry::text(result.label.clone()),
-            Entry::latency(worst.outlier.sample.latency()),
-            Entry::count(u64::from(worst.round) + 1),
-            worst.cpu.map_or_else(|| Entry::text(format::NOTHING), |cpu| Entry::count(cpu.into())),
-            Entry::latency(worst.outlier.sample.due),
-            Entry::text(format::date(worst.opened)),
-        ])
-    });
-    Table { heads, rows: rows.collect() }
-}
-
-fn loads(results: &[CellResult<'_>]) -> Table {
-    let mut heads = vec![head("cell", ""), head("load did", "operations and bytes of all copies")];
-    heads.extend(RATES.map(|rate| head(rate, rate_meaning(rate))));
-    let row = |result: &CellResult<'_>| {
-        let nothing = || format::NOTHING.to_owned();
-        let mut row = vec![
-            Entry::text(result.label.clone()),
-            Entry::text(result.load_achieved().unwrap_or_else(nothing)),
-        ];
-        row.extend(result.rates().map(|rate| Entry::text(rate.unwrap_or_else(nothing))));
-        row
-    };
-    Table { heads, rows: results.iter().map(row).collect() }
-}
-
-fn rate_meaning(rate: &str) -> &'static str {
-    match rate {
-        "busy" => "processor time not spent idle; 100 % is one processor",
-        "cpu wait" => "share of the time in which some task waited for a processor",
-        "io wait" => "share of the time in which some task waited for I/O",
-        "steal" => "processor time that the hypervisor gave to others, all processors together",
-        _ => "",
-    }
 }
 
 fn facts(run: &Run) -> Vec<FactGroup> {

@@ -27,8 +27,8 @@ pub struct Density {
     pub style: CurveStyle,
     /// Latencies, ascending, and how many wakeups there were of each.
     pub counts: Vec<(Nanos, u64)>,
-    /// The exact greatest latency.
-    pub max: Nanos,
+    /// The exact greatest latency; `None` when nothing was observed.
+    pub max: Option<Nanos>,
 }
 
 /// The ranges that a group of panels shares.
@@ -48,7 +48,8 @@ impl Ranges {
                 ranges.low = ranges.low.min(bin_start(bin));
                 ranges.most = ranges.most.max(count as f64);
             }
-            ranges.high = ranges.high.max(density.max.as_nanos() as f64);
+            let max = density.max.unwrap_or_default();
+            ranges.high = ranges.high.max(max.as_nanos() as f64);
         }
         Self { low: ranges.low.min(ranges.high), ..ranges }
     }
@@ -86,14 +87,19 @@ fn draw(drawing: &mut Drawing, strip: &Frame, density: &Density, along: &LogScal
         let size = ((to - from - 0.4).max(0.8), strip.bottom - y);
         drawing.rectangle(&density.style.fill(), (from, y), size);
     }
-    let x = along.at(density.max.as_nanos() as f64);
+    if let Some(max) = density.max {
+        mark_worst(drawing, strip, density, along.at(max.as_nanos() as f64), max);
+    }
+    let name = shorten(&density.name, strip.right - strip.left);
+    drawing.text(&density.style.fill(), Anchor::Start, (strip.left + 4.0, strip.top - 3.0), &name);
+}
+
+fn mark_worst(drawing: &mut Drawing, strip: &Frame, density: &Density, x: f64, max: Nanos) {
     drawing.triangle(&density.style.fill(), (x, strip.bottom - 13.0), true);
-    let worst = format::latency(density.max);
+    let worst = format::latency(max);
     let room = width(&worst) / 2.0;
     let centre = x.clamp(strip.left + room, WIDTH - room - 2.0);
     drawing.text("mark halo", Anchor::Middle, (centre, strip.bottom - 22.0), &worst);
-    let name = shorten(&density.name, strip.right - strip.left);
-    drawing.text(&density.style.fill(), Anchor::Start, (strip.left + 4.0, strip.top - 3.0), &name);
 }
 
 /// Counts wakeups by bins of equal width on the logarithmic axis, leaving out empty ones.
@@ -123,7 +129,7 @@ fn describe(densities: &[Density]) -> String {
                 "{}: most often {}, at worst {}",
                 density.name,
                 format::latency(*most),
-                format::latency(density.max)
+                format::latency_or_nothing(density.max)
             ))
         })
         .collect();
@@ -148,7 +154,7 @@ mod tests {
             name: "idle".into(),
             style: CurveStyle::numbered(0),
             counts: vec![(Nanos::from_micros(5), 900), (Nanos::from_millis(2), 1)],
-            max: Nanos::from_micros(2_100),
+            max: Some(Nanos::from_micros(2_100)),
         };
         let ranges = Ranges::of([&density]);
         let svg = panel("", &[density], ranges).inline();

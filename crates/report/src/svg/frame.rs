@@ -9,8 +9,11 @@ use crate::format;
 /// The width of every drawing: that of a phone's screen without its margins.
 pub(super) const WIDTH: f64 = 360.0;
 
-/// The room on the right for the names of curves.
-pub(super) const NAMES: f64 = 82.0;
+/// The most room on the right that the names of curves may take.
+const NAMES_MOST: f64 = 106.0;
+
+/// The way from the end of the box to the names beside it.
+pub(super) const TO_NAMES: f64 = 14.0;
 
 /// The height of a line of type.
 pub(super) const LINE: f64 = 12.0;
@@ -33,6 +36,12 @@ impl Frame {
     /// The height of a drawing with this box, its marks and the words under them.
     pub(super) const fn drawing_height(&self) -> f64 {
         self.bottom + 34.0
+    }
+
+    /// The room that the longest of these names needs on the right of a box.
+    pub(super) fn room_for<'n>(names: impl IntoIterator<Item = &'n str>) -> f64 {
+        let widest = names.into_iter().map(super::label::width).fold(0.0, f64::max);
+        (widest + TO_NAMES + 2.0).min(NAMES_MOST)
     }
 
     /// Begins a drawing with this box: its head and its outline.
@@ -77,7 +86,7 @@ impl Frame {
             drawing.line("grid", (x, self.top), (x, self.bottom));
             let text = format::axis_length(Nanos::from_nanos(mark.value.round() as u64));
             let half = super::label::width(&text) / 2.0;
-            if mark.written && x - half > free {
+            if mark.written && x - half > free + 5.0 {
                 self.mark_below(drawing, x, &text);
                 free = x + half;
             }

@@ -1,7 +1,7 @@
 //! Names at the ends of curves: short enough for the margin, and none on top of another.
 
 /// The average width of a letter at the drawings' size of type.
-const LETTER: f64 = 5.9;
+const LETTER: f64 = 6.4;
 
 /// About how wide a text is.
 pub(super) fn width(text: &str) -> f64 {
@@ -65,6 +65,6 @@ mod tests {
     #[test]
     fn long_names_are_cut_with_an_ellipsis() {
         assert_eq!(shorten("idle", 60.0), "idle");
-        assert_eq!(shorten("deadline:200us/1ms/1ms", 60.0), "deadline:…");
+        assert_eq!(shorten("deadline:200us/1ms/1ms", 64.0), "deadline:…");
     }
 }

@@ -6,7 +6,6 @@
 //! line is told by its colour alone: each has a dash pattern of its own and its
 //! name at its end.
 
-pub mod axis;
 pub mod density;
 mod frame;
 mod label;

@@ -6,10 +6,10 @@
 //! exponential of the percentile, and 1/(1−p), on which a step to the right
 //! makes a wakeup ten times as rare.
 
-use super::axis::PercentileAxis;
 use tactus_model::time::Nanos;
+use tactus_stats::axis::PercentileAxis;
 
-use super::frame::{Frame, LINE, NAMES, WIDTH};
+use super::frame::{Frame, LINE, TO_NAMES, WIDTH};
 use super::label::{shorten, spread};
 use super::scale::LogScale;
 use super::style::CurveStyle;
@@ -27,10 +27,6 @@ pub struct Curve {
     /// The last is the greatest latency, at the share of all wakeups but one.
     pub points: Vec<(f64, Nanos)>,
 }
-
-/// The percentiles that are written under the axis, as far as they have room.
-pub(crate) const MARKS: [f64; 9] =
-    [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999, 0.999_999_9];
 
 /// The range of times that a group of panels shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,18 +53,32 @@ impl TimeRange {
     }
 }
 
-/// Draws the curves of one panel.
-///
-/// `times` and `rarest` (the greatest share of any curve) are those of the whole
-/// group, so that panels side by side compare.
-pub fn panel(
-    head: &str,
-    curves: &[Curve],
+/// What the panels of a group share, so that they compare side by side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shared {
     axis: PercentileAxis,
     times: TimeRange,
     rarest: f64,
-) -> Drawing {
-    let frame = Frame::new(190.0, NAMES);
+    names: f64,
+}
+
+impl Shared {
+    /// What panels of these curves share on an axis.
+    pub fn of<'c>(axis: PercentileAxis, curves: impl Iterator<Item = &'c Curve> + Clone) -> Self {
+        let ends = curves.clone().filter_map(|curve| curve.points.last().map(|(share, _)| *share));
+        Self {
+            axis,
+            rarest: ends.fold(0.9, f64::max),
+            names: Frame::room_for(curves.clone().map(|curve| curve.name.as_str())),
+            times: TimeRange::of(curves),
+        }
+    }
+}
+
+/// Draws the curves of one panel.
+pub fn panel(head: &str, curves: &[Curve], shared: Shared) -> Drawing {
+    let Shared { axis, times, rarest, names } = shared;
+    let frame = Frame::new(190.0, names);
     let title = match head {
         "" => format!("Latency by percentile, {}", axis_name(axis)),
         head => format!("Latency by percentile, {}: {head}", axis_name(axis)),
@@ -76,19 +86,15 @@ pub fn panel(
     let mut drawing = frame.begin(head, title, describe(curves));
     let upward = times.scale(frame.bottom, frame.top);
     frame.lengths_upward(&mut drawing, &upward);
-    let end = axis.position(rarest);
-    let along = |share: f64| {
-        frame.left
-            + (axis.position(share.min(rarest)) / end).clamp(0.0, 1.0) * (frame.right - frame.left)
-    };
-    marks(&mut drawing, &frame, rarest, along);
+    let along = |share: f64| frame.left + axis.position(share, rarest) * (frame.right - frame.left);
+    marks(&mut drawing, &frame, shared, along);
     frame.name_below(&mut drawing, axis_name(axis));
     for curve in curves {
         let points = curve
             .points
             .iter()
-            .map(|(share, latency)| Some((along(*share), upward.at(latency.as_nanos() as f64))));
-        drawing.path(&curve.style.line(), points);
+            .map(|(share, latency)| (along(*share), upward.at(latency.as_nanos() as f64)));
+        drawing.path(&curve.style.line(), thinned(points).into_iter().map(Some));
     }
     name_curves(&mut drawing, &frame, curves, |curve| {
         let (share, latency) = curve.points.last()?;
@@ -101,22 +107,39 @@ pub fn panel(
 pub fn axis_name(axis: PercentileAxis) -> &'static str {
     match axis {
         PercentileAxis::Exponential => "exponential of the percentile",
-        PercentileAxis::Nines => "percentile, by 1/(1−p)",
+        PercentileAxis::Reciprocal => "percentile, by 1/(1−p)",
     }
 }
 
-fn marks(drawing: &mut Drawing, frame: &Frame, rarest: f64, along: impl Fn(f64) -> f64) {
+fn marks(drawing: &mut Drawing, frame: &Frame, shared: Shared, along: impl Fn(f64) -> f64) {
     let mut free = f64::MIN;
-    for share in MARKS.into_iter().filter(|share| *share <= rarest) {
-        let x = along(share);
-        let text = format::percentile(share).replace([format::THIN_SPACE, '%'], "");
-        let half = super::label::width(&text) / 2.0;
-        if x - half > free && x + half < WIDTH {
+    for tick in shared.axis.ticks(shared.rarest) {
+        let x = along(tick.share);
+        let half = super::label::width(tick.label) / 2.0;
+        if x - half > free + 4.0 && x + half < WIDTH {
             drawing.line("grid", (x, frame.top), (x, frame.bottom));
-            frame.mark_below(drawing, x, &text);
+            frame.mark_below(drawing, x, tick.label);
             free = x + half;
         }
     }
+}
+
+/// Leaves out points that lie less than half a unit from the one before, which no eye tells apart.
+fn thinned(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    let mut left_out = None;
+    for point in points {
+        let near =
+            |last: &(f64, f64)| (point.0 - last.0).abs() < 0.5 && (point.1 - last.1).abs() < 0.5;
+        if kept.last().is_some_and(near) {
+            left_out = Some(point);
+        } else {
+            kept.push(point);
+            left_out = None;
+        }
+    }
+    kept.extend(left_out);
+    kept
 }
 
 /// Writes each curve's name beside its end, where it does not lie on another's.
@@ -130,7 +153,7 @@ pub(super) fn name_curves(
         curves.iter().filter_map(|curve| Some((curve, end_of(curve)?))).collect();
     let heights: Vec<f64> = ends.iter().map(|(_, (_, y))| *y).collect();
     let places = spread(&heights, LINE, frame.top, frame.bottom - 2.0);
-    let start = frame.right + 14.0;
+    let start = frame.right + TO_NAMES;
     for ((curve, (x, y)), place) in ends.into_iter().zip(places) {
         let leader = curve.style.line().replace("curve", "leader");
         drawing.path(

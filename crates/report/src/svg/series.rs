@@ -7,7 +7,7 @@ use tactus_model::result::Second;
 use tactus_model::time::Nanos;
 
 use super::Drawing;
-use super::frame::{Frame, NAMES};
+use super::frame::Frame;
 use super::percentiles::{Curve, TimeRange, name_curves};
 use super::scale::LinearScale;
 use super::style::CurveStyle;
@@ -43,7 +43,7 @@ pub fn joined<'s>(tasks: impl IntoIterator<Item = &'s [Second]>) -> Vec<Second> 
 
 /// Draws the seconds of a cell, its rounds one after the other; `times` is that of the whole group.
 pub fn panel(series: &Series, times: TimeRange) -> Drawing {
-    let frame = Frame::new(120.0, NAMES - 30.0);
+    let frame = Frame::new(120.0, Frame::room_for(["median"]));
     let title = format!("Latency second by second: {}", series.name);
     let mut drawing = frame.begin(&series.name, title, describe(series));
     let upward = times.scale(frame.bottom, frame.top);

@@ -2,50 +2,8 @@
 
 use std::fmt::Write;
 
+use super::column::{Align, Column};
 use crate::format::printable;
-
-/// Which side of its column a text keeps to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
-    Left,
-    Right,
-}
-
-/// A column: its head, its texts, and how readily it is given up when width is short.
-#[derive(Clone, Debug)]
-pub(super) struct Column {
-    pub(super) head: &'static str,
-    pub(super) align: Align,
-    /// Columns of a higher number are left out first; 0 is never left out.
-    pub(super) dispensable: u8,
-    pub(super) texts: Vec<String>,
-}
-
-impl Column {
-    pub(super) fn new(
-        head: &'static str,
-        align: Align,
-        dispensable: u8,
-        texts: Vec<String>,
-    ) -> Self {
-        let texts = texts.iter().map(|text| printable(text)).collect();
-        Self { head, align, dispensable, texts }
-    }
-
-    fn width(&self) -> usize {
-        self.texts
-            .iter()
-            .map(|text| columns_of(text))
-            .chain([columns_of(self.head)])
-            .max()
-            .unwrap_or(0)
-    }
-
-    /// Whether no row has anything to say here.
-    fn says_nothing(&self) -> bool {
-        self.texts.iter().all(|text| text.is_empty())
-    }
-}
 
 /// The gap between columns.
 const GAP: usize = 2;
@@ -53,13 +11,38 @@ const GAP: usize = 2;
 /// The least width of a first column that is cut to fit.
 const LEAST_FIRST: usize = 16;
 
+/// The width that the first column keeps while other columns can still be left out.
+const WANTED_FIRST: usize = 26;
+
+/// A column as it is written.
+struct Written {
+    head: String,
+    align: Align,
+    dispensable: u8,
+    texts: Vec<String>,
+}
+
+impl Written {
+    fn of(column: Column) -> Self {
+        Self {
+            texts: column.entries.iter().map(|entry| printable(&entry.text)).collect(),
+            head: column.head,
+            align: column.align,
+            dispensable: column.dispensable,
+        }
+    }
+
+    fn width(&self) -> usize {
+        let texts = self.texts.iter().map(|text| columns_of(text));
+        texts.chain([columns_of(&self.head)]).max().unwrap_or(0)
+    }
+}
+
 /// Sets the columns side by side, leaving out what `width` has no room for and saying so.
 pub(super) fn grid(columns: Vec<Column>, width: usize) -> String {
-    let mut kept: Vec<Column> = columns
-        .into_iter()
-        .filter(|column| column.dispensable == 0 || !column.says_nothing())
-        .collect();
-    let mut left_out: Vec<&'static str> = Vec::new();
+    let mut kept: Vec<Written> =
+        columns.into_iter().filter(Column::is_shown).map(Written::of).collect();
+    let mut left_out: Vec<String> = Vec::new();
     while least_width(&kept) > width {
         let Some(place) = most_dispensable(&kept) else { break };
         left_out.push(kept.remove(place).head);
@@ -70,14 +53,15 @@ pub(super) fn grid(columns: Vec<Column>, width: usize) -> String {
     }
     let mut text = set(&kept);
     if !left_out.is_empty() {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "(no room in {width} columns for: {})", left_out.join(", "));
+        left_out.reverse();
+        let named = format!("(no room for: {})", left_out.join(", "));
+        text.push_str(&wrapped(&named, "", width));
     }
     text
 }
 
 /// The place of the column that is given up first, when any may be.
-fn most_dispensable(columns: &[Column]) -> Option<usize> {
+fn most_dispensable(columns: &[Written]) -> Option<usize> {
     columns
         .iter()
         .enumerate()
@@ -86,16 +70,16 @@ fn most_dispensable(columns: &[Column]) -> Option<usize> {
         .map(|(place, _)| place)
 }
 
-/// The width when the first column is cut as far as it may be.
-fn least_width(columns: &[Column]) -> usize {
+/// The width when the first column is cut as far as it should be.
+fn least_width(columns: &[Written]) -> usize {
     let widths = columns.iter().enumerate().map(|(place, column)| match place {
-        0 => column.width().min(LEAST_FIRST.max(24)),
+        0 => column.width().min(WANTED_FIRST),
         _ => column.width() + GAP,
     });
     widths.sum()
 }
 
-fn cut_texts(column: &mut Column, width: usize) {
+fn cut_texts(column: &mut Written, width: usize) {
     for text in &mut column.texts {
         if columns_of(text) > width {
             let kept: String = text.chars().take(width.saturating_sub(1)).collect();
@@ -104,21 +88,25 @@ fn cut_texts(column: &mut Column, width: usize) {
     }
 }
 
-fn set(columns: &[Column]) -> String {
-    let widths: Vec<usize> = columns.iter().map(Column::width).collect();
-    let rows = columns.iter().map(|column| column.texts.len()).max().unwrap_or(0);
-    let mut lines = vec![line(columns, &widths, |column| column.head)];
-    lines.extend((0..rows).map(|row| {
-        line(columns, &widths, |column| column.texts.get(row).map_or("", String::as_str))
-    }));
-    lines.concat()
+fn set(columns: &[Written]) -> String {
+    let widths: Vec<usize> = columns.iter().map(Written::width).collect();
+    let rows = columns.first().map_or(0, |column| column.texts.len());
+    let mut text = String::new();
+    if !columns.is_empty() {
+        put_line(&mut text, columns, &widths, |column| &column.head);
+    }
+    for row in 0..rows {
+        put_line(&mut text, columns, &widths, |column| &column.texts[row]);
+    }
+    text
 }
 
-fn line<'c>(
-    columns: &'c [Column],
+fn put_line<'c>(
+    text: &mut String,
+    columns: &'c [Written],
     widths: &[usize],
-    text_of: impl Fn(&'c Column) -> &'c str,
-) -> String {
+    text_of: impl Fn(&'c Written) -> &'c str,
+) {
     let cells: Vec<String> = columns
         .iter()
         .zip(widths)
@@ -131,7 +119,8 @@ fn line<'c>(
             }
         })
         .collect();
-    format!("{}\n", cells.join(&" ".repeat(GAP)).trim_end())
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{}", cells.join(&" ".repeat(GAP)).trim_end());
 }
 
 /// How many terminal columns a text takes.
@@ -162,27 +151,23 @@ pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::column::Entry;
     use super::*;
 
     fn columns() -> Vec<Column> {
+        let texts = |texts: [&'static str; 2]| move |row: &usize| Entry::text(texts[*row]);
         vec![
-            Column::new(
-                "cell",
-                Align::Left,
-                0,
-                vec!["idle".into(), "a very long label of a cell indeed".into()],
-            ),
-            Column::new("max", Align::Right, 0, vec!["1 µs".into(), "312 ms".into()]),
-            Column::new("extra", Align::Right, 2, vec!["yes".into(), "no".into()]),
-            Column::new("empty", Align::Right, 1, vec![String::new(), String::new()]),
+            Column::names("cell", &[0, 1], texts(["idle", "a very long label of a cell indeed"])),
+            Column::of("max", &[0, 1], texts(["1 µs", "312 ms"])),
+            Column::of("extra", &[0, 1], texts(["yes", "no"])).dispensable(2),
+            Column::of("empty", &[0, 1], texts(["", ""])).dispensable(1),
         ]
     }
 
     #[test]
     fn columns_stand_side_by_side() {
-        let text = grid(columns(), 80);
         assert_eq!(
-            text,
+            grid(columns(), 80),
             "cell                                   max  extra\n\
              idle                                  1 µs    yes\n\
              a very long label of a cell indeed  312 ms     no\n"
@@ -192,23 +177,28 @@ mod tests {
     #[test]
     fn what_has_no_room_is_named() {
         let text = grid(columns(), 34);
-        assert!(text.contains("(no room in 34 columns for: extra)"), "{text}");
-        for line in text.lines().take(3) {
+        assert!(text.ends_with("(no room for: extra)\n"), "{text}");
+        for line in text.lines() {
             assert!(line.chars().count() <= 34, "{line}");
         }
     }
 
     #[test]
     fn control_letters_of_a_label_never_reach_the_terminal() {
-        let column = Column::new("cell", Align::Left, 0, vec!["cmd:\"\u{1b}[31m\n\"".into()]);
-        assert!(!grid(vec![column], 80).contains('\u{1b}'));
+        let column = Column::names("cell", &["cmd:\"\u{1b}[31m\n\""], |text| Entry::text(*text));
+        let text = grid(vec![column], 80);
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert_eq!(text.lines().count(), 2, "{text}");
     }
 
     #[test]
     fn long_text_is_broken_between_words() {
-        assert_eq!(
-            wrapped("one two three four five six", "  ", 22),
-            "  one two three four\n  five six\n"
-        );
+        let text = wrapped("one two three four five six", "  ", 22);
+        assert_eq!(text, "  one two three four\n  five six\n");
+    }
+
+    #[test]
+    fn no_column_is_no_text() {
+        assert_eq!(grid(Vec::new(), 80), "");
     }
 }

@@ -11,7 +11,7 @@ mod runs;
 pub use cells::cells_table;
 pub use details::run_details;
 pub use plan::plan_table;
-pub use runs::{runs_table};
+pub use runs::runs_table;
 
 pub(crate) use grid::wrapped;
 

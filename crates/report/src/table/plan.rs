@@ -1,17 +1,39 @@
 //! The table of a plan's cells, before anything is measured.
 
-use tactus_model::cell::differing_settings;
+use tactus_model::cell::{Cell, differing_settings};
 use tactus_model::experiment::Plan;
 
 use super::TableOptions;
-use super::grid::{Align, Column, grid, wrapped};
+use super::column::{Column, Entry};
+use super::grid::{grid, wrapped};
 use crate::format;
 
 /// Writes the cells of `plan`, what they have in common, and how long they will take.
 pub fn plan_table(plan: &Plan, options: &TableOptions) -> String {
     let differing = differing_settings(&plan.cells);
+    let mut text = head(plan);
+    if !plan.about.is_empty() {
+        text.push_str(&wrapped(&plan.about, "", options.width));
+    }
+    if let Some(common) = plan.cells.first().map(|cell| common(cell, &differing)) {
+        text.push_str(&wrapped(&format!("In every cell: {common}"), "", options.width));
+    }
+    if differing.is_empty() {
+        return text;
+    }
+    let numbered: Vec<(u64, &Cell)> = (1..).zip(&plan.cells).collect();
+    let mut columns = vec![Column::of("cell", &numbered, |(number, _)| Entry::count(*number))];
+    columns.extend(differing.iter().map(|setting| {
+        Column::names(setting, &numbered, |(_, cell)| Entry::text(value_of(cell, setting)))
+    }));
+    text.push('\n');
+    text.push_str(&grid(columns, options.width));
+    text
+}
+
+fn head(plan: &Plan) -> String {
     let turns = plan.turns();
-    let mut text = format!(
+    format!(
         "{}: {}, {}, {}, about {}; seed {}\n",
         plan.name,
         format::counted(plan.cells.len() as u64, "cell"),
@@ -19,38 +41,31 @@ pub fn plan_table(plan: &Plan, options: &TableOptions) -> String {
         format::counted(turns.len() as u64, "turn"),
         format::span(plan.estimate(&turns)),
         plan.seed,
-    );
-    if !plan.about.is_empty() {
-        text.push_str(&wrapped(&plan.about, "", options.width));
-    }
-    let common = plan.cells.first().map(|cell| {
-        let settings = cell.settings().filter(|(name, _)| !differing.contains(name));
-        settings.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
-    });
-    if let Some(common) = common.filter(|common| !common.is_empty()) {
-        text.push_str(&wrapped(&format!("In every cell: {common}"), "", options.width));
-    }
-    if differing.is_empty() {
-        return text;
-    }
-    let mut columns = vec![Column::new(
-        "cell",
-        Align::Right,
-        0,
-        (1..=plan.cells.len()).map(|n| n.to_string()).collect(),
-    )];
-    columns.extend(differing.iter().map(|setting| {
-        let values = plan.cells.iter().map(|cell| value_of(cell, setting)).collect();
-        Column::new(setting, Align::Left, 0, values)
-    }));
-    text.push('\n');
-    text.push_str(&grid(columns, options.width));
-    text
+    )
 }
 
-fn value_of(cell: &tactus_model::cell::Cell, name: &str) -> String {
+fn common(cell: &Cell, differing: &[&str]) -> String {
+    let settings = cell.settings().filter(|(name, _)| !differing.contains(name));
+    settings.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+}
+
+fn value_of(cell: &Cell, name: &str) -> String {
     cell.settings()
         .find(|(setting, _)| *setting == name)
         .map(|(_, value)| value)
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_plan_before_it_is_carried_out() {
+        insta::assert_snapshot!(plan_table(
+            &fixture::quick().header.plan,
+            &TableOptions::default()
+        ));
+    }
 }

@@ -16,7 +16,7 @@ use tactus_model::run::Run;
 
 pub(crate) use reservations::shortfalls;
 
-use crate::summary::cell_results;
+use crate::summary::{CellResult, cell_results};
 use crate::table::wrapped;
 
 /// The outcome of a run.
@@ -53,10 +53,13 @@ impl Reservation {
 /// counts as a late one. A share is named only when the run holds enough
 /// samples for it in every cell.
 pub fn verdict(run: &Run) -> Verdict {
-    let results = cell_results(run);
+    of_results(run, &cell_results(run))
+}
+
+pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> Verdict {
     Verdict {
-        sentence: sentence::sentence(run, &results),
-        reservations: reservations::reservations(run, &results),
+        sentence: sentence::sentence(run, results),
+        reservations: reservations::reservations(run, results),
     }
 }
 

@@ -9,7 +9,7 @@ use tactus_model::time::Nanos;
 use super::Reservation;
 use crate::facts::changed_facts;
 use crate::format;
-use crate::summary::{CellResult, round_quantiles, total};
+use crate::summary::{CellResult, total};
 
 /// Below this many samples in a cell, its p99.9 rests on fewer than ten of them.
 const SAMPLES_WANTED: u64 = 10_000;
@@ -126,14 +126,12 @@ fn unobserved(results: &[CellResult<'_>]) -> Vec<Reservation> {
     }
     let dropped: u64 = results.iter().map(|result| result.accounting().dropped).sum();
     if dropped > 0 {
-        found.push(Reservation::mended_by(
-            format!(
-                "{} took place and {} not kept, because the memory for samples was full.",
-                format::counted(dropped, "wakeup"),
-                if dropped == 1 { "was" } else { "were" }
-            ),
-            "tactus measure with a larger --sample-limit or a shorter --duration",
-        ));
+        found.push(Reservation::new(format!(
+            "{} took place and {} not kept, because the memory for samples was full; a larger \
+             sample-limit or a shorter duration keeps them.",
+            format::counted(dropped, "wakeup"),
+            if dropped == 1 { "was" } else { "were" }
+        )));
     }
     found
 }
@@ -162,33 +160,33 @@ fn dead_loads(results: &[CellResult<'_>]) -> Option<Reservation> {
 }
 
 fn few_samples(results: &[CellResult<'_>]) -> Option<Reservation> {
-    let fewest = results.iter().min_by_key(|result| result.accounting().observed)?;
-    let observed = fewest.accounting().observed;
-    (observed < SAMPLES_WANTED).then(|| {
-        let bound = match observed {
-            0 => "nothing can be said of it".to_owned(),
-            // Zero in N independent samples bounds the rate at 3/N with 95 % confidence.
-            _ => format!(
-                "what did not happen in it may still happen to one wakeup in {}",
-                format::count((observed / 3).max(1))
-            ),
-        };
-        Reservation::mended_by(
-            format!("Few samples: {} under {}; {bound}.", format::count(observed), fewest.label),
-            "tactus measure with a longer --duration or more --rounds",
-        )
+    let count = |result: &CellResult<'_>| result.summary.by_schedule.count();
+    let fewest = results.iter().min_by_key(|result| count(result))?;
+    let seen = count(fewest);
+    (seen < SAMPLES_WANTED).then(|| {
+        let bound = fewest.summary.unseen.map_or_else(String::new, |bound| {
+            format!(
+                ", so what did not happen in it may still happen to one wakeup in {}",
+                format::count((1.0 / bound.rate) as u64)
+            )
+        });
+        Reservation::new(format!(
+            "Few samples: {} under {}{bound}. A longer duration or more rounds give more.",
+            format::count(seen),
+            fewest.label
+        ))
     })
 }
 
 fn rounds(run: &Run, results: &[CellResult<'_>]) -> Option<Reservation> {
     if run.header.plan.rounds == 1 {
-        return Some(Reservation::mended_by(
-            "One round only: drift of the machine cannot be told from a difference between cells.",
-            "tactus measure --rounds 3",
+        return Some(Reservation::new(
+            "One round only: drift of the machine cannot be told from a difference between cells; \
+             three rounds part the two.",
         ));
     }
     let disagreement = |result: &CellResult<'_>| {
-        let p99s = round_quantiles(result, 0.99);
+        let p99s = result.round_quantiles(0.99);
         let most = p99s.iter().max().copied().unwrap_or_default();
         let least = p99s.iter().min().copied().unwrap_or_default();
         (most.as_nanos() as f64 / least.as_nanos().max(1) as f64, least, most)
@@ -198,15 +196,12 @@ fn rounds(run: &Run, results: &[CellResult<'_>]) -> Option<Reservation> {
         .map(|result| (result, disagreement(result)))
         .max_by(|(_, (a, _, _)), (_, (b, _, _))| a.total_cmp(b))?;
     (factor > DISAGREEMENT).then(|| {
-        Reservation::mended_by(
-            format!(
-                "The rounds disagree, most under {}: p99 from {} to {}.",
-                result.label,
-                format::latency(least),
-                format::latency(most)
-            ),
-            "tactus measure with more --rounds, and look at the seconds for what changed",
-        )
+        Reservation::new(format!(
+            "The rounds disagree, most under {}: p99 from {} to {}; see the seconds for what changed.",
+            result.label,
+            format::latency(least),
+            format::latency(most)
+        ))
     })
 }
 

@@ -24,11 +24,11 @@ struct Group<'a, 'r> {
 impl Group<'_, '_> {
     /// The latency that a share of the due times did not exceed in any of the cells.
     fn within(&self, share: f64) -> Nanos {
-        self.cells.iter().map(|cell| cell.schedule_quantile(share)).max().unwrap_or_default()
+        self.cells.iter().filter_map(|cell| cell.by_schedule(share)).max().unwrap_or_default()
     }
 
     fn max(&self) -> Nanos {
-        self.cells.iter().map(|cell| cell.max()).max().unwrap_or_default()
+        self.cells.iter().filter_map(|cell| cell.max()).max().unwrap_or_default()
     }
 }
 
@@ -70,12 +70,12 @@ fn with_share(
         format!(
             "the latest of {} came {} late",
             format::counted(worst.accounting().observed, "wakeup"),
-            format::latency(worst.max())
+            format::latency_or_nothing(worst.max())
         )
     } else {
         format!(
             "the worst wakeup, {}, came {}",
-            format::latency(worst.max()),
+            format::latency_or_nothing(worst.max()),
             place(worst, groups.len() > 1)
         )
     };
@@ -96,16 +96,16 @@ fn without_share(worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
     format!(
         "The latest of {} came {} late, {}.",
         format::counted(observed, "wakeup"),
-        format::latency(worst.max()),
+        format::latency_or_nothing(worst.max()),
         place(worst, true)
     )
 }
 
 /// The rarest share for which every cell holds samples enough.
 fn named_share(results: &[CellResult<'_>]) -> Option<f64> {
-    let fewest = results.iter().map(|result| result.accounting().observed).min()?;
-    // A whole number of samples, so that rounding of 1 − 0.999 does not ask for one more.
-    SHARES.into_iter().find(|share| ((1.0 - share) * fewest as f64).round() >= BEYOND)
+    let fewest = results.iter().map(|result| result.summary.by_schedule.count()).min()?;
+    // 1 − 0.999 has no exact form; a hair must not decide.
+    SHARES.into_iter().find(|share| (1.0 - share) * fewest as f64 >= BEYOND - 1e-6)
 }
 
 fn groups<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {

@@ -1,0 +1,166 @@
+//! The tables of a run's cells, as columns.
+
+use tactus_stats::Interval;
+use tactus_stats::cell::{LateSample, QUANTILES};
+
+use super::column::{Column, Entry};
+use crate::format;
+use crate::summary::{CellResult, RATES};
+
+/// What was observed and missed, and how late wakeups came.
+///
+/// Latencies are *per wakeup*; where that makes a difference, the p99 by the
+/// *intended schedule* stands beside.
+pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
+    let differs = results.iter().any(CellResult::schedule_differs);
+    let mut columns = vec![
+        name(results),
+        Column::of("observed", results, |result| Entry::count(result.accounting().observed))
+            .meaning("wakeups that were measured")
+            .dispensable(5),
+        Column::of("missed", results, missed)
+            .meaning("due times that passed before the task had come from an earlier one")
+            .dispensable(1),
+        Column::of("min", results, |result| Entry::latency(result.summary.min)).dispensable(6),
+        quantile(results, 0.5),
+        quantile(results, 0.99).meaning("99 % of the wakeups came no later"),
+        Column::of("p99 between", results, |result| {
+            Entry::optional(result.interval(0.99).map(interval))
+        })
+        .meaning("the interval of the p99 at 95 % confidence, by block bootstrap")
+        .dispensable(7),
+        Column::of("p99 due", results, |result| match differs {
+            true => Entry::latency(result.by_schedule(0.99)),
+            false => Entry::empty(),
+        })
+        .meaning("99 % of the due times were served no later; a missed one counts as late")
+        .dispensable(2),
+        quantile(results, 0.999).dispensable(3),
+    ];
+    // Rarer quantiles only where some cell has the samples for them.
+    for share in QUANTILES.into_iter().filter(|share| *share > 0.999) {
+        if results.iter().any(|result| result.per_wakeup(share).is_some()) {
+            columns.push(quantile(results, share).dispensable(8));
+        }
+    }
+    columns.push(
+        Column::of("max", results, |result| Entry::latency(result.max()))
+            .meaning("the worst wakeup"),
+    );
+    columns
+}
+
+/// What became of every due time, and what both rules of accounting make of it.
+pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
+    vec![
+        name(results),
+        Column::of("intended", results, |result| Entry::count(result.accounting().intended))
+            .meaning("due times within the windows"),
+        Column::of("observed", results, |result| Entry::count(result.accounting().observed))
+            .meaning("wakeups that were measured and kept"),
+        Column::of("missed", results, |result| Entry::count(result.accounting().missed))
+            .meaning("due times that passed before the task had come from an earlier one"),
+        Column::of("dropped", results, |result| Entry::count(result.accounting().dropped))
+            .meaning("wakeups that were not kept, because the memory for samples was full")
+            .dispensable(2),
+        Column::of("early", results, |result| Entry::count(result.accounting().early))
+            .meaning("of those observed, wakeups before their time; they count as not late")
+            .dispensable(3),
+        Column::of("adds up", results, |result| match result.accounting().balances() {
+            true => Entry::text("yes"),
+            false => Entry::text("NO"),
+        })
+        .meaning("whether intended = observed + missed + dropped")
+        .dispensable(1),
+        Column::of("mean", results, |result| {
+            Entry::latency(result.summary.mean_ns.map(format::rounded_nanos))
+        })
+        .meaning("of the wakeups that took place")
+        .dispensable(5),
+        Column::of("p99 per wakeup", results, |result| Entry::latency(result.per_wakeup(0.99)))
+            .meaning("of the wakeups that took place"),
+        Column::of("p99 by schedule", results, |result| Entry::latency(result.by_schedule(0.99)))
+            .meaning("of all due times, a missed one counting as late"),
+        Column::of("p99.9 by schedule", results, |result| {
+            Entry::latency(result.by_schedule(0.999))
+        })
+        .meaning("of all due times, a missed one counting as late")
+        .dispensable(4),
+    ]
+}
+
+/// The slowest sample of each cell, and where it lies.
+pub(crate) fn worst(results: &[CellResult<'_>]) -> Vec<Column> {
+    let late: Vec<(&CellResult<'_>, LateSample)> = results
+        .iter()
+        .filter_map(|result| Some((result, *result.summary.worst.first()?)))
+        .collect();
+    if late.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        Column::names("cell", &late, |(result, _)| Entry::text(result.label_as_granted())),
+        Column::of("late by", &late, |(_, late)| {
+            Entry::latency(Some(late.outlier.sample.latency()))
+        }),
+        Column::of("round", &late, |(_, late)| Entry::count(u64::from(late.round) + 1))
+            .dispensable(1),
+        Column::of("cpu", &late, |(_, late)| match late.cpu {
+            Some(cpu) => Entry::count(cpu.into()),
+            None => Entry::empty(),
+        })
+        .dispensable(1),
+        Column::of("into the window", &late, |(_, late)| {
+            Entry::latency(Some(late.outlier.sample.due))
+        })
+        .meaning("when it was due, since the window opened")
+        .dispensable(2),
+        Column::of("window opened", &late, |(_, late)| Entry::text(format::date(late.opened)))
+            .dispensable(3),
+    ]
+}
+
+/// What the loads achieved, and what the machine did meanwhile.
+pub(crate) fn loads(results: &[CellResult<'_>]) -> Vec<Column> {
+    let rates: Vec<_> = results.iter().map(CellResult::rates).collect();
+    let mut columns = vec![
+        name(results),
+        Column::of("load did", results, |result| Entry::optional(result.load_achieved()))
+            .meaning("operations and bytes a second, of all copies"),
+    ];
+    for (place, rate) in RATES.iter().enumerate() {
+        let column = Column::of(rate.name, &rates, |values| Entry::optional(values[place].clone()))
+            .meaning(rate.meaning)
+            .dispensable(place as u8 + 1);
+        columns.push(column);
+    }
+    columns
+}
+
+fn name(results: &[CellResult<'_>]) -> Column {
+    Column::names("cell", results, |result| Entry::text(result.label_as_granted()))
+}
+
+fn quantile(results: &[CellResult<'_>], share: f64) -> Column {
+    let head = match share {
+        0.5 => "median".to_owned(),
+        share => format!("p{}", format::percentile_number(share)),
+    };
+    Column::of(&head, results, |result| Entry::latency(result.per_wakeup(share)))
+}
+
+/// The due times that passed unserved and their share; empty when there were none, so that others stand out.
+fn missed(result: &CellResult<'_>) -> Entry {
+    let accounting = result.accounting();
+    match accounting.missed {
+        0 => Entry::empty(),
+        missed => Entry::number(
+            format!("{} ({})", format::count(missed), format::share(missed, accounting.intended)),
+            missed,
+        ),
+    }
+}
+
+fn interval(Interval { low, high }: Interval) -> String {
+    format!("{}–{}", format::latency(low), format::latency(high))
+}

@@ -1,0 +1,138 @@
+//! Opens the page in a real browser: no script error, the graph drawn, the right numbers.
+
+#[path = "../fixtures/runs.rs"]
+mod runs;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tactus_model::run::Run;
+use tactus_report::format;
+use tactus_stats::CellSummary;
+
+/// The names under which the browser is installed.
+const BROWSERS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+
+/// A browser that has not answered by then hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn browser() -> Option<&'static str> {
+    BROWSERS.into_iter().find(|name| {
+        let mut version = Command::new(name);
+        version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        version.status().is_ok_and(|status| status.success())
+    })
+}
+
+/// The document after its scripts have run, in a window of `width`.
+fn dump(browser: &str, folder: &Path, page: &Path, width: u32) -> String {
+    let dumped = folder.join(format!("dump-{width}.html"));
+    let out = std::fs::File::create(&dumped).unwrap();
+    let mut child = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .arg("--virtual-time-budget=5000")
+        .arg(format!("--user-data-dir={}", folder.join(format!("profile-{width}")).display()))
+        .arg(format!("--window-size={width},2000"))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", page.display()))
+        .stdout(out)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("the browser did not answer within {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::fs::read_to_string(dumped).unwrap()
+}
+
+/// The part of `text` from `start` to the next `end`.
+fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(start)?;
+    rest.split_once(end).map(|(part, _)| part)
+}
+
+/// What the browser writes of a text when it dumps the document.
+fn as_dumped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\u{a0}', "&nbsp;")
+}
+
+fn check(dom: &str, run: &Run) {
+    let root = between(dom, "<html", ">").expect("the dump is a document");
+    assert!(!root.contains("data-error"), "a script failed: {root}");
+    assert!(root.contains("data-ready=\"yes\""), "the script did not come to its end: {root}");
+    let graph = between(dom, "id=\"graph\"", "id=\"switches\"").expect("the graph has its place");
+    assert!(graph.contains("<canvas"), "uPlot drew nothing");
+    let switches = between(dom, "id=\"switches\"", "</section>").expect("the switches have theirs");
+    assert!(as_dumped(switches).contains("99.9"), "the values are those at 99.9 %");
+    for (cell, label) in run.header.plan.labels().iter().enumerate() {
+        let measurements: Vec<_> = run.of_cell(cell).collect();
+        let summary = CellSummary::pool(&measurements);
+        let p999 = summary.quantile(0.999).and_then(|estimate| estimate.per_wakeup).unwrap();
+        // Computed and written by the page's script:
+        let shown = format!(
+            "<output data-curve=\"{}\">{}</output>",
+            curve_of(run, cell),
+            format::latency(p999)
+        );
+        assert!(switches.contains(&shown), "{label}: {shown} is not in {switches}");
+        // Written by us:
+        let max = format::latency(summary.max.unwrap());
+        let row = between(dom, &format!("{}</th>", as_dumped(label)), "</tr>")
+            .expect("a row for each cell");
+        assert!(row.contains(&format!(">{}</td>", format::latency(p999))), "{label}: {row}");
+        assert!(row.contains(&format!(">{max}</td>")), "{label}: {row}");
+    }
+}
+
+/// The number of a cell's curve: panel by panel, the cells of a panel in their order.
+fn curve_of(run: &Run, cell: usize) -> usize {
+    let all: Vec<usize> = (0..run.header.plan.cells.len()).collect();
+    let panels = tactus_report::layout::panels(&run.header.plan.cells, &all);
+    let curves = panels.iter().flat_map(|panel| &panel.curves);
+    curves.map(|curve| curve.cell).position(|other| other == cell).unwrap()
+}
+
+#[test]
+fn needs_chromium_the_page_runs_without_error_and_shows_the_numbers_of_the_run() {
+    let Some(browser) = browser() else {
+        println!("skipped: none of {} is installed", BROWSERS.join(", "));
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let run = runs::quick();
+    let page = folder.path().join("quick.html");
+    std::fs::write(&page, tactus_report::page(std::slice::from_ref(&run)).unwrap()).unwrap();
+    for width in [500, 1280] {
+        check(&dump(browser, folder.path(), &page, width), &run);
+    }
+}
+
+#[test]
+fn needs_chromium_a_hostile_label_runs_nothing() {
+    let Some(browser) = browser() else {
+        println!("skipped: none of {} is installed", BROWSERS.join(", "));
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = "</script><script>document.documentElement.dataset.broken=1</script><!-- \
+                   <img src=x onerror=document.documentElement.dataset.broken=1>";
+    let text = format!(
+        "name = \"hostile\"\nrounds = 1\n[settings]\nduration = \"11s\"\npolicy = \"fifo:90\"\n\
+         load = [\"idle\", 'cmd:\"{hostile}\"']"
+    );
+    let run = runs::run(&text, 3);
+    let page = folder.path().join("hostile.html");
+    std::fs::write(&page, tactus_report::page(std::slice::from_ref(&run)).unwrap()).unwrap();
+    let dom = dump(browser, folder.path(), &page, 800);
+    let root = between(&dom, "<html", ">").unwrap();
+    assert!(!root.contains("data-broken"), "{root}");
+    check(&dom, &run);
+}
