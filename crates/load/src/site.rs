@@ -73,10 +73,10 @@ impl Site {
         self.shortfalls.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(shortfall);
     }
 
-    /// Counts what was done. The first call tells the keeper that this copy works.
+    /// Counts what was done. The first operation tells the keeper that this copy works.
     pub(crate) fn did(&self, operations: u64, bytes: u64) {
         self.counters.copy(self.copy).add(operations, bytes);
-        if !self.announced.load(Ordering::Relaxed) {
+        if operations > 0 && !self.announced.load(Ordering::Relaxed) {
             self.announce();
         }
     }
@@ -92,10 +92,13 @@ impl Site {
         self.tell(News::Running { shortfalls: std::mem::take(&mut *shortfalls) });
     }
 
-    /// Ends this copy, saying why.
-    pub(crate) fn fail(&self, error: LoadError) -> ! {
+    /// Tells the keeper why this copy does not work any more.
+    pub(crate) fn tell_end(&self, error: LoadError) {
         self.tell(News::Failed(error));
-        // All threads go, whatever they are doing.
+    }
+
+    /// Ends this copy, which has told why, with all its threads, whatever they are doing.
+    pub(crate) fn leave(&self) -> ! {
         std::process::exit(TOLD_WHY)
     }
 
@@ -113,7 +116,8 @@ impl Site {
         const STACK: usize = 128 << 10;
         let started = std::thread::Builder::new().stack_size(STACK).spawn(move || {
             let Err(error) = work();
-            self.fail(error)
+            self.tell_end(error);
+            self.leave()
         });
         started.map(drop).during("start a thread").map_err(|error| {
             error.hint("ask for fewer copies, or raise the limit on processes (`ulimit -u`)")

@@ -11,6 +11,7 @@ pub mod direct_file;
 pub mod error;
 pub mod facts;
 pub mod idle_states;
+pub mod leash;
 pub mod mapping;
 pub mod memory;
 pub mod namespace;

@@ -1,14 +1,21 @@
 //! Programs that are installed on the machine.
 
 use std::env;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tactus_model::result::Shortfall;
+use tactus_sys::SysError;
+use tactus_sys::leash::{self, Leash};
 
 use super::Endless;
+use crate::containment::Containment;
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
@@ -42,31 +49,96 @@ const COMPLAINT: usize = 2048;
 /// Starts a program, says that the copy works, and waits for the program's end.
 ///
 /// A program that fails within 100 ms never worked. `name` is how a message calls it.
-pub(super) fn run_once(mut command: Command, name: &str, site: &Site) -> Endless {
-    let mut child = command.stderr(Stdio::piped()).spawn().during(&format!("start {name}"))?;
-    let complaints = child.stderr.take().map(|stderr| thread::spawn(|| tail(stderr)));
-    let started = Instant::now();
-    let mut status = None;
-    while status.is_none() && started.elapsed() < EARLY {
-        thread::sleep(Duration::from_millis(2));
-        status = child.try_wait().during(&format!("watch {name}"))?;
-    }
-    if status.is_none_or(|status| status.success()) {
+pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> Endless {
+    let mut program = Program::start(command, site).during(&format!("start {name}"))?;
+    let complaints = program.child.stderr.take().map(|stderr| thread::spawn(|| tail(stderr)));
+    let ended = Arc::new(AtomicBool::new(false));
+    let has_ended = Arc::clone(&ended);
+    thread::spawn(move || {
+        thread::sleep(EARLY);
+        if !has_ended.load(Ordering::Relaxed) {
+            site.announce();
+        }
+    });
+    let status = program.wait().during(&format!("watch {name}"))?;
+    ended.store(true, Ordering::Relaxed);
+    if status.success() {
         site.announce();
     }
-    let status = match status {
-        Some(status) => status,
-        None => child.wait().during(&format!("watch {name}"))?,
-    };
-    // What it left running in the background may hold the pipe open, so no more is
-    // read than is there already.
+    // What the program left running in the background may hold the pipe open for good,
+    // so no more is read than comes at once.
     thread::sleep(Duration::from_millis(2));
     let complaint = complaints
         .filter(thread::JoinHandle::is_finished)
         .and_then(|complaints| complaints.join().ok())
         .filter(|complaint| !status.success() && !complaint.is_empty());
     let complaint = complaint.map_or_else(String::new, |complaint| format!(": {complaint}"));
-    Err(LoadError::new(format!("{name} ended with {status}{complaint}")))
+    site.tell_end(LoadError::new(format!("{name} ended with {status}{complaint}")));
+    program.wait_for_descendants();
+    site.leave()
+}
+
+/// A program at work, on a leash where nothing else holds its descendants.
+struct Program {
+    child: Child,
+    leash: Option<Leash>,
+}
+
+impl Program {
+    fn start(mut command: Command, site: &Site) -> io::Result<Self> {
+        command.stderr(Stdio::piped());
+        if site.containment() != Containment::Watched {
+            return Ok(Self { child: command.spawn()?, leash: None });
+        }
+        let mut leashed = duplicate(&command);
+        leash::wait_for_leash(&mut leashed);
+        match leashed.spawn() {
+            Ok(child) => {
+                Ok(Self { leash: Some(Leash::take(&child).map_err(without_call)?), child })
+            }
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                site.shortfall(no_leash(&error));
+                Ok(Self { child: command.spawn()?, leash: None })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn wait(&mut self) -> io::Result<ExitStatus> {
+        match &mut self.leash {
+            Some(leash) => leash.wait().map_err(without_call),
+            None => self.child.wait(),
+        }
+    }
+
+    /// What the program left in the background goes on, on the leash, until the load is ended.
+    fn wait_for_descendants(&mut self) {
+        if let Some(leash) = &mut self.leash {
+            leash.wait_for_descendants();
+        }
+    }
+}
+
+fn without_call(error: SysError) -> io::Error {
+    error.errno.into()
+}
+
+/// The same command once more.
+fn duplicate(command: &Command) -> Command {
+    let mut same = self::command(Path::new(command.get_program()));
+    same.args(command.get_args()).stderr(Stdio::piped());
+    same
+}
+
+fn no_leash(refused: &io::Error) -> Shortfall {
+    Shortfall {
+        asked: "load's programs traced, so that nothing of them is left behind".to_owned(),
+        granted: "load's programs watched by its host".to_owned(),
+        reason: format!(
+            "neither namespaces nor tracing are permitted ({refused}); what a program starts in the background outlives the load if all processes of tactus are killed at once"
+        ),
+        mend: Some("sudo sysctl kernel.yama.ptrace_scope=1, or run as root".to_owned()),
+    }
 }
 
 /// The end of what a stream brings.

@@ -60,7 +60,9 @@ fn measure(load: &mut RunningLoad) -> LoadResult {
     loop {
         std::thread::sleep(Duration::from_millis(20));
         let result = load.snapshot().since(&opened);
-        if result.operations.is_none_or(|count| count > 0) && result.bytes.is_none_or(|count| count > 0) {
+        if result.operations.is_none_or(|count| count > 0)
+            && result.bytes.is_none_or(|count| count > 0)
+        {
             return result;
         }
         assert!(Instant::now() < deadline, "nothing achieved: {result:?}");
@@ -96,7 +98,8 @@ fn idle_starts_nothing() {
 }
 
 fn a_command_runs() {
-    let mut load = RunningLoad::start(&plan("cmd:\"while :; do :; done\""), &options(None)).unwrap();
+    let mut load =
+        RunningLoad::start(&plan("cmd:\"while :; do :; done\""), &options(None)).unwrap();
     let opened = load.snapshot();
     let deadline = Instant::now() + Duration::from_secs(60);
     let result = loop {
@@ -114,7 +117,8 @@ fn a_command_runs() {
 }
 
 fn a_command_that_ends_is_told() {
-    let mut load = RunningLoad::start(&plan("cmd:\"sleep 0.3; exit 7\":2"), &options(None)).unwrap();
+    let mut load =
+        RunningLoad::start(&plan("cmd:\"sleep 0.3; exit 7\":2"), &options(None)).unwrap();
     let opened = load.snapshot();
     assert_eq!(opened.copies, 2);
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -218,7 +222,8 @@ fn realtime_load_is_confined_and_ends() {
 }
 
 fn deadline_falls_short() {
-    let plan = LoadPlan { scheduling: "deadline:1ms/10ms/10ms".parse().unwrap(), ..plan("process") };
+    let plan =
+        LoadPlan { scheduling: "deadline:1ms/10ms/10ms".parse().unwrap(), ..plan("process") };
     let mut load = RunningLoad::start(&plan, &options(None)).unwrap();
     let [shortfall] = load.shortfalls() else { panic!("{:?}", load.shortfalls()) };
     assert_eq!(shortfall.asked, "load-policy deadline:1ms/10ms/10ms");

@@ -42,7 +42,8 @@ pub fn tests() -> Vec<Test> {
         };
         let kind = load.split(':').next().unwrap_or(load);
         tests.push((
-            format!("{kind}_of_{who}_{how}_leaves_nothing_when_{victim:?}_is_killed").to_lowercase(),
+            format!("{kind}_of_{who}_{how}_leaves_nothing_when_{victim:?}_is_killed")
+                .to_lowercase(),
             Box::new(move || leaves_nothing(user, load, containment, victim)),
         ));
     };
@@ -66,12 +67,7 @@ pub fn tests() -> Vec<Test> {
     tests
 }
 
-fn leaves_nothing(
-    user: Option<u32>,
-    load: &str,
-    containment: Option<Containment>,
-    victim: Victim,
-) {
+fn leaves_nothing(user: Option<u32>, load: &str, containment: Option<Containment>, victim: Victim) {
     if user.is_some() && tactus_sys::process::effective_user() != 0 {
         println!("skipped: only root can become another user");
         return;
@@ -101,7 +97,10 @@ fn leaves_nothing(
         // The keeper goes on, as it must, so that other copies do.
         wait_until_none("the copy", || {
             let gone: Vec<u32> = copies(&running);
-            marked::processes(own).into_iter().filter(|(process, _)| gone.contains(process)).collect()
+            marked::processes(own)
+                .into_iter()
+                .filter(|(process, _)| gone.contains(process))
+                .collect()
         });
     } else {
         wait_until_none("with the mark", || marked::processes(own));

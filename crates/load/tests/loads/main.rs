@@ -6,8 +6,8 @@
 
 mod behaviour;
 mod death;
-mod measuring;
 mod marked;
+mod measuring;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

@@ -14,21 +14,23 @@ pub fn processes(measuring: u32) -> Vec<(u32, String)> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
         .filter(|&process| process != std::process::id())
         .filter(|process| {
-            fs::read(format!("/proc/{process}/environ"))
-                .is_ok_and(|environment| environment.split(|&b| b == 0).any(|v| v == mark.as_bytes()))
+            fs::read(format!("/proc/{process}/environ")).is_ok_and(|environment| {
+                environment.split(|&b| b == 0).any(|v| v == mark.as_bytes())
+            })
         })
         .map(|process| (process, command_line(process)))
         .collect()
 }
 
-/// The processes whose command line contains `part`.
+/// The processes whose command line contains `part`, those who only were told the load
+/// not among them.
 pub fn by_command_line(part: &str) -> Vec<(u32, String)> {
     fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
         .filter(|&process| process != std::process::id())
         .map(|process| (process, command_line(process)))
-        .filter(|(_, line)| line.contains(part))
+        .filter(|(_, line)| line.contains(part) && !line.contains("internal measure"))
         .collect()
 }
 

@@ -15,11 +15,7 @@ pub const NOBODY: u32 = 65534;
 
 /// A plan of the load that `text` names.
 pub fn plan(text: &str) -> LoadPlan {
-    LoadPlan {
-        load: text.parse().unwrap(),
-        scheduling: Scheduling::ORDINARY,
-        cpus: CpuChoice::All,
-    }
+    LoadPlan { load: text.parse().unwrap(), scheduling: Scheduling::ORDINARY, cpus: CpuChoice::All }
 }
 
 /// Options that make the processes of a load from this test's own binary.
@@ -63,7 +59,11 @@ impl Measuring {
         if let Some(user) = user {
             command.uid(user).gid(user);
         }
-        command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take().unwrap();
         let mut line = String::new();
