@@ -41,6 +41,9 @@ pub fn latency_or_nothing(length: Option<Nanos>) -> String {
 
 /// Writes a length as the mark of an axis, without decimals that say nothing: `10 µs`.
 pub fn axis_length(length: Nanos) -> String {
+    if length == Nanos::ZERO {
+        return "0".to_owned();
+    }
     let text = latency(length);
     let Some((number, unit)) = text.split_once(THIN_SPACE) else { return text };
     let number = if number.contains('.') {

@@ -20,7 +20,9 @@ use crate::svg::style::CurveStyle;
 const DRAWN: usize = 120;
 
 /// The cells whose own drawings (scope and seconds) lie open; those of the others are folded.
-const OPEN: usize = 10;
+///
+/// Nine fill three columns.
+const OPEN: usize = 9;
 
 /// Drawings under one heading.
 pub(super) struct Figure {

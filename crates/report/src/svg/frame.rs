@@ -78,17 +78,26 @@ impl Frame {
         self.outline(drawing);
     }
 
-    /// Writes the marks of a logarithmic scale of lengths under the box.
+    /// Writes the marks of a logarithmic scale of lengths under the box: all of
+    /// them, or the powers of ten alone where not all have room.
     pub(super) fn lengths_along(&self, drawing: &mut Drawing, scale: &LogScale) {
-        let mut free = f64::MIN;
-        for mark in scale.marks() {
-            let x = scale.at(mark.value);
-            drawing.line("grid", (x, self.top), (x, self.bottom));
-            let text = format::axis_length(Nanos::from_nanos(mark.value.round() as u64));
-            let half = super::label::width(&text) / 2.0;
-            if mark.written && x - half > free + 5.0 {
-                self.mark_below(drawing, x, &text);
-                free = x + half;
+        let marks: Vec<(f64, bool, String)> = scale
+            .marks()
+            .into_iter()
+            .map(|mark| {
+                let text = format::axis_length(Nanos::from_nanos(mark.value.round() as u64));
+                (scale.at(mark.value), mark.is_power, text)
+            })
+            .collect();
+        let room = |pair: &[(f64, bool, String)]| {
+            let widths = super::label::width(&pair[0].2) + super::label::width(&pair[1].2);
+            pair[1].0 - pair[0].0 > widths / 2.0 + 5.0
+        };
+        let all = marks.windows(2).all(room) || !marks.iter().any(|(_, is_power, _)| *is_power);
+        for (x, is_power, text) in &marks {
+            drawing.line("grid", (*x, self.top), (*x, self.bottom));
+            if all || *is_power {
+                self.mark_below(drawing, *x, text);
             }
         }
     }

@@ -16,6 +16,8 @@ pub struct Mark {
     pub value: f64,
     /// Whether it is written out, or only a line.
     pub written: bool,
+    /// Whether it is a power of ten.
+    pub is_power: bool,
 }
 
 impl LogScale {
@@ -65,7 +67,7 @@ impl LogScale {
                     continue;
                 }
                 let written = step == 1.0 || decades * 3.0 <= room;
-                marks.push(Mark { value, written });
+                marks.push(Mark { value, written, is_power: step == 1.0 });
             }
             power *= 10.0;
         }

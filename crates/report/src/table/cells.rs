@@ -18,7 +18,9 @@ pub(super) fn of_results(run: &Run, results: &[CellResult<'_>], options: &TableO
     if results.is_empty() {
         return format!("no cell of {} has a result\n", run.header.id);
     }
-    let mut text = grid(content::cells(results), options.width);
+    let mut columns = content::cells(results);
+    columns.push(content::load(results).dispensable(9));
+    let mut text = grid(columns, options.width);
     let without = cells_without_result(run);
     if !without.is_empty() {
         let named = format!("no result: {}", without.join(", "));

@@ -15,26 +15,9 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
     let differs = results.iter().any(CellResult::schedule_differs);
     let mut columns = vec![
         name(results),
-        Column::of("observed", results, |result| Entry::count(result.accounting().observed))
-            .meaning("wakeups that were measured")
-            .dispensable(5),
-        Column::of("missed", results, missed)
-            .meaning("due times that passed before the task had come from an earlier one")
-            .dispensable(1),
         Column::of("min", results, |result| Entry::latency(result.summary.min)).dispensable(6),
         quantile(results, 0.5),
         quantile(results, 0.99).meaning("99 % of the wakeups came no later"),
-        Column::of("p99 between", results, |result| {
-            Entry::optional(result.interval(0.99).map(interval))
-        })
-        .meaning("the interval of the p99 at 95 % confidence, by block bootstrap")
-        .dispensable(7),
-        Column::of("p99 due", results, |result| match differs {
-            true => Entry::latency(result.by_schedule(0.99)),
-            false => Entry::empty(),
-        })
-        .meaning("99 % of the due times were served no later; a missed one counts as late")
-        .dispensable(2),
         quantile(results, 0.999).dispensable(3),
     ];
     // Rarer quantiles only where some cell has the samples for them.
@@ -43,11 +26,34 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
             columns.push(quantile(results, share).dispensable(8));
         }
     }
-    columns.push(
+    columns.extend([
         Column::of("max", results, |result| Entry::latency(result.max()))
             .meaning("the worst wakeup"),
-    );
+        Column::of("p99 due", results, |result| match differs {
+            true => Entry::latency(result.by_schedule(0.99)),
+            false => Entry::empty(),
+        })
+        .meaning("99 % of the due times were served no later; a missed one counts as late")
+        .dispensable(2),
+        Column::of("p99 between", results, |result| {
+            Entry::optional(result.interval(0.99).map(interval))
+        })
+        .meaning("the interval of the p99 at 95 % confidence, by block bootstrap")
+        .dispensable(7),
+        Column::of("missed", results, missed)
+            .meaning("due times that passed before the task had come from an earlier one")
+            .dispensable(1),
+        Column::of("observed", results, |result| Entry::count(result.accounting().observed))
+            .meaning("wakeups that were measured")
+            .dispensable(5),
+    ]);
     columns
+}
+
+/// What the load achieved.
+pub(crate) fn load(results: &[CellResult<'_>]) -> Column {
+    Column::of("load did", results, |result| Entry::optional(result.load_achieved()))
+        .meaning("operations and bytes a second, of all copies of the load")
 }
 
 /// What became of every due time, and what both rules of accounting make of it.
@@ -123,11 +129,7 @@ pub(crate) fn worst(results: &[CellResult<'_>]) -> Vec<Column> {
 /// What the loads achieved, and what the machine did meanwhile.
 pub(crate) fn loads(results: &[CellResult<'_>]) -> Vec<Column> {
     let rates: Vec<_> = results.iter().map(CellResult::rates).collect();
-    let mut columns = vec![
-        name(results),
-        Column::of("load did", results, |result| Entry::optional(result.load_achieved()))
-            .meaning("operations and bytes a second, of all copies"),
-    ];
+    let mut columns = vec![name(results), load(results)];
     for (place, rate) in RATES.iter().enumerate() {
         let column = Column::of(rate.name, &rates, |values| Entry::optional(values[place].clone()))
             .meaning(rate.meaning)
