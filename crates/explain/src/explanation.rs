@@ -11,7 +11,7 @@ use crate::segments::{Segment, Segments};
 use crate::timeline::Timeline;
 
 /// Why the samples of a cell were late.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// The latency above which a sample is late.
     pub threshold: Nanos,
@@ -48,8 +48,8 @@ pub struct SegmentHistogram {
 /// The causes of a cell's late samples.
 ///
 /// The time that is divided is the whole latency of every late sample, so the
-/// shares of all rows add up to one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// times of all rows add up to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pareto {
     /// How many late samples were divided among causes.
     pub samples: u64,
@@ -57,21 +57,17 @@ pub struct Pareto {
     pub undivided: u64,
     /// Their latency, all together.
     pub time: Nanos,
-    /// The share of `time` that has a cause, from 0 to 1; 1 when there is no time.
-    pub explained: f64,
     /// A row for each cause, the greatest time first; the remainder is a row too.
     pub rows: Vec<ParetoRow>,
 }
 
 /// One cause of a cell's late samples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParetoRow {
     /// The cause; threads of one name are taken together.
     pub cause: Cause,
     /// The time it took in all late samples.
     pub time: Nanos,
-    /// Its share of the whole, from 0 to 1.
-    pub share: f64,
     /// In how many late samples it had a part.
     pub samples: u64,
     /// In how many late samples it had the greatest part.
@@ -81,7 +77,7 @@ pub struct ParetoRow {
 }
 
 /// A late sample with all that is known of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainedSample {
     /// The task's number.
     pub task: u32,

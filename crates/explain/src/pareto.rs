@@ -51,16 +51,12 @@ impl ParetoBuilder {
     /// The table.
     pub(crate) fn finish(self) -> Pareto {
         let time: Nanos = self.rows.values().map(|row| row.time).sum();
-        let share = |part: Nanos| {
-            if time == Nanos::ZERO { 0.0 } else { part.as_nanos() as f64 / time.as_nanos() as f64 }
-        };
         let mut rows: Vec<ParetoRow> = self
             .rows
             .into_iter()
             .map(|(cause, row)| ParetoRow {
                 cause,
                 time: row.time,
-                share: share(row.time),
                 samples: row.samples,
                 first: row.first,
                 max: row.max,
@@ -68,23 +64,34 @@ impl ParetoBuilder {
             .collect();
         // The sort is stable, so that equal times stay in the order of causes.
         rows.sort_by_key(|row| std::cmp::Reverse(row.time));
-        let unexplained: Nanos =
-            rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum();
-        Pareto {
-            samples: self.samples,
-            undivided: self.undivided,
-            time,
-            explained: 1.0 - share(unexplained),
-            rows,
-        }
+        Pareto { samples: self.samples, undivided: self.undivided, time, rows }
     }
 }
 
 impl Pareto {
+    /// The part of the whole that `time` is, from 0 to 1; 0 when there is no time.
+    pub fn share(&self, time: Nanos) -> f64 {
+        match self.time.as_nanos() {
+            0 => 0.0,
+            whole => time.as_nanos() as f64 / whole as f64,
+        }
+    }
+
+    /// The share of the time that has a cause, from 0 to 1; 1 when there is no time.
+    pub fn explained(&self) -> f64 {
+        let unexplained =
+            self.rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum();
+        1.0 - self.share(unexplained)
+    }
+
     /// The table's first row as a sentence: `71 % of the time over 100us: softirq
     /// NET_RX on processor 1`; none when no sample was late.
     pub fn headline(&self, threshold: Nanos) -> Option<String> {
         let row = self.rows.first()?;
-        Some(format!("{:.0} % of the time over {threshold}: {}", row.share * 100.0, row.cause))
+        Some(format!(
+            "{:.0} % of the time over {threshold}: {}",
+            self.share(row.time) * 100.0,
+            row.cause
+        ))
     }
 }

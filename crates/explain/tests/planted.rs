@@ -1,0 +1,51 @@
+//! Causes planted by a seeded simulator are the first that blame names.
+
+#[path = "support/simulator.rs"]
+mod simulator;
+mod support;
+
+use simulator::{Planted, simulate};
+use support::shown;
+use tactus_explain::cause::Hold;
+use tactus_explain::{Cause, MatchOutcome};
+use tactus_model::probe::SleepMethod;
+
+#[test]
+fn what_was_planted_is_named_first_and_with_its_length() {
+    for seed in [1, 7, 42, 2003] {
+        let (script, probe, simulated) = simulate(seed, 20);
+        let samples: Vec<(u64, u64)> =
+            simulated.iter().map(|sample| (sample.due, sample.came)).collect();
+        let explanation = script.explain(probe, SleepMethod::Nanosleep, &samples);
+        assert_eq!(explanation.count(MatchOutcome::Timer), 20, "seed {seed}");
+        assert_eq!(explanation.worst.len(), 20);
+        for explained in &explanation.worst {
+            let planted = simulated[explained.index as usize];
+            if planted.planted == Planted::Nothing {
+                continue;
+            }
+            let part = &explained.parts[0];
+            let named = match (part.cause.clone(), planted.planted) {
+                (Cause::Softirq { .. }, Planted::Softirq)
+                | (Cause::Interrupt { .. }, Planted::Device)
+                | (Cause::OtherThread { .. }, Planted::OtherThread) => true,
+                (Cause::KernelSection { hold, site, .. }, planted) => {
+                    let expected = match planted {
+                        Planted::KernelSection => Some(Hold::Preemption),
+                        Planted::InterruptsOff => Some(Hold::Interrupts),
+                        _ => None,
+                    };
+                    expected == Some(hold) && site.as_deref() == Some("long_section")
+                }
+                _ => false,
+            };
+            assert!(named, "seed {seed}: {planted:?} was told as {:?}", shown(explained));
+            let micros = part.time.as_nanos() / 1000;
+            assert!(
+                micros.abs_diff(planted.length) <= 20,
+                "seed {seed}: {planted:?} was told as {:?}",
+                shown(explained)
+            );
+        }
+    }
+}
