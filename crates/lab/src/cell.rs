@@ -83,7 +83,7 @@ impl From<io::Error> for Stopped {
 /// Starts the load, lets it warm up, and measures.
 fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measurement, Stopped> {
     let executable = std::env::current_exe()?;
-    let mut load = RunningLoad::start(&order.cell.load, &HostOptions::new(executable.clone()))?;
+    let load = RunningLoad::start(&order.cell.load, &HostOptions::new(executable.clone()))?;
     let mut shortfalls: Vec<Shortfall> = load.shortfalls().to_vec();
     for shortfall in &shortfalls {
         messages.say(&Message::Shortfall(shortfall.clone()));
@@ -91,27 +91,27 @@ fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measur
     thread::sleep(Duration::from(order.cell.warmup));
 
     let process = task_process(executable);
-    let mut meanwhile = Meanwhile::default();
+    let mut meanwhile = Meanwhile { load: Some(load), ..Meanwhile::default() };
     let outcome = tactus_probe::run(&order.cell, order.seed, &process, &mut |event| match event {
         ProbeEvent::Shortfall(shortfall) => messages.say(&Message::Shortfall(shortfall)),
         ProbeEvent::Opened => {
             messages.say(&Message::Opened);
-            meanwhile.open(&mut load);
+            meanwhile.open();
         }
         ProbeEvent::Closed => {
-            meanwhile.close(&mut load);
+            meanwhile.close();
             messages.say(&Message::Closed);
         }
         ProbeEvent::Samples { task, block } => messages.say(&Message::Samples { task, block }),
     })?;
-    for reason in load.stop() {
+    let Meanwhile { achieved: load, rates, ends, .. } = meanwhile;
+    for reason in ends {
         let ended = load_ended(&order.cell.load.load.to_string(), &reason);
         messages.say(&Message::Shortfall(ended.clone()));
         shortfalls.push(ended);
     }
     let ProbeOutcome { started, window, block_length, tasks, cost, shortfalls: more } = outcome;
     shortfalls.extend(more);
-    let Meanwhile { load, rates, .. } = meanwhile;
     Ok(Measurement {
         turn: order.turn,
         started,
@@ -142,21 +142,31 @@ fn load_ended(load: &str, reason: &str) -> Shortfall {
 /// What the load and the machine did while the window was open.
 #[derive(Default)]
 struct Meanwhile {
+    load: Option<RunningLoad>,
     opened: Option<(MachineCounters, LoadSnapshot)>,
-    load: LoadResult,
+    achieved: LoadResult,
     rates: MachineRates,
+    /// Why copies of the load ended by themselves.
+    ends: Vec<String>,
 }
 
 impl Meanwhile {
-    fn open(&mut self, load: &mut RunningLoad) {
+    fn open(&mut self) {
+        let Some(load) = &mut self.load else { return };
         let snapshot = load.snapshot();
         self.opened = Some((MachineCounters::read(Path::new("/")), snapshot));
     }
 
-    fn close(&mut self, load: &mut RunningLoad) {
+    /// Takes the second reading and ends the load: nothing is gained from one that
+    /// runs beside the evaluation.
+    fn close(&mut self) {
         let counters = MachineCounters::read(Path::new("/"));
-        let Some((earlier, snapshot)) = self.opened.take() else { return };
+        let (Some(mut load), Some((earlier, snapshot))) = (self.load.take(), self.opened.take())
+        else {
+            return;
+        };
         self.rates = counters.since(&earlier);
-        self.load = load.snapshot().since(&snapshot);
+        self.achieved = load.snapshot().since(&snapshot);
+        self.ends = load.stop();
     }
 }
