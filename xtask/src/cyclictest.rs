@@ -99,6 +99,8 @@ fn by_tactus(tactus: &Path, setting: &Setting) -> anyhow::Result<Found> {
     let output = Command::new(tactus)
         .args(["measure", "--json", "--no-page", "--cpus", CPU, "--warmup", "200ms"])
         .args(["--policy", &format!("fifo:{PRIORITY}"), "--load", setting.load])
+        // As cyclictest does unless it is told otherwise.
+        .args(["--cpu-dma-latency", "0us"])
         .args(["--interval", &setting.interval.to_string()])
         .args(["--duration", &setting.duration.to_string()])
         .env("TACTUS_STORE", folder.path().join("runs.sqlite"))
