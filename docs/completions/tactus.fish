@@ -1,0 +1,120 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_tactus_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_tactus_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_tactus_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_tactus_using_subcommand
+    set -l cmd (__fish_tactus_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c tactus -n "__fish_tactus_needs_command" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_needs_command" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store, the newest last'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "report" -d 'Write runs as one self-contained HTML page'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md)'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "import" -d 'Take runs that were exported elsewhere into the store'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "delete" -d 'Delete runs from the store for good'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "completions" -d 'Write the completion script of a shell to standard output'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "internal" -d 'What a process that measuring starts has to do'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, cmd:"make -j4", stress-ng:"--vm 2", …' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'How much later each further task starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks -d 'Whether tasks are threads or processes' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before measuring starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'How many times every cell is measured' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'The seed of the order of cells and of random intervals' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l continue -d 'Take the turns that an interrupted run has left' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'Write the page to this file instead of one beside the store' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Write no page'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Write events and results as JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Write one JSON object a line, a run each'
+complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Write one JSON object a line, a run each, with the summary of every cell'
+complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand show" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'Write to this file instead of one beside the store' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand export" -s o -l output -d 'Write to this file instead of standard output' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Leave out the single samples, which are most of the size'
+complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand export" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand import" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand import" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "load" -d 'Keep the copies of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "load-worker" -d 'Be one copy of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep the copies of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Be one copy of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "list" -d 'List the runs in the store, the newest last'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "report" -d 'Write runs as one self-contained HTML page'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "import" -d 'Take runs that were exported elsewhere into the store'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store for good'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "completions" -d 'Write the completion script of a shell to standard output'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "internal" -d 'What a process that measuring starts has to do'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from measure list show report export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Keep the copies of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Be one copy of a load'
