@@ -1,10 +1,13 @@
 //! The data of the interactive graph, as JSON inside the page.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_stats::axis::{PercentileAxis, Tick, greatest_share};
 
+use super::figures::drawn;
 use crate::format;
 use crate::layout::{Panel, panels};
 use crate::summary::{CellResult, quantiles};
@@ -44,8 +47,6 @@ struct Mark {
 /// The curve of a cell.
 #[derive(Serialize)]
 struct Curve {
-    /// The number of the run on the page, counted from 1.
-    run: usize,
     name: String,
     /// What the cells of its panel have in common; the heading of its switch.
     group: String,
@@ -62,8 +63,10 @@ pub(super) fn data(runs: &[(&Run, Vec<CellResult<'_>>)]) -> Result<String, serde
     let shares = shares(counts.map(|result| result.accounting().observed).max().unwrap_or(0));
     let last = shares.last().copied().unwrap_or_default();
     let mut curves = Vec::new();
-    for (number, (run, results)) in runs.iter().enumerate() {
-        curves.extend(curves_of(run, results, number + 1, &shares, runs.len() > 1));
+    for (run, results) in runs {
+        let panels_before =
+            curves.iter().map(|curve: &Curve| &curve.group).collect::<BTreeSet<_>>().len();
+        curves.extend(curves_of(run, &drawn(results), &shares, panels_before, runs.len() > 1));
     }
     let data = Data {
         reciprocal: Axis::of(PercentileAxis::Reciprocal, &shares, last),
@@ -76,9 +79,9 @@ pub(super) fn data(runs: &[(&Run, Vec<CellResult<'_>>)]) -> Result<String, serde
 
 fn curves_of(
     run: &Run,
-    results: &[CellResult<'_>],
-    number: usize,
+    results: &[&CellResult<'_>],
     shares: &[f64],
+    panels_before: usize,
     several: bool,
 ) -> Vec<Curve> {
     let indices: Vec<usize> = results.iter().map(|result| result.index).collect();
@@ -91,12 +94,11 @@ fn curves_of(
                 continue;
             };
             // Dashes tell panels apart here, since all of them share one graph.
-            let style = match panels.len() {
-                1 => member.style,
-                _ => CurveStyle::crossed(member.style.colour(), place + number - 1),
+            let style = match (panels.len(), several) {
+                (1, false) => member.style,
+                _ => CurveStyle::crossed(member.style.colour(), panels_before + place),
             };
             curves.push(Curve {
-                run: number,
                 name: member.name.clone(),
                 group: group(run, title, several),
                 colour: style.colour(),
@@ -120,7 +122,7 @@ fn group(run: &Run, panel: &str, several: bool) -> String {
 /// The panels whose curves are switched on at first: all where they are few, else
 /// the first one and the one with the worst wakeup, so that a graph of many loads
 /// opens with the quiet machine against the worst of them.
-fn panels_at_first(panels: &[Panel], results: &[CellResult<'_>]) -> Vec<usize> {
+fn panels_at_first(panels: &[Panel], results: &[&CellResult<'_>]) -> Vec<usize> {
     if results.len() <= SHOWN_AT_FIRST {
         return (0..panels.len()).collect();
     }

@@ -13,7 +13,7 @@ use crate::summary::CellResult;
 use crate::svg::density::{self, Density, Ranges};
 use crate::svg::percentiles::{self, Curve, Shared};
 use crate::svg::scope::{self, Scope};
-use crate::svg::series::{self, Series};
+use crate::svg::series::{self, Round, Series};
 use crate::svg::style::CurveStyle;
 
 /// The most cells that are drawn. A page of more would be too large to read or to load.
@@ -36,7 +36,7 @@ pub(super) struct Figure {
 
 /// The drawings of a run, and how many of its cells they leave out.
 pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, usize) {
-    let drawn = slowest(results, DRAWN);
+    let drawn = drawn(results);
     let indices: Vec<usize> = drawn.iter().map(|result| result.index).collect();
     let groups: Vec<Grouped<'_, '_>> = panels(&run.header.plan.cells, &indices)
         .into_iter()
@@ -64,11 +64,11 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
     (figures, results.len() - drawn.len())
 }
 
-/// The cells of the longest worst cases, in the order of the plan.
-fn slowest<'a, 'r>(results: &'a [CellResult<'r>], most: usize) -> Vec<&'a CellResult<'r>> {
+/// The cells that are drawn, those of the longest worst cases, in the order of the plan.
+pub(super) fn drawn<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<&'a CellResult<'r>> {
     let mut ordered: Vec<&CellResult<'_>> = results.iter().collect();
     ordered.sort_by_key(|result| Reverse(result.max()));
-    ordered.truncate(most);
+    ordered.truncate(DRAWN);
     ordered.sort_by_key(|result| result.index);
     ordered
 }
@@ -201,8 +201,9 @@ fn seconds(results: &[&CellResult<'_>]) -> Figure {
             rounds: result
                 .measurements
                 .iter()
-                .map(|measurement| {
-                    series::joined(measurement.tasks.iter().map(|task| &task.series[..]))
+                .map(|measurement| Round {
+                    window: measurement.window,
+                    seconds: series::joined(measurement.tasks.iter().map(|task| &task.series[..])),
                 })
                 .collect(),
         })

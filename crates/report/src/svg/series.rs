@@ -18,8 +18,17 @@ use crate::format;
 pub struct Series {
     /// The cell's name.
     pub name: String,
-    /// The seconds of each round, the rounds in order; one entry a second.
-    pub rounds: Vec<Vec<Second>>,
+    /// The rounds in their order.
+    pub rounds: Vec<Round>,
+}
+
+/// The seconds of one round.
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// How long it was measured.
+    pub window: Nanos,
+    /// One entry a second, ascending; seconds in which nothing was due are missing.
+    pub seconds: Vec<Second>,
 }
 
 /// Joins the tasks of a round: for each second the median of the task in the
@@ -41,6 +50,13 @@ pub fn joined<'s>(tasks: impl IntoIterator<Item = &'s [Second]>) -> Vec<Second> 
         .collect()
 }
 
+/// A line of the graph: its name, how it looks, and its value of each second.
+const LINES: [(&str, CurveStyle, fn(&Second) -> Nanos); 3] = [
+    ("max", CurveStyle::numbered(1), |second| second.max),
+    ("p99", CurveStyle::numbered(2), |second| second.p99),
+    ("median", CurveStyle::numbered(0), |second| second.median),
+];
+
 /// Draws the seconds of a cell, its rounds one after the other; `times` is that of the whole group.
 pub fn panel(series: &Series, times: TimeRange) -> Drawing {
     let frame = Frame::new(120.0, Frame::room_for(["median"]));
@@ -48,44 +64,30 @@ pub fn panel(series: &Series, times: TimeRange) -> Drawing {
     let mut drawing = frame.begin(&series.name, title, describe(series));
     let upward = times.scale(frame.bottom, frame.top);
     frame.lengths_upward(&mut drawing, &upward);
-    let seconds: usize = series.rounds.iter().map(Vec::len).sum();
-    let along = LinearScale::new(0.0, seconds as f64, frame.left, frame.right);
+    let measured: Nanos = series.rounds.iter().map(|round| round.window).sum();
+    let along = LinearScale::new(0.0, measured.as_secs_f64(), frame.left, frame.right);
     frame.seconds_along(&mut drawing, &along);
     let rounds = format::counted(series.rounds.len() as u64, "round");
     frame.name_below(&mut drawing, &format!("seconds measured, {rounds}"));
-    let mut start = 0;
-    for round in &series.rounds[..series.rounds.len().saturating_sub(1)] {
-        start += round.len();
-        let x = along.at(start as f64);
+    for end in ends(series).iter().rev().skip(1) {
+        let x = along.at(end.as_secs_f64());
         drawing.line("nominal", (x, frame.top), (x, frame.bottom));
     }
-    let lines = [
-        ("max", CurveStyle::numbered(1), (|second| second.max) as fn(&Second) -> Nanos),
-        ("p99", CurveStyle::numbered(2), |second| second.p99),
-        ("median", CurveStyle::numbered(0), |second| second.median),
-    ];
-    let mut names = Vec::new();
-    for (name, style, value) in lines {
+    for (_, style, value) in LINES {
         let height = |second: &Second| upward.at(value(second).as_nanos() as f64);
-        let mut place = 0.0;
-        let mut points = Vec::new();
-        for round in &series.rounds {
-            for second in round {
-                // A second is drawn as wide as it is long, so that a single one is seen too.
-                points.push(Some((along.at(place), height(second))));
-                points.push(Some((along.at(place + 1.0), height(second))));
-                place += 1.0;
-            }
-            points.push(None);
-        }
+        let points = steps(series)
+            .map(|step| step.map(|(at, second)| (along.at(at.as_secs_f64()), height(second))));
         drawing.path(&style.line(), points);
-        let last = series.rounds.iter().flatten().next_back();
-        names.push(Curve {
+    }
+    let last = series.rounds.iter().flat_map(|round| &round.seconds).next_back();
+    let names: Vec<Curve> = LINES
+        .into_iter()
+        .map(|(name, style, value)| Curve {
             name: name.to_owned(),
             style,
             points: last.map(|second| (1.0, value(second))).into_iter().collect(),
-        });
-    }
+        })
+        .collect();
     name_curves(&mut drawing, &frame, &names, |curve| {
         let (_, latency) = curve.points.first()?;
         Some((frame.right, upward.at(latency.as_nanos() as f64)))
@@ -93,10 +95,42 @@ pub fn panel(series: &Series, times: TimeRange) -> Drawing {
     drawing
 }
 
+/// When each round ends, in time measured.
+fn ends(series: &Series) -> Vec<Nanos> {
+    let mut end = Nanos::ZERO;
+    series
+        .rounds
+        .iter()
+        .map(|round| {
+            end = end + round.window;
+            end
+        })
+        .collect()
+}
+
+/// Both ends of every second, in time measured, so that a single one is seen
+/// too; `None` between those that do not follow each other.
+fn steps(series: &Series) -> impl Iterator<Item = Option<(Nanos, &Second)>> {
+    series.rounds.iter().zip(ends(series)).flat_map(|(round, end)| {
+        let begin = end - round.window;
+        let mut before = None;
+        round.seconds.iter().flat_map(move |second| {
+            let until = (second.at + Nanos::from_secs(1)).min(round.window.max(second.at));
+            let follows = before == Some(second.at);
+            before = Some(until);
+            let gap = (!follows).then_some(None);
+            gap.into_iter()
+                .chain([Some((begin + second.at, second)), Some((begin + until, second))])
+        })
+    })
+}
+
 /// The range of all these seconds, for panels that share it.
 pub fn range<'s>(all: impl IntoIterator<Item = &'s Series>) -> TimeRange {
     let mut range = TimeRange { low: Nanos::MAX, high: Nanos::ZERO };
-    for second in all.into_iter().flat_map(|series| series.rounds.iter().flatten()) {
+    for second in
+        all.into_iter().flat_map(|series| series.rounds.iter().flat_map(|round| &round.seconds))
+    {
         range.low = range.low.min(second.median);
         range.high = range.high.max(second.max);
     }
@@ -104,7 +138,7 @@ pub fn range<'s>(all: impl IntoIterator<Item = &'s Series>) -> TimeRange {
 }
 
 fn describe(series: &Series) -> String {
-    let seconds = series.rounds.iter().flatten();
+    let seconds = series.rounds.iter().flat_map(|round| &round.seconds);
     let Some(worst) = seconds.max_by_key(|second| second.max) else {
         return "no second was measured".to_owned();
     };
@@ -139,6 +173,31 @@ mod tests {
         assert_eq!(joined.len(), 2);
         assert_eq!(joined[0].count, 20);
         assert_eq!((joined[0].p99, joined[0].max), (Nanos::from_micros(9), Nanos::from_micros(90)));
+    }
+
+    #[test]
+    fn a_second_without_samples_is_a_gap() {
+        let round = |at: &[u64]| Round {
+            window: Nanos::from_millis(3_500),
+            seconds: at.iter().map(|at| second(*at, 5, 9, 20)).collect(),
+        };
+        let series = Series { name: "idle".into(), rounds: vec![round(&[0, 2, 3]), round(&[0])] };
+        let steps: Vec<Option<u64>> =
+            steps(&series).map(|step| step.map(|(at, _)| at.as_nanos() / 100_000_000)).collect();
+        let expected = [
+            None,
+            Some(0),
+            Some(10),
+            None,
+            Some(20),
+            Some(30),
+            Some(30),
+            Some(35),
+            None,
+            Some(35),
+            Some(45),
+        ];
+        assert_eq!(steps, expected);
     }
 
     #[test]

@@ -57,7 +57,12 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_terminal() {
-        let run = fixture::standard();
+        let run = fixture::run(
+            "name = \"long\"\n[settings]\nduration = \"200ms\"\n\
+             load = [\"build-over-network:cpus\", 'cmd:\"make --jobs=4 --keep-going\":2']\n\
+             policy = [\"other\", \"deadline:200us/1ms/1ms\"]",
+            5,
+        );
         let results = cell_results(&run);
         for width in [60, 80, 100, 120, 200] {
             for line in of_results(&run, &results, &TableOptions::of_width(width)).lines() {
