@@ -13,6 +13,7 @@ use tactus_sys::process;
 use crate::containment::Containment;
 use crate::counters::{Counters, State};
 use crate::error::{During, LoadError};
+use crate::gate::ClosedGate;
 use crate::order::{
     Answer, KeeperOrder, News, Role, TOLD_WHY, WorkerAnswer, WorkerOrder, hear, tell,
 };
@@ -43,7 +44,9 @@ pub(crate) fn keep(order: &KeeperOrder) -> Result<(), LoadError> {
     thread::spawn(move || end_with_host(containment));
 
     let (answers, answers_end) = io::pipe().during("make a pipe")?;
+    let gate = ClosedGate::create(&order.directory)?;
     let copies = start_copies(order, answers_end)?;
+    drop(gate);
     let (events, inbox) = mpsc::channel();
     let said = events.clone();
     thread::spawn(move || listen(answers, &said));

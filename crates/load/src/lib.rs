@@ -42,6 +42,7 @@ mod copies;
 mod counters;
 mod directory;
 mod error;
+mod gate;
 mod host;
 mod keeper;
 mod loads;

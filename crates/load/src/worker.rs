@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::error::{During, LoadError};
+use crate::gate;
 use crate::loads;
 use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder, hear, tell};
 use crate::scheduling;
@@ -35,5 +36,6 @@ fn work(order: &WorkerOrder) -> loads::Endless {
     let shortfalls = scheduling::apply(plan, loads::makes_tasks(&plan.load.kind))?;
     // The threads of a load run until the process is killed, so this is never given back.
     let site: &'static Site = Box::leak(Box::new(Site::new(order, shortfalls)?));
+    gate::pass(&order.directory)?;
     loads::run(&plan.load.kind, site)
 }
