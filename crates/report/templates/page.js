@@ -78,14 +78,14 @@
       return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     }
 
-    /** Marks that do not lie on each other, from the right, where the rare wakeups are. */
+    /** Marks that do not lie on each other. */
     function marks(width) {
       const kept = [];
-      for (const mark of [...axis.marks].reverse()) {
+      for (const mark of axis.marks) {
         const before = kept.at(-1);
-        if (!before || (before.place - mark.place) * width > 52) kept.push(mark);
+        if (!before || (mark.place - before.place) * width > 52) kept.push(mark);
       }
-      return kept.reverse();
+      return kept;
     }
 
     function draw() {

@@ -50,11 +50,17 @@ pub fn joined<'s>(tasks: impl IntoIterator<Item = &'s [Second]>) -> Vec<Second> 
         .collect()
 }
 
-/// A line of the graph: its name, how it looks, and its value of each second.
-const LINES: [(&str, CurveStyle, fn(&Second) -> Nanos); 3] = [
-    ("max", CurveStyle::numbered(1), |second| second.max),
-    ("p99", CurveStyle::numbered(2), |second| second.p99),
-    ("median", CurveStyle::numbered(0), |second| second.median),
+/// A line of the graph.
+struct Line {
+    name: &'static str,
+    style: CurveStyle,
+    value: fn(&Second) -> Nanos,
+}
+
+const LINES: [Line; 3] = [
+    Line { name: "max", style: CurveStyle::numbered(1), value: |second| second.max },
+    Line { name: "p99", style: CurveStyle::numbered(2), value: |second| second.p99 },
+    Line { name: "median", style: CurveStyle::numbered(0), value: |second| second.median },
 ];
 
 /// Draws the seconds of a cell, its rounds one after the other; `times` is that of the whole group.
@@ -73,7 +79,7 @@ pub fn panel(series: &Series, times: TimeRange) -> Drawing {
         let x = along.at(end.as_secs_f64());
         drawing.line("nominal", (x, frame.top), (x, frame.bottom));
     }
-    for (_, style, value) in LINES {
+    for Line { style, value, .. } in LINES {
         let height = |second: &Second| upward.at(value(second).as_nanos() as f64);
         let points = steps(series)
             .map(|step| step.map(|(at, second)| (along.at(at.as_secs_f64()), height(second))));
@@ -82,7 +88,7 @@ pub fn panel(series: &Series, times: TimeRange) -> Drawing {
     let last = series.rounds.iter().flat_map(|round| &round.seconds).next_back();
     let names: Vec<Curve> = LINES
         .into_iter()
-        .map(|(name, style, value)| Curve {
+        .map(|Line { name, style, value }| Curve {
             name: name.to_owned(),
             style,
             points: last.map(|second| (1.0, value(second))).into_iter().collect(),
