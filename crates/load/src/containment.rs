@@ -1,10 +1,11 @@
 //! What holds a load's processes together.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::result::Shortfall;
-use tactus_sys::{Errno, SysError};
+use tactus_sys::{Errno, SysError, namespace, process};
 
 /// What makes sure that no process of a load is left behind.
 ///
@@ -50,21 +51,40 @@ impl Containment {
             reason: format!(
                 "the kernel did not let us make namespaces ({refused}); programs of the load are traced instead, which slows each of their forks and signals a little"
             ),
-            mend: Some(mend(refused)),
+            mend: Some(mend(refused).to_owned()),
         }
     }
 }
 
-fn mend(refused: &SysError) -> String {
+/// What would grant a namespace.
+fn mend(refused: &SysError) -> &'static str {
     match (refused.call, refused.errno) {
-        ("clone3", Errno::NOSPC) => "sudo sysctl user.max_user_namespaces=15000".to_owned(),
+        ("clone3", Errno::NOSPC) => "sudo sysctl user.max_user_namespaces=15000",
         // A filter of a container answers for clone3 as if it did not exist.
-        ("clone3", Errno::NOSYS) => "start the container without its seccomp filter, as in `docker run --security-opt seccomp=unconfined …`".to_owned(),
-        ("clone3", _) => "run as root, or allow user namespaces: sudo sysctl kernel.unprivileged_userns_clone=1".to_owned(),
-        ("write /proc/self/uid_map", _) => "run as root: the binary has file capabilities, with which an ordinary user cannot make a user namespace".to_owned(),
-        _ => "run as root; on Ubuntu also: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0".to_owned(),
+        ("clone3", Errno::NOSYS) => {
+            "start the container without its filter of system calls: docker run --security-opt seccomp=unconfined …"
+        }
+        _ if process::effective_user() == 0 => {
+            "give the container CAP_SYS_ADMIN: docker run --cap-add SYS_ADMIN --security-opt seccomp=unconfined …"
+        }
+        (namespace::USER_MAP, _) => {
+            "run as root: the binary has file capabilities, with which an ordinary user cannot make a user namespace"
+        }
+        _ if Path::new(APPARMOR).exists() => {
+            "run as root, or: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+        }
+        _ if Path::new(DEBIAN).exists() => {
+            "run as root, or: sudo sysctl kernel.unprivileged_userns_clone=1"
+        }
+        _ => "run as root",
     }
 }
+
+/// Ubuntu's switch: only profiled programs may use what a user namespace gives.
+const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+
+/// Debian's switch.
+const DEBIAN: &str = "/proc/sys/kernel/unprivileged_userns_clone";
 
 impl fmt::Display for Containment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

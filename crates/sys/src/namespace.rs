@@ -168,7 +168,10 @@ fn mount(
 }
 
 const PRCTL: &str = "prctl";
-const USER_MAP: &str = "write /proc/self/uid_map";
+
+/// The call that an error of [`spawn`] names when the maps of a user namespace were refused.
+pub const USER_MAP: &str = "write /proc/self/uid_map";
+
 const MOUNT: &str = "mount";
 const EXECVE: &str = "execve";
 

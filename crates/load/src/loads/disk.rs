@@ -18,6 +18,7 @@ const BLOCK: u64 = 64 << 10;
 
 /// Counts an operation each write of 64 KiB at a random place that fsync(2) has confirmed.
 pub(super) fn run(site: &'static Site) -> Endless {
+    scratch::require_disk("disk", site)?;
     let blocks = scratch::size(FILE, BLOCK, site) / BLOCK;
     let mut random = site.random();
     // Direct transfers want aligned memory, which whole pages are.
@@ -61,7 +62,7 @@ fn create(site: &Site, buffer: &mut Mapping) -> Result<File, LoadError> {
             "the filesystem of {} does not know direct transfers (O_DIRECT)",
             site.directory().display()
         ),
-        mend: Some("set TMPDIR to a directory on a disk".to_owned()),
+        mend: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
     });
     scratch::create(site)
 }

@@ -15,6 +15,7 @@ const BLOCK: u64 = 64 << 10;
 /// Counts an operation each transfer of 64 KiB; writes go through the file in order, and
 /// after each a block is read at random.
 pub(super) fn run(site: &'static Site) -> Endless {
+    scratch::require_disk("file", site)?;
     let blocks = scratch::size(FILE, BLOCK, site) / BLOCK;
     let file = scratch::create(site)?;
     let mut random = site.random();

@@ -3,6 +3,9 @@
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 
+use tactus_model::result::Shortfall;
+use tactus_sys::filesystem;
+
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
@@ -14,6 +17,23 @@ const ALL_COPIES: u64 = 256 << 20;
 pub(super) fn size(wanted: u64, block: u64, site: &Site) -> u64 {
     let size = wanted.min(ALL_COPIES / u64::from(site.copies()));
     (size / block).max(1) * block
+}
+
+/// Says so when the load's directory lies in memory, where nothing that is written ever
+/// goes to a disk.
+pub(super) fn require_disk(load: &str, site: &Site) -> Result<(), LoadError> {
+    let directory = site.directory().display();
+    let in_memory = filesystem::is_in_memory(site.directory())
+        .during(&format!("find the filesystem of {directory}"))?;
+    if in_memory {
+        site.shortfall(Shortfall {
+            asked: format!("load {load} on a disk"),
+            granted: format!("load {load} in memory"),
+            reason: format!("{directory} lies on a filesystem in memory"),
+            mend: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
+        });
+    }
+    Ok(())
 }
 
 /// Creates a file for reading and writing, whose name is gone at once.

@@ -1,8 +1,9 @@
 //! Loads work, say what they achieve, and are gone when they are stopped.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tactus_load::{Containment, RunningLoad};
+use tactus_load::{Containment, HostOptions, RunningLoad};
 use tactus_model::cpus::CpuChoice;
 use tactus_model::load::LoadPlan;
 use tactus_model::result::LoadResult;
@@ -46,6 +47,7 @@ pub fn tests() -> Vec<Test> {
     add("stress_ng_runs_or_names_its_package", stress_ng_runs_or_names_its_package);
     add("copies_are_counted", copies_are_counted);
     add("files_are_removed", files_are_removed);
+    add("a_filesystem_in_memory_is_told", a_filesystem_in_memory_is_told);
     add("a_missing_directory_fails", a_missing_directory_fails);
     add("a_dead_host_shows", a_dead_host_shows);
     add("realtime_policy_load_is_confined_and_ends", realtime_load_is_confined_and_ends);
@@ -177,6 +179,27 @@ fn files_are_removed() {
     assert_eq!(entries(), 0);
 }
 
+fn a_filesystem_in_memory_is_told() {
+    let memory = Path::new("/dev/shm");
+    if !tactus_sys::filesystem::is_in_memory(memory).is_ok_and(|in_memory| in_memory) {
+        println!("skipped: /dev/shm is no filesystem in memory");
+        return;
+    }
+    for text in ["disk", "file"] {
+        let mut options = options(None);
+        options.directory = memory.to_owned();
+        let mut load = RunningLoad::start(&plan(text), &options).unwrap();
+        let granted: Vec<&str> = load.shortfalls().iter().map(|one| one.granted.as_str()).collect();
+        assert_eq!(
+            granted.first(),
+            Some(&format!("load {text} in memory").as_str()),
+            "{granted:?}"
+        );
+        measure(&mut load);
+    }
+    none_is_left();
+}
+
 fn a_missing_directory_fails() {
     let mut options = options(None);
     options.directory = "/no/such/directory".into();
@@ -186,7 +209,9 @@ fn a_missing_directory_fails() {
 }
 
 fn a_dead_host_shows() {
-    let mut load = RunningLoad::start(&plan("compute"), &options(None)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let options = HostOptions { directory: directory.path().to_owned(), ..options(None) };
+    let mut load = RunningLoad::start(&plan("compute"), &options).unwrap();
     let opened = load.snapshot();
     tactus_sys::process::kill(load.host_process().unwrap()).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -196,6 +221,7 @@ fn a_dead_host_shows() {
     }
     load.stop();
     none_is_left();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "files were left behind");
 }
 
 /// One processor, so that the others stay free for everybody else.

@@ -83,8 +83,12 @@ fn leaves_nothing(user: Option<u32>, load: &str, containment: Option<Containment
         Ok(measuring) => measuring,
         Err(reason) => panic!("{load}: {reason}"),
     };
-    if containment.is_some_and(|wanted| wanted.to_string() != measuring.containment) {
-        panic!("{}", measuring.containment);
+    match containment {
+        Some(wanted) => assert_eq!(wanted.to_string(), measuring.containment),
+        None if measuring.containment == "watched" => {
+            println!("skipped in part: no namespace is permitted here, so the load is watched");
+        }
+        None => {}
     }
     let own = measuring.child.id();
     let running = marked::processes(own);
