@@ -30,6 +30,8 @@ pub struct Bucket {
 
 /// Digits that are kept of each length.
 const SIGNIFICANT_DIGITS: u8 = 3;
+/// The same in binary: the 2048 lengths of the first buckets are told apart.
+const BINARY_DIGITS: u32 = 11;
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
@@ -74,18 +76,24 @@ impl LatencyHistogram {
     }
 
     /// Adds what a kept histogram has counted; its least, greatest and sum stay exact.
+    ///
+    /// In a record that contradicts itself, which only damage can bring about, the
+    /// buckets decide: the count is theirs, and the least and the greatest length
+    /// are moved into the first and the last of them.
     pub fn merge_record(&mut self, record: &Histogram) {
-        if record.count == 0 {
-            return;
-        }
-        for &(low, count) in &record.buckets {
+        let mut ends: Option<(Nanos, Nanos)> = None;
+        for &(low, count) in record.buckets.iter().filter(|(_, count)| *count > 0) {
             self.counts
                 .record_n(low.as_nanos(), count)
                 .expect("a histogram that grows takes every value");
+            let (first, last) = ends.unwrap_or((low, low));
+            ends = Some((first.min(low), last.max(low)));
         }
-        self.sum += u128::from(record.sum.as_nanos());
-        self.min = self.min.min(record.min);
-        self.max = self.max.max(record.max);
+        if let Some((first, last)) = ends {
+            self.sum += u128::from(record.sum.as_nanos());
+            self.min = self.min.min(record.min.clamp(bucket_low(first), bucket_high(first)));
+            self.max = self.max.max(record.max.clamp(bucket_low(last), bucket_high(last)));
+        }
     }
 
     /// Forgets everything, keeping the memory.
@@ -121,31 +129,40 @@ impl LatencyHistogram {
 
     /// The length that a share `quantile` (0 to 1) did not exceed: the nearest
     /// rank, told by the upper end of its bucket but never beyond the greatest length.
+    ///
+    /// `None` when nothing was counted or `quantile` does not lie in 0 to 1.
     pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
-        if self.is_empty() {
+        if self.is_empty() || !(0.0..=1.0).contains(&quantile) {
             return None;
         }
-        let value = Nanos::from_nanos(self.counts.value_at_quantile(quantile));
-        Some(value.clamp(self.min, self.max))
+        let rank = nearest_rank(quantile, self.count());
+        let mut seen = 0_u64;
+        let bucket = self.buckets().find(|bucket| {
+            seen = seen.saturating_add(bucket.count);
+            seen >= rank
+        })?;
+        Some(if rank == 1 { self.min } else { bucket.high.min(self.max) })
     }
 
     /// The share of lengths above the bucket that holds `length`; 0 when nothing was counted.
     pub fn share_above(&self, length: Nanos) -> f64 {
-        let above: u64 =
-            self.buckets().filter(|bucket| bucket.low > length).map(|bucket| bucket.count).sum();
+        let above = self.buckets().filter(|bucket| bucket.low > length);
+        let above = above.fold(0, |sum: u64, bucket| sum.saturating_add(bucket.count));
         if self.is_empty() { 0.0 } else { above as f64 / self.count() as f64 }
     }
 
     /// The buckets that are not empty, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        self.counts.iter_recorded().map(|step| {
-            let high = step.value_iterated_to();
-            Bucket {
-                low: Nanos::from_nanos(self.counts.lowest_equivalent(high)),
-                high: Nanos::from_nanos(high),
-                count: step.count_since_last_iteration(),
-            }
-        })
+        // Not by the library's own iterator: it ends the highest bucket 1 ns too
+        // early, and adds counts up in a way that can overflow.
+        let next = |low: &Nanos| bucket_high(*low).as_nanos().checked_add(1).map(Nanos::from_nanos);
+        std::iter::successors(self.min().map(bucket_low), next)
+            .take_while(|low| *low <= self.max)
+            .map(|low| {
+                let count = self.counts.count_at(low.as_nanos());
+                Bucket { low, high: bucket_high(low), count }
+            })
+            .filter(|bucket| bucket.count > 0)
     }
 
     /// The form in which it is kept and sent.
@@ -175,17 +192,102 @@ impl FromIterator<Nanos> for LatencyHistogram {
     }
 }
 
+/// The least length of the bucket that holds `length`.
+const fn bucket_low(length: Nanos) -> Nanos {
+    let coarse = coarseness(length);
+    Nanos::from_nanos(length.as_nanos() >> coarse << coarse)
+}
+
+/// The greatest length of the bucket that holds `length`.
+pub(crate) const fn bucket_high(length: Nanos) -> Nanos {
+    Nanos::from_nanos(length.as_nanos() | ((1 << coarseness(length)) - 1))
+}
+
+/// How many low binary digits of `length` are not told apart; at most 53.
+const fn coarseness(length: Nanos) -> u32 {
+    (u64::BITS - length.as_nanos().leading_zeros()).saturating_sub(BINARY_DIGITS)
+}
+
+/// The place, counted from 1, of a quantile among `count` lengths in order: the
+/// least number not below their product.
+pub(crate) fn nearest_rank(quantile: f64, count: u64) -> u64 {
+    ((quantile * count as f64).ceil() as u64).clamp(1, count.max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
+    /// Lengths of every magnitude, the ends of the range among them.
+    fn anything() -> impl Strategy<Value = Vec<u64>> {
+        let shifted = (any::<u64>(), 0..64_u32).prop_map(|(bits, shift)| bits >> shift);
+        prop::collection::vec(prop_oneof![0..5_000_u64, shifted, Just(u64::MAX)], 0..60)
+    }
+
     fn of(values: &[u64]) -> LatencyHistogram {
         values.iter().map(|value| Nanos::from_nanos(*value)).collect()
     }
 
     proptest! {
+        #[test]
+        fn every_bucket_holds_what_lies_between_its_ends(values in anything()) {
+            let histogram = of(&values);
+            let record = histogram.to_record();
+            prop_assert_eq!(LatencyHistogram::from_record(&record).to_record(), record);
+            for bucket in histogram.buckets() {
+                let ends = bucket.low.as_nanos()..=bucket.high.as_nanos();
+                let within = values.iter().filter(|value| ends.contains(value)).count();
+                prop_assert_eq!(bucket.count, within as u64);
+            }
+        }
+
+        #[test]
+        fn the_geometry_is_that_of_the_library(value in any::<u64>(), shift in 0..64_u32) {
+            let (value, peer) = (value >> shift, LatencyHistogram::new().counts);
+            let (low, high) =
+                (bucket_low(Nanos::from_nanos(value)), bucket_high(Nanos::from_nanos(value)));
+            prop_assert_eq!(low.as_nanos(), peer.lowest_equivalent(value));
+            prop_assert_eq!((high - low).as_nanos() + 1, peer.equivalent_range(value));
+        }
+
+        #[test]
+        fn merging_is_associative(a in anything(), b in anything(), c in anything()) {
+            let merged = |left: &LatencyHistogram, right: &LatencyHistogram| {
+                let mut whole = left.clone();
+                whole.merge(right);
+                whole
+            };
+            let (a, b, c) = (of(&a), of(&b), of(&c));
+            prop_assert_eq!(
+                merged(&merged(&a, &b), &c).to_record(),
+                merged(&a, &merged(&b, &c)).to_record()
+            );
+        }
+
+        #[test]
+        fn a_quantile_is_the_nearest_rank(mut values in anything(), share in 0.0..=1.0f64) {
+            prop_assume!(!values.is_empty());
+            let found = of(&values).quantile(share).unwrap().as_nanos();
+            values.sort_unstable();
+            let exact = values[nearest_rank(share, values.len() as u64) as usize - 1];
+            prop_assert!(found >= exact && found - exact <= exact / 1000);
+        }
+
+        #[test]
+        fn a_damaged_record_is_taken_back_without_a_panic(
+            count in any::<u64>(),
+            ends in any::<[u64; 3]>(),
+            buckets in prop::collection::vec(any::<(u64, u64)>(), 0..10),
+        ) {
+            let [sum, min, max] = ends.map(Nanos::from_nanos);
+            let buckets = buckets.into_iter().map(|(low, n)| (Nanos::from_nanos(low), n)).collect();
+            let histogram = LatencyHistogram::from_record(&Histogram { count, sum, min, max, buckets });
+            let _ = (histogram.quantile(0.5), histogram.mean(), histogram.share_above(min));
+            let _ = histogram.to_record();
+        }
+
         #[test]
         fn what_is_kept_is_taken_back_as_it_was(values in prop::collection::vec(0..u64::MAX / 2, 0..100)) {
             let record = of(&values).to_record();
