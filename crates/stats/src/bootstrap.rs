@@ -139,12 +139,12 @@ impl Blocks {
         let mut random = SplitMix64::new(seed);
         let mut found = vec![Vec::with_capacity(RESAMPLES); quantiles.len()];
         let mut counts = vec![0_u64; self.values.len()];
+        let mut order: Vec<usize> = (0..quantiles.len()).collect();
+        order.sort_by(|a, b| quantiles[*a].total_cmp(&quantiles[*b]));
         for _ in 0..if quantiles.is_empty() { 0 } else { RESAMPLES } {
             counts.fill(0);
             self.resample(&mut random, &mut counts);
-            for (share, found) in quantiles.iter().zip(&mut found) {
-                found.push(self.nearest_rank(&counts, *share));
-            }
+            self.nearest_ranks(&counts, quantiles, &order, &mut found);
         }
         found
             .into_iter()
@@ -156,38 +156,59 @@ impl Blocks {
             .collect()
     }
 
-    /// Adds as many drawn blocks as there are to `counts`.
+    /// Adds as many drawn blocks as there are to `counts`; a block that is drawn
+    /// several times is added once, so many times over.
     fn resample(&self, random: &mut SplitMix64, counts: &mut [u64]) {
-        let mut add = |block: &Block| {
-            for &(place, count) in block {
-                counts[place as usize] += count;
-            }
-        };
+        let mut drawn: Vec<Vec<u64>> =
+            self.rounds.iter().map(|round| vec![0; round.len()]).collect();
         if self.rounds.len() >= ROUNDS_AS_UNITS {
             for _ in &self.rounds {
-                let round = pick(&self.rounds, random);
-                round.iter().for_each(|_| add(pick(round, random)));
+                let round = index(&self.rounds, random);
+                for _ in &self.rounds[round] {
+                    drawn[round][index(&self.rounds[round], random)] += 1;
+                }
             }
         } else {
-            let all: Vec<&Block> = self.rounds.iter().flatten().collect();
-            all.iter().for_each(|_| add(pick::<&Block>(&all, random)));
+            let places: Vec<(usize, usize)> = (0..self.rounds.len())
+                .flat_map(|round| (0..self.rounds[round].len()).map(move |block| (round, block)))
+                .collect();
+            for _ in &places {
+                let (round, block) = places[index(&places, random)];
+                drawn[round][block] += 1;
+            }
+        }
+        let blocks = self.rounds.iter().flatten().zip(drawn.into_iter().flatten());
+        for (block, times) in blocks.filter(|(_, times)| *times > 0) {
+            for &(place, count) in block {
+                counts[place as usize] += count * times;
+            }
         }
     }
 
-    fn nearest_rank(&self, counts: &[u64], quantile: f64) -> Nanos {
+    /// Finds all quantiles in one pass over `counts`; `order` names them ascending.
+    fn nearest_ranks(
+        &self,
+        counts: &[u64],
+        quantiles: &[f64],
+        order: &[usize],
+        found: &mut [Vec<Nanos>],
+    ) {
         let total: u64 = counts.iter().sum();
-        let rank = ((total as f64 * quantile).ceil() as u64).max(1);
+        let rank = |quantile: f64| ((total as f64 * quantile).ceil() as u64).clamp(1, total);
+        let mut wanted = order.iter().copied().peekable();
         let mut seen = 0;
-        let place = counts.iter().position(|count| {
+        for (value, count) in self.values.iter().zip(counts) {
             seen += count;
-            seen >= rank
-        });
-        place.map_or(Nanos::ZERO, |place| self.values[place])
+            while let Some(place) = wanted.next_if(|place| seen >= rank(quantiles[*place])) {
+                found[place].push(*value);
+            }
+        }
     }
 }
 
-fn pick<'a, T>(items: &'a [T], random: &mut SplitMix64) -> &'a T {
-    &items[random.below(items.len() as u64) as usize]
+/// A place in `items`, each as likely as any other.
+fn index<T>(items: &[T], random: &mut SplitMix64) -> usize {
+    random.below(items.len() as u64) as usize
 }
 
 #[cfg(test)]
