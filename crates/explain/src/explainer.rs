@@ -263,6 +263,10 @@ impl Explainer {
     fn match_sample(&mut self, index: usize, sample: usize) {
         let progress = &self.tasks[index];
         let (due, came) = (progress.task.due(sample), progress.task.came(sample));
+        if self.machine.absence_of(progress.task.thread).is_some() {
+            // The sample came, so the thread runs; its coming is not among the events.
+            self.watch.matchers[index].unaccounted = true;
+        }
         let matcher = &self.watch.matchers[index];
         let matched = if due < self.started {
             Match { outcome: MatchOutcome::Untraced, segments: None }
@@ -500,6 +504,12 @@ impl Observer for Watch {
     fn fault(&mut self, fault: Fault) {
         if let Some(matcher) = self.matcher(fault.watched) {
             keep(&mut matcher.faults, fault.at);
+        }
+    }
+
+    fn unaccounted(&mut self, watched: u16) {
+        if let Some(matcher) = self.matcher(watched) {
+            matcher.unaccounted = true;
         }
     }
 

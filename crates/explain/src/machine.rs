@@ -9,13 +9,16 @@
 //! Everything that is concluded from a recording (segments, blame, later
 //! quanta and billing) observes this one replay.
 
+mod charging;
 mod observer;
 mod processor;
 mod span;
 mod thread;
 mod timer;
 
-use tactus_model::recording::{About, Event, EventKind, InterruptVector, ThreadId, Wakeup};
+use tactus_model::recording::{
+    About, Event, EventKind, InterruptVector, NameId, Priority, ThreadId, Wakeup,
+};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
@@ -25,8 +28,9 @@ pub use thread::{Waker, Waking};
 pub use timer::{Armed, TimerFire};
 
 use crate::number_map::NumberMap;
+use charging::Charging;
 use processor::Known;
-pub(crate) use processor::UNKNOWN_PRIORITY;
+use processor::UNKNOWN_PRIORITY;
 use span::Span;
 use thread::ThreadState;
 
@@ -54,6 +58,7 @@ pub struct Machine {
     timers: NumberMap<u64, Armed>,
     /// One bit for each vector whose exit was recorded too.
     closed_vectors: u32,
+    charging: Charging,
     now: Instant<Monotonic>,
 }
 
@@ -71,6 +76,7 @@ impl Machine {
             threads: NumberMap::default(),
             timers: NumberMap::default(),
             closed_vectors,
+            charging: Charging::default(),
             now: about.started,
         };
         for cpu in about.cpus.iter() {
@@ -107,6 +113,13 @@ impl Machine {
         self.threads.get(&thread.0).and_then(|state| state.absence.as_ref())
     }
 
+    /// The name and priority of a thread, as its last events told them.
+    pub fn known(&self, thread: ThreadId) -> (NameId, Priority) {
+        self.threads.get(&thread.0).map_or((NameId::UNKNOWN, UNKNOWN_PRIORITY), |state| {
+            (state.known.name, state.known.priority)
+        })
+    }
+
     /// Forgets what a loss of events on `cpu` makes doubtful.
     pub fn lose(&mut self, cpu: u32) {
         if let Some(processor) = self.processors.get_mut(cpu as usize) {
@@ -123,6 +136,16 @@ impl Machine {
         self.now = at;
         let Some(processor) = grown(&mut self.processors, event.cpu) else { return };
         processor.meet(event, at, observer);
+        if processor.thread() != Some(event.thread) {
+            let state = self
+                .threads
+                .entry(event.thread.0)
+                .or_insert_with(|| ThreadState::unknown(event.thread));
+            if let (true, Some(watched)) = (state.appear(), state.watched) {
+                observer.unaccounted(watched);
+            }
+            processor.correct(event, at, state.known, state.watched, observer);
+        }
         match event.kind {
             EventKind::Switch { .. } => self.switch(event, at, observer),
             EventKind::Waking(wakeup) => self.waking(event, at, wakeup, observer),
@@ -132,7 +155,7 @@ impl Machine {
                 observer.migration(Migration { at, thread, to_cpu });
             }
             EventKind::Runtime { thread, runtime } => {
-                processor.charge(event.cpu, at, thread, runtime, observer);
+                processor.charge(event.cpu, at, thread, runtime, &mut self.charging, observer);
             }
             EventKind::HrtimerStart { timer, function, expires, soft_expires, .. } => {
                 let armed = Armed {
@@ -278,7 +301,9 @@ impl Machine {
             return;
         };
         let processor = &mut self.processors[event.cpu as usize];
-        processor.know(prev, prev_name, prev_priority);
+        let left = Known { thread: prev, name: prev_name, priority: prev_priority };
+        let known = Known { thread: next, name: next_name, priority: next_priority };
+        processor.know(left);
         processor.close_slice(event, at, observer);
         if !prev.is_idle() {
             if thread::is_dead(prev_state) {
@@ -286,18 +311,17 @@ impl Machine {
             } else {
                 let state =
                     self.threads.entry(prev.0).or_insert_with(|| ThreadState::unknown(prev));
-                state.leave(at, event.cpu, prev_state, prev_priority, event.chain);
+                state.leave(at, event.cpu, prev_state, left, event.chain);
             }
         }
         let mut watched = None;
         if !next.is_idle() {
             let state = self.threads.entry(next.0).or_insert_with(|| ThreadState::unknown(next));
             watched = state.watched;
-            if let Some(absence) = state.come(at, event.cpu) {
+            if let Some(absence) = state.come(at, event.cpu, known) {
                 observer.absence(&absence);
             }
         }
-        let known = Known { thread: next, name: next_name, priority: next_priority };
         processor.take(known, watched, at);
     }
 

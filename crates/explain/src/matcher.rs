@@ -17,6 +17,8 @@ const KEPT_MAX: usize = 64;
 pub(crate) struct Matcher {
     /// Whether any event told of the thread.
     pub(crate) seen: bool,
+    /// Whether it was found running after it had been seen to leave.
+    pub(crate) unaccounted: bool,
     /// Its absences that ended.
     pub(crate) absences: Vec<Absence>,
     /// Its wakings that came while it ran.
@@ -63,6 +65,7 @@ impl Matcher {
         if let Some(absence) = self.absences.last() {
             self.cpu = Some(absence.back_cpu);
         }
+        self.unaccounted = false;
         self.absences.clear();
         self.awake.clear();
         self.fires.clear();
@@ -74,6 +77,9 @@ impl Matcher {
         let (due, came) = (task.due(index), task.came(index));
         if !self.seen {
             return Match::without_segments(MatchOutcome::Unmatched(Unmatched::ThreadUnseen));
+        }
+        if self.unaccounted {
+            return Match::without_segments(MatchOutcome::Unmatched(Unmatched::EventsMissing));
         }
         let nearest = self
             .candidates(came)

@@ -39,6 +39,9 @@ pub enum Unmatched {
     OtherTimer,
     /// The thread came back from sleep and no event tells who woke it.
     NoWakeup,
+    /// The thread was seen to leave and not to come back, yet it ran: events are
+    /// missing though no loss was told.
+    EventsMissing,
     /// The events contradict the sample: they are out of order.
     OutOfOrder,
 }
@@ -69,6 +72,9 @@ impl fmt::Display for MatchOutcome {
             Self::Unmatched(Unmatched::ThreadUnseen) => "unmatched: no event of its thread",
             Self::Unmatched(Unmatched::OtherTimer) => "unmatched: woken by a timer of another time",
             Self::Unmatched(Unmatched::NoWakeup) => "unmatched: no event tells who woke it",
+            Self::Unmatched(Unmatched::EventsMissing) => {
+                "unmatched: events are missing unaccounted"
+            }
             Self::Unmatched(Unmatched::OutOfOrder) => "unmatched: its events are out of order",
         })
     }

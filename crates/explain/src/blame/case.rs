@@ -7,7 +7,7 @@ use super::{host_pause, interrupts, steal};
 use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
 use crate::log::Log;
-use crate::machine::{Machine, Slice, UNKNOWN_PRIORITY};
+use crate::machine::{Machine, Slice};
 
 /// The replay at the moment at which a window is closed.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,9 @@ impl Scene<'_> {
 
     /// The thread of a slice, by name.
     pub(crate) fn culprit(&self, slice: &Slice) -> Culprit {
+        if slice.name == NameId::UNKNOWN {
+            return self.culprit_by_number(slice.thread);
+        }
         Culprit {
             name: self.names.name(slice.name).to_owned(),
             thread: Some(slice.thread),
@@ -81,17 +84,10 @@ impl Scene<'_> {
         }
     }
 
-    /// A thread of which only the number is at hand: the last slice tells its name.
+    /// A thread of which only the number is at hand.
     pub(crate) fn culprit_by_number(&self, thread: ThreadId) -> Culprit {
-        let known = self.log.slices.iter().rev().find(|slice| slice.thread == thread);
-        match known {
-            Some(slice) => self.culprit(slice),
-            None => Culprit {
-                name: self.names.name(NameId::UNKNOWN).to_owned(),
-                thread: Some(thread),
-                priority: UNKNOWN_PRIORITY,
-            },
-        }
+        let (name, priority) = self.machine.known(thread);
+        Culprit { name: self.names.name(name).to_owned(), thread: Some(thread), priority }
     }
 }
 

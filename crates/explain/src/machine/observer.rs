@@ -30,6 +30,8 @@ pub trait Observer {
     fn migration(&mut self, migration: Migration) {}
     /// A watched thread touched a page that was not there.
     fn fault(&mut self, fault: Fault) {}
+    /// A watched thread is on a processor, and no event told that it came.
+    fn unaccounted(&mut self, watched: u16) {}
     /// A watched thread is about to return from the call it slept in.
     fn call_exit(&mut self, watched: u16, at: Instant<Monotonic>) {}
 }

@@ -3,6 +3,7 @@
 use tactus_model::recording::{Event, EventKind, FunctionId, NameId, Priority, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::charging::Charging;
 use super::observer::{Observer, Silence, Steal};
 use super::span::{Activity, Slice, Span};
 use super::thread::Waker;
@@ -146,24 +147,40 @@ impl Processor {
         if self.depth > 0 {
             self.close_impossible_spans(event, at, observer);
         }
-        if event.thread != self.current.thread {
-            // A switch was lost; all that is certain is who is current now.
-            self.close_slice(event, at, observer);
-            self.take(
-                Known { thread: event.thread, name: NameId::UNKNOWN, priority: UNKNOWN_PRIORITY },
-                None,
-                at,
-            );
-            self.named = false;
-            self.charge_known = false;
+        if !matches!(event.kind, EventKind::Switch { .. }) {
+            self.follow_flag(event, at, observer);
         }
-        if event.context.flags & ASKED_TO_GIVE_WAY != 0
-            && !self.need_resched
-            && !matches!(event.kind, EventKind::Switch { .. })
-        {
-            self.close_slice(event, at, observer);
-            self.need_resched = true;
+    }
+
+    /// Follows the flag by which the current thread is asked to give way.
+    ///
+    /// When it is gone without a switch the scheduler has chosen the same thread
+    /// again, at some moment since the event before; from there on the thread
+    /// ran because it was chosen, so the slice counts as that.
+    fn follow_flag(&mut self, event: &Event, at: Instant<Monotonic>, observer: &mut impl Observer) {
+        let asked = event.context.flags & ASKED_TO_GIVE_WAY != 0;
+        if asked == self.need_resched {
+            return;
         }
+        self.need_resched = false;
+        self.close_slice(event, at, observer);
+        self.need_resched = asked;
+    }
+
+    /// Takes it that `known` is current though no switch told so: one was lost.
+    pub(super) fn correct(
+        &mut self,
+        event: &Event,
+        at: Instant<Monotonic>,
+        known: Known,
+        watched: Option<u16>,
+        observer: &mut impl Observer,
+    ) {
+        self.close_slice(event, at, observer);
+        self.take(known, watched, at);
+        self.named = known.name != NameId::UNKNOWN;
+        self.charge_known = false;
+        self.need_resched = event.context.flags & ASKED_TO_GIVE_WAY != 0;
     }
 
     /// Closes spans that the context of an event says are over: their exits
@@ -253,9 +270,9 @@ impl Processor {
     }
 
     /// Learns the name and priority of the thread that is about to leave.
-    pub(super) fn know(&mut self, thread: ThreadId, name: NameId, priority: Priority) {
-        if !self.named || self.current.name != name {
-            self.current = Known { thread, name, priority };
+    pub(super) fn know(&mut self, known: Known) {
+        if !self.named {
+            self.current = known;
             self.named = true;
         }
     }
@@ -277,14 +294,15 @@ impl Processor {
     ///
     /// What went by and was not charged was taken by the host, since the kernel
     /// charges by a clock from which steal is subtracted (`rq_clock_task` in
-    /// `kernel/sched/core.c`). Interrupts may be subtracted too
-    /// (`CONFIG_IRQ_TIME_ACCOUNTING`); they are never counted as steal.
+    /// `kernel/sched/core.c`). Whether interrupts are subtracted too depends on
+    /// the kernel, which `charging` finds out.
     pub(super) fn charge(
         &mut self,
         cpu: u32,
         at: Instant<Monotonic>,
         thread: ThreadId,
         runtime: Nanos,
+        charging: &mut Charging,
         observer: &mut impl Observer,
     ) {
         if thread != self.current.thread {
@@ -294,9 +312,17 @@ impl Processor {
             0 => Nanos::ZERO,
             _ => at - self.spans[0].from.max(self.charged_at),
         };
-        let amount = (at - self.charged_at) - runtime - self.interrupted - open_interrupt;
-        if self.charge_known && amount >= STEAL_MIN {
-            observer.steal(Steal { cpu, from: self.charged_at, to: at, amount });
+        let interrupted = self.interrupted + open_interrupt;
+        let left_out = (at - self.charged_at) - runtime;
+        if self.charge_known {
+            charging.learn(left_out, interrupted);
+            let amount = match charging.leaves_out_interrupts() {
+                true => left_out - interrupted,
+                false => left_out,
+            };
+            if amount >= STEAL_MIN {
+                observer.steal(Steal { cpu, from: self.charged_at, to: at, amount });
+            }
         }
         self.charged_at = at;
         self.charge_known = true;

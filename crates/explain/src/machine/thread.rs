@@ -1,9 +1,10 @@
 //! The state of one thread during the replay.
 
-use tactus_model::recording::{ChainId, Priority, TaskState, ThreadId, Wakeup};
+use tactus_model::recording::{ChainId, NameId, TaskState, ThreadId, Wakeup};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::observer::Absence;
+use super::processor::{Known, UNKNOWN_PRIORITY};
 use super::span::Activity;
 use super::timer::TimerFire;
 
@@ -38,7 +39,7 @@ pub struct Waking {
 /// What the replay knows of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreadState {
-    thread: ThreadId,
+    pub(super) known: Known,
     pub(super) watched: Option<u16>,
     /// Whether it was seen on a processor and has not left since.
     present: bool,
@@ -49,7 +50,8 @@ pub(super) struct ThreadState {
 
 impl ThreadState {
     pub(super) const fn unknown(thread: ThreadId) -> Self {
-        Self { thread, watched: None, present: false, absence: None, early: None }
+        let known = Known { thread, name: NameId::UNKNOWN, priority: UNKNOWN_PRIORITY };
+        Self { known, watched: None, present: false, absence: None, early: None }
     }
 
     /// The thread leaves the processor.
@@ -58,17 +60,18 @@ impl ThreadState {
         at: Instant<Monotonic>,
         cpu: u32,
         state: TaskState,
-        priority: Priority,
+        known: Known,
         chain: Option<ChainId>,
     ) {
+        self.known = known;
         let early = self
             .early
             .take()
             .filter(|waking| !state.is_runnable() && at - waking.at <= WOKEN_WHILE_LEAVING);
         self.present = false;
         self.absence = Some(Absence {
-            thread: self.thread,
-            priority,
+            thread: self.known.thread,
+            priority: known.priority,
             watched: self.watched,
             left_at: at,
             left_cpu: cpu,
@@ -82,13 +85,27 @@ impl ThreadState {
     }
 
     /// The thread comes to a processor; gives the absence that ends, if its start was seen.
-    pub(super) fn come(&mut self, at: Instant<Monotonic>, cpu: u32) -> Option<Absence> {
+    pub(super) fn come(
+        &mut self,
+        at: Instant<Monotonic>,
+        cpu: u32,
+        known: Known,
+    ) -> Option<Absence> {
+        self.known = known;
         self.present = true;
         self.early = None;
         let mut absence = self.absence.take()?;
         absence.back_at = at;
         absence.back_cpu = cpu;
         Some(absence)
+    }
+
+    /// The thread is on a processor though no event told that it came; says
+    /// whether it was known to be away.
+    pub(super) fn appear(&mut self) -> bool {
+        self.present = true;
+        self.early = None;
+        self.absence.take().is_some()
     }
 
     /// The thread is woken; says whether it was present, so far as is known.
@@ -107,9 +124,10 @@ impl ThreadState {
 
     /// The thread was just made and waits for its first turn.
     pub(super) fn begin(&mut self, at: Instant<Monotonic>, waking: Waking, wakeup: Wakeup) {
+        self.known = Known { thread: wakeup.thread, name: wakeup.name, priority: wakeup.priority };
         self.present = false;
         self.absence = Some(Absence {
-            thread: self.thread,
+            thread: self.known.thread,
             priority: wakeup.priority,
             watched: self.watched,
             left_at: at,

@@ -1,0 +1,207 @@
+//! Records a real sleeper on this machine, with something planted beside it.
+
+use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
+
+use tactus_explain::{ExplainedSample, Explanation, Options, ProbeTask, explain};
+use tactus_model::cpus::CpuList;
+use tactus_model::policy::{RealtimePriority, Scheduling};
+use tactus_model::probe::SleepMethod;
+use tactus_model::recording::{Recording, ThreadId};
+use tactus_model::sample::Sample;
+use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_record::RecordingSummary;
+use tactus_record::live::{Keep, Options as RecordOptions, RecordError, Recorder};
+use tactus_sys::sleep::{Nanosleep, Sleeper};
+
+/// The priority of a real-time probe: above the drainer, below what is planted.
+pub const PROBE_PRIORITY: u8 = 50;
+
+pub fn fifo(priority: u8) -> Scheduling {
+    Scheduling::Fifo(RealtimePriority::new(priority).expect("between 1 and 99"))
+}
+
+pub fn now() -> Instant<Monotonic> {
+    tactus_sys::clock::now()
+}
+
+pub fn this_thread() -> ThreadId {
+    let link = std::fs::read_link("/proc/thread-self").expect("Linux has /proc/thread-self");
+    let number = link.file_name().and_then(|name| name.to_str()?.parse().ok());
+    ThreadId(number.expect("it ends in the thread's number"))
+}
+
+/// Binds the calling thread to one processor, then sets its class.
+pub fn prepare(cpu: u32, scheduling: Scheduling) {
+    tactus_sys::affinity::set(&CpuList::from_iter([cpu])).expect("the processor exists");
+    tactus_sys::sched::set(scheduling).expect("root may set every class");
+}
+
+/// Computes until `end`.
+pub fn spin_until(end: Instant<Monotonic>) {
+    while now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// A sleeper to be measured.
+pub struct SleeperPlan {
+    pub cpu: u32,
+    pub scheduling: Scheduling,
+    pub interval: Nanos,
+    pub count: u64,
+    /// What the sleeper does after each wakeup; the number of the sample is given.
+    pub after_wakeup: Box<dyn FnMut(u64) + Send>,
+    /// Whether the arrival is stamped after that, not before it.
+    pub stamps_again: bool,
+}
+
+impl SleeperPlan {
+    pub fn new(cpu: u32, scheduling: Scheduling, count: u64) -> Self {
+        let interval = Nanos::from_millis(1);
+        Self {
+            cpu,
+            scheduling,
+            interval,
+            count,
+            after_wakeup: Box::new(|_| {}),
+            stamps_again: false,
+        }
+    }
+}
+
+/// A recording and the samples that were taken meanwhile.
+pub struct Session {
+    pub recording: Recording,
+    pub summary: RecordingSummary,
+    pub task: ProbeTask,
+}
+
+impl Session {
+    pub fn explain(&self, options: Options) -> Explanation {
+        let tasks = vec![self.task.clone()];
+        explain(&mut self.recording.reader(), tasks, options).expect("it lies in memory")
+    }
+}
+
+/// Starts the sleeper, the recorder, then what `plant` starts, and lets the
+/// sleeper take its samples.
+///
+/// `plant` is told when the first sample is due.
+pub fn record_sleeper(
+    plan: SleeperPlan,
+    plant: impl FnOnce(Instant<Monotonic>) -> Vec<JoinHandle<()>>,
+) -> Result<Session, RecordError> {
+    let (thread_sender, thread_receiver) = channel();
+    let (start_sender, start_receiver) = channel::<Instant<Monotonic>>();
+    let interval = plan.interval;
+    let sleeper = std::thread::Builder::new()
+        .name("sleeper".to_owned())
+        .spawn(move || {
+            thread_sender.send(this_thread()).expect("the starter waits");
+            let opened = start_receiver.recv().expect("the starter tells");
+            sleep_through(plan, opened)
+        })
+        .expect("a thread can be made");
+    let thread = thread_receiver.recv().expect("the sleeper tells its number");
+    let recorder = Recorder::start(RecordOptions {
+        call_chains: true,
+        keep: Keep::Memory { limit: 1 << 30 },
+        ..RecordOptions::of_threads(&[thread])
+    })?;
+    let opened = now() + Nanos::from_millis(100);
+    let planted = plant(opened + interval);
+    start_sender.send(opened).expect("the sleeper waits");
+    let samples = sleeper.join().expect("the sleeper does not fail");
+    for thread in planted {
+        thread.join().expect("what was planted ends by itself");
+    }
+    // The last window stays open for a while after its sample.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    let mut recorded = recorder.stop()?;
+    let recording =
+        Recording::collect(&mut recorded.recording).expect("what was just kept can be read");
+    let task = ProbeTask { task: 0, thread, sleep: SleepMethod::Nanosleep, opened, samples };
+    Ok(Session { recording, summary: recorded.summary, task })
+}
+
+fn sleep_through(mut plan: SleeperPlan, opened: Instant<Monotonic>) -> Vec<Sample> {
+    let mut samples = Vec::with_capacity(plan.count as usize);
+    prepare(plan.cpu, plan.scheduling);
+    let mut due = Nanos::ZERO;
+    for index in 0..plan.count {
+        due = due + plan.interval;
+        // Due times that have passed are missed, as the probe counts them.
+        while opened + due < now() {
+            due = due + plan.interval;
+        }
+        let woke = Nanosleep.sleep_until(opened + due);
+        let woke: Instant<Monotonic> = woke.expect("nanosleep is not refused");
+        (plan.after_wakeup)(index);
+        // What is done after the wakeup counts as the way back to user mode.
+        let came = if plan.stamps_again { now() - opened } else { woke - opened };
+        samples.push(Sample { due, came });
+    }
+    samples
+}
+
+/// Prints an explanation as a person reads it.
+pub fn print(explanation: &Explanation, worst: usize) {
+    println!(
+        "{} samples, {:.2} % matched, {:.2} % classified",
+        explanation.samples,
+        explanation.matched() * 100.0,
+        explanation.classified() * 100.0
+    );
+    for counted in &explanation.outcomes {
+        println!("{:>8}  {}", counted.count, counted.outcome);
+    }
+    for segment in &explanation.segments {
+        let histogram = &segment.histogram;
+        let mean = histogram.sum.as_nanos().checked_div(histogram.count).unwrap_or(0);
+        println!(
+            "{:<28} mean {:>8} ns, greatest {:>10} ns",
+            segment.segment.to_string(),
+            mean,
+            histogram.max.as_nanos()
+        );
+    }
+    let pareto = &explanation.pareto;
+    println!(
+        "{} samples over {} ({} not divided), {:.1} % of their time explained",
+        pareto.samples,
+        explanation.threshold,
+        pareto.undivided,
+        pareto.explained() * 100.0
+    );
+    for row in pareto.rows.iter().take(12) {
+        println!(
+            "{:5.1} %  {:>6} samples  {}",
+            pareto.share(row.time) * 100.0,
+            row.samples,
+            row.cause
+        );
+    }
+    for explained in explanation.worst.iter().take(worst) {
+        print_sample(explained);
+    }
+}
+
+pub fn print_sample(explained: &ExplainedSample) {
+    println!(
+        "sample {}: {} µs, {}",
+        explained.index,
+        explained.sample.latency().as_micros_f64(),
+        explained.outcome
+    );
+    if let Some(segments) = &explained.segments {
+        let lengths: Vec<String> = segments
+            .iter()
+            .map(|(segment, length)| format!("{segment} {:.1}", length.as_micros_f64()))
+            .collect();
+        println!("    {}", lengths.join(" | "));
+    }
+    for part in explained.parts.iter().take(8) {
+        println!("    {:>10.1} µs  {}", part.time.as_micros_f64(), part.cause);
+    }
+}
