@@ -4,27 +4,45 @@
 //! row. Drawing single samples would call a handful of disturbances thousands of
 //! independent events. So stretches of time (blocks) are drawn instead, each
 //! with all its samples, as in H. R. Künsch, *The jackknife and the bootstrap for
-//! general stationary observations* (1989); the interval is that of the
-//! percentiles of the drawn quantiles (A. C. Davison and D. V. Hinkley,
-//! *Bootstrap Methods and their Application*, 1997, chapters 5 and 8).
+//! general stationary observations* (1989). Disturbances outlast a block too, so
+//! runs of neighbouring blocks are drawn, as long as the cube root of their
+//! number, the order of length that Künsch finds best; a run that reaches the end
+//! of the window goes on at its beginning, so that every block is as likely as any
+//! other. The interval is that of the percentiles of the drawn quantiles
+//! (A. C. Davison and D. V. Hinkley, *Bootstrap Methods and their Application*,
+//! 1997, chapters 5 and 8).
 //!
-//! With [`ROUNDS_AS_UNITS`] rounds or more, rounds are drawn first and blocks
-//! within them, since a round may differ from another as a whole. With fewer,
-//! how much rounds differ cannot be told from so few: blocks of all rounds are
-//! drawn alike, and the interval speaks of the stretches that were measured.
+//! Rounds are drawn first and runs of blocks within them (the same, section 3.8),
+//! however few there are, since rounds often differ by more than their blocks do:
+//! pooling the blocks of all rounds would call that difference chance within one.
+//! Where rounds do not differ, this gives an interval that is a little too wide.
+//! Where they do, few of them cannot tell how much: the truth lies between the
+//! least and the greatest of R rounds with a probability of 1 − 2^(1−R) only, which
+//! is 50 % for two, 75 % for three, 94 % for five, and no way of drawing can raise
+//! that to 95 %. One round says nothing of others: its interval speaks of that
+//! round alone.
+//!
+//! A disturbance that lasts for a good part of the window is seen too seldom for
+//! any interval from that window; measure longer, or in more rounds.
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::experiment::SplitMix64;
 use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 
-/// From how many rounds on rounds are drawn as units.
-pub const ROUNDS_AS_UNITS: usize = 5;
+use crate::histogram::{bucket_high, nearest_rank};
+
 /// Fewer blocks than these say too little about how blocks differ.
 pub const FEWEST_BLOCKS: usize = 10;
 /// The samples that must lie on the thinner side of a quantile, on average, for
 /// its place to be worth an interval.
 pub const FEWEST_BEYOND: f64 = 10.0;
+/// The blocks that must hold samples as late as the quantile. With fewer, more
+/// than 2.5 % of the draws have none of them (e⁻³ of three), and the upper end of
+/// the interval says nothing: a single burst would pass for the whole tail.
+pub const FEWEST_REACHING: usize = 4;
 /// How often is drawn. The ends of a 95 % interval then rest on ten draws each.
 pub const RESAMPLES: usize = 400;
 
@@ -57,19 +75,63 @@ pub enum Unsupported {
         /// How many there are on average.
         beyond: f64,
     },
+    /// The samples as late as the quantile lie in too few blocks, as those of one burst do.
+    #[error(
+        "only {blocks} stretches hold samples as late as this quantile; measure longer, so that there are {FEWEST_REACHING}"
+    )]
+    FewReaching {
+        /// How many stretches do.
+        blocks: usize,
+    },
 }
-
-/// A block's counts: places in the common list of bucket values, and how many fell there.
-type Block = Vec<(u32, u64)>;
 
 /// The blocks of a cell, ready to be drawn from.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     /// The lowest values of all buckets that any block uses, ascending.
     values: Vec<Nanos>,
-    /// For each round its blocks.
-    rounds: Vec<Vec<Block>>,
+    /// How many samples of all blocks each of `values` has.
+    counts: Vec<u64>,
+    /// The blocks of all rounds, one round after the other.
+    blocks: Vec<Block>,
+    /// Which of `blocks` belong to each round.
+    rounds: Vec<Range<usize>>,
     count: u64,
+    max: Nanos,
+}
+
+/// The counts of one block.
+#[derive(Clone, Debug)]
+struct Block {
+    count: u64,
+    /// Places in [`Blocks::values`] and counts, ascending; never empty.
+    buckets: Vec<(usize, u64)>,
+}
+
+impl Block {
+    /// The place of the quantile in this block alone.
+    fn place(&self, quantile: f64) -> usize {
+        let counts = self.buckets.iter().map(|(_, count)| *count);
+        let nth = position_of_rank(counts, nearest_rank(quantile, self.count));
+        self.buckets[nth.min(self.buckets.len() - 1)].0
+    }
+}
+
+/// At which of `counts` the sum reaches `rank`; their number when it never does.
+fn position_of_rank(counts: impl Iterator<Item = u64>, rank: u64) -> usize {
+    let mut seen = 0_u64;
+    counts
+        .take_while(|count| {
+            seen = seen.saturating_add(*count);
+            seen < rank
+        })
+        .count()
+}
+
+/// How often each block was drawn, a row of [`Blocks::blocks`] for each resample.
+struct Draws {
+    weights: Vec<u64>,
+    blocks: usize,
 }
 
 impl Blocks {
@@ -79,29 +141,28 @@ impl Blocks {
         R: IntoIterator<Item = B>,
         B: IntoIterator<Item = &'a Histogram>,
     {
-        let rounds: Vec<Vec<&Histogram>> = rounds
-            .into_iter()
-            .map(|round| round.into_iter().filter(|block| block.count > 0).collect())
-            .filter(|round: &Vec<&Histogram>| !round.is_empty())
-            .collect();
-        let mut values: Vec<Nanos> = rounds
-            .iter()
-            .flatten()
-            .flat_map(|block| block.buckets.iter().map(|(value, _)| *value))
-            .collect();
+        let filled = |block: &&Histogram| block.buckets.iter().any(|(_, count)| *count > 0);
+        let mut records: Vec<&Histogram> = Vec::new();
+        let mut ranges = Vec::new();
+        for round in rounds {
+            let first = records.len();
+            records.extend(round.into_iter().filter(filled));
+            if records.len() > first {
+                ranges.push(first..records.len());
+            }
+        }
+        let mut values: Vec<Nanos> =
+            records.iter().flat_map(|record| &record.buckets).map(|(value, _)| *value).collect();
         values.sort_unstable();
         values.dedup();
-        let place = |value: &Nanos| values.partition_point(|known| known < value) as u32;
-        let sparse = |block: &&Histogram| {
-            block.buckets.iter().map(|(value, count)| (place(value), *count)).collect()
-        };
-        let count = rounds.iter().flatten().map(|block| block.count).sum();
-        let rounds = rounds.iter().map(|round| round.iter().map(sparse).collect()).collect();
-        Self { values, rounds, count }
-    }
-
-    fn blocks(&self) -> usize {
-        self.rounds.iter().map(Vec::len).sum()
+        let blocks: Vec<Block> = records.iter().map(|record| sparse(record, &values)).collect();
+        let mut counts = vec![0_u64; values.len()];
+        for &(place, count) in blocks.iter().flat_map(|block| &block.buckets) {
+            counts[place] = counts[place].saturating_add(count);
+        }
+        let count = blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(block.count));
+        let max = records.iter().map(|record| record.max).max().unwrap_or_default();
+        Self { values, counts, blocks, rounds: ranges, count, max }
     }
 
     /// Says whether an interval for `quantile` (0 to 1) is supported.
@@ -111,11 +172,17 @@ impl Blocks {
     pub fn supports(&self, quantile: f64) -> Result<(), Unsupported> {
         let beyond = self.count as f64 * quantile.min(1.0 - quantile);
         // A share such as 0.9 has no exact form; a hair must not decide.
-        if beyond < FEWEST_BEYOND * (1.0 - 1e-9) {
+        if beyond.is_nan() || beyond < FEWEST_BEYOND * (1.0 - 1e-9) {
             return Err(Unsupported::FewBeyond { beyond });
         }
-        match self.blocks() {
-            blocks if blocks < FEWEST_BLOCKS => Err(Unsupported::FewBlocks { blocks }),
+        if self.blocks.len() < FEWEST_BLOCKS {
+            return Err(Unsupported::FewBlocks { blocks: self.blocks.len() });
+        }
+        let rank = nearest_rank(quantile, self.count);
+        let estimate = position_of_rank(self.counts.iter().copied(), rank);
+        let reaches = |block: &&Block| block.buckets.iter().any(|(place, _)| *place >= estimate);
+        match self.blocks.iter().filter(reaches).count() {
+            blocks if blocks < FEWEST_REACHING => Err(Unsupported::FewReaching { blocks }),
             _ => Ok(()),
         }
     }
@@ -123,92 +190,127 @@ impl Blocks {
     /// 95 % intervals for `quantiles`, each where the blocks support one; the same
     /// for the same `seed`.
     pub fn intervals(&self, quantiles: &[f64], seed: u64) -> Vec<Result<Interval, Unsupported>> {
-        let supported: Vec<f64> =
-            quantiles.iter().copied().filter(|share| self.supports(*share).is_ok()).collect();
-        let mut drawn = self.draw(&supported, seed).into_iter();
+        let draws = self.draw(seed);
         quantiles
             .iter()
-            .map(|share| {
-                self.supports(*share)
-                    .and_then(|()| drawn.next().ok_or(Unsupported::FewBlocks { blocks: 0 }))
+            .map(|quantile| {
+                self.supports(*quantile)?;
+                Ok(self.interval(*quantile, &draws))
             })
             .collect()
     }
 
-    fn draw(&self, quantiles: &[f64], seed: u64) -> Vec<Interval> {
+    fn draw(&self, seed: u64) -> Draws {
         let mut random = SplitMix64::new(seed);
-        let mut found = vec![Vec::with_capacity(RESAMPLES); quantiles.len()];
-        let mut counts = vec![0_u64; self.values.len()];
-        let mut order: Vec<usize> = (0..quantiles.len()).collect();
-        order.sort_by(|a, b| quantiles[*a].total_cmp(&quantiles[*b]));
-        for _ in 0..if quantiles.is_empty() { 0 } else { RESAMPLES } {
-            counts.fill(0);
-            self.resample(&mut random, &mut counts);
-            self.nearest_ranks(&counts, quantiles, &order, &mut found);
-        }
-        found
-            .into_iter()
-            .map(|mut found| {
-                found.sort_unstable();
-                let tail = RESAMPLES / 40;
-                Interval { low: found[tail - 1], high: found[RESAMPLES - tail] }
-            })
-            .collect()
-    }
-
-    /// Adds as many drawn blocks as there are to `counts`; a block that is drawn
-    /// several times is added once, so many times over.
-    fn resample(&self, random: &mut SplitMix64, counts: &mut [u64]) {
-        let mut drawn: Vec<Vec<u64>> =
-            self.rounds.iter().map(|round| vec![0; round.len()]).collect();
-        if self.rounds.len() >= ROUNDS_AS_UNITS {
+        let blocks = self.blocks.len();
+        let mut weights = vec![0_u64; RESAMPLES * blocks];
+        // Without a block there are no rows, and nothing is drawn.
+        for row in weights.chunks_exact_mut(blocks.max(1)) {
             for _ in &self.rounds {
-                let round = index(&self.rounds, random);
-                for _ in &self.rounds[round] {
-                    drawn[round][index(&self.rounds[round], random)] += 1;
-                }
-            }
-        } else {
-            let places: Vec<(usize, usize)> = (0..self.rounds.len())
-                .flat_map(|round| (0..self.rounds[round].len()).map(move |block| (round, block)))
-                .collect();
-            for _ in &places {
-                let (round, block) = places[index(&places, random)];
-                drawn[round][block] += 1;
+                let round = random.below(self.rounds.len() as u64) as usize;
+                draw_runs(&mut row[self.rounds[round].clone()], &mut random);
             }
         }
-        let blocks = self.rounds.iter().flatten().zip(drawn.into_iter().flatten());
-        for (block, times) in blocks.filter(|(_, times)| *times > 0) {
-            for &(place, count) in block {
-                counts[place as usize] += count * times;
-            }
-        }
+        Draws { weights, blocks }
     }
 
-    /// Finds all quantiles in one pass over `counts`; `order` names them ascending.
-    fn nearest_ranks(
-        &self,
-        counts: &[u64],
-        quantiles: &[f64],
-        order: &[usize],
-        found: &mut [Vec<Nanos>],
-    ) {
-        let total: u64 = counts.iter().sum();
-        let rank = |quantile: f64| ((total as f64 * quantile).ceil() as u64).clamp(1, total);
-        let mut wanted = order.iter().copied().peekable();
-        let mut seen = 0;
-        for (value, count) in self.values.iter().zip(counts) {
-            seen += count;
-            while let Some(place) = wanted.next_if(|place| seen >= rank(quantiles[*place])) {
-                found[place].push(*value);
-            }
-        }
+    fn interval(&self, quantile: f64, draws: &Draws) -> Interval {
+        let totals: Vec<u64> = self.blocks.iter().map(|block| block.count).collect();
+        let table = Cumulated::around(quantile, &self.blocks);
+        let mut found: Vec<usize> = draws
+            .weights
+            .chunks_exact(draws.blocks)
+            .map(|weights| table.place(weights, nearest_rank(quantile, weighted(weights, &totals))))
+            .collect();
+        found.sort_unstable();
+        let tail = RESAMPLES / 40;
+        // Told as `LatencyHistogram::quantile` tells it, or the interval could
+        // leave its own estimate out.
+        let end = |place: usize| bucket_high(self.values[place]).min(self.max);
+        Interval { low: end(found[tail - 1]), high: end(found[RESAMPLES - tail]) }
     }
 }
 
-/// A place in `items`, each as likely as any other.
-fn index<T>(items: &[T], random: &mut SplitMix64) -> usize {
-    random.below(items.len() as u64) as usize
+fn sparse(record: &Histogram, values: &[Nanos]) -> Block {
+    let filled = record.buckets.iter().filter(|(_, count)| *count > 0);
+    let mut buckets: Vec<(usize, u64)> = filled
+        .map(|(value, count)| (values.partition_point(|known| known < value), *count))
+        .collect();
+    buckets.sort_unstable();
+    let count = buckets.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+    Block { count, buckets }
+}
+
+/// Draws as many blocks as a round has, in runs.
+fn draw_runs(round: &mut [u64], random: &mut SplitMix64) {
+    let blocks = round.len();
+    let run = ((blocks as f64).cbrt().round() as usize).max(1);
+    let mut missing = blocks;
+    while missing > 0 {
+        let start = random.below(blocks as u64) as usize;
+        for step in 0..run.min(missing) {
+            round[(start + step) % blocks] += 1;
+        }
+        missing -= run.min(missing);
+    }
+}
+
+/// How many samples of each block lie at or below each place, a row for each place.
+///
+/// A mixture's quantile lies between the least and the greatest of its parts'
+/// quantiles, so there are rows for the places between those only: few enough that
+/// a search by halves through them costs a resample less than adding its counts up.
+struct Cumulated {
+    first_place: usize,
+    blocks: usize,
+    rows: Vec<u64>,
+}
+
+impl Cumulated {
+    fn around(quantile: f64, blocks: &[Block]) -> Self {
+        let places = || blocks.iter().map(|block| block.place(quantile));
+        let (first, last) = (places().min().unwrap_or(0), places().max().unwrap_or(0));
+        let (mut row, mut later) = (vec![0_u64; blocks.len()], Vec::new());
+        for (column, block) in blocks.iter().enumerate() {
+            for &(place, count) in block.buckets.iter().filter(|(place, _)| *place <= last) {
+                if place <= first {
+                    row[column] = row[column].saturating_add(count);
+                } else {
+                    later.push((place, column, count));
+                }
+            }
+        }
+        // Row after row, since a table of many blocks is larger than the caches.
+        later.sort_unstable();
+        let mut later = later.into_iter().peekable();
+        let mut rows = Vec::with_capacity((last - first + 1) * blocks.len());
+        for place in first..=last {
+            while let Some((_, column, count)) = later.next_if(|(known, ..)| *known == place) {
+                row[column] = row[column].saturating_add(count);
+            }
+            rows.extend_from_slice(&row);
+        }
+        Self { first_place: first, blocks: blocks.len(), rows }
+    }
+
+    /// The place at which blocks drawn so often reach `rank`.
+    fn place(&self, weights: &[u64], rank: u64) -> usize {
+        let row = |nth: usize| &self.rows[nth * self.blocks..][..self.blocks];
+        let (mut low, mut high) = (0, self.rows.len() / self.blocks - 1);
+        while low < high {
+            let middle = low.midpoint(high);
+            if weighted(weights, row(middle)) < rank { low = middle + 1 } else { high = middle }
+        }
+        self.first_place + low
+    }
+}
+
+/// The sum of `counts`, each as often as its block was drawn.
+///
+/// Wraps, which takes 2⁶⁴ samples in all.
+fn weighted(weights: &[u64], counts: &[u64]) -> u64 {
+    let products = weights.iter().zip(counts).map(|(weight, count)| weight.wrapping_mul(*count));
+    products.fold(0, u64::wrapping_add)
 }
 
 #[cfg(test)]
@@ -308,19 +410,55 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_differ_widen_the_interval_once_they_are_units() {
-        let round = |level: u64| -> Vec<Histogram> {
-            (0..20)
+    fn an_interval_holds_its_own_estimate() {
+        let constant = Nanos::from_nanos(1_234_567);
+        let kept = vec![(0..200).map(|_| constant).collect::<LatencyHistogram>().to_record(); 60];
+        let mut whole = LatencyHistogram::new();
+        kept.iter().for_each(|block| whole.merge_record(block));
+        let interval = Blocks::new([kept.iter()]).intervals(&[0.5], 1)[0].unwrap();
+        assert_eq!(Some(interval), whole.quantile(0.5).map(|it| Interval { low: it, high: it }));
+    }
+
+    #[test]
+    fn a_single_burst_is_no_tail() {
+        let block = |late: usize| -> Histogram {
+            let micros = |k| Nanos::from_micros(if k < late { 5_000 } else { 10 });
+            (0..200).map(micros).collect::<LatencyHistogram>().to_record()
+        };
+        let mut kept = vec![block(0); 60];
+        kept[7] = block(150);
+        let answer = Blocks::new([kept.iter()]).intervals(&[0.99], 1)[0];
+        assert_eq!(answer, Err(Unsupported::FewReaching { blocks: 1 }));
+    }
+
+    #[test]
+    fn intervals_of_samples_that_are_alike_for_a_fifth_of_a_block_still_cover() {
+        // The logarithm follows itself with 0.95; its median is that of e⁰.
+        let mut logarithm = 0.0;
+        let held = covered(0.5, 10_000.0, |random| {
+            (0..100)
                 .map(|_| {
-                    (0..50)
-                        .map(|k| Nanos::from_micros(level + k % 3))
-                        .collect::<LatencyHistogram>()
-                        .to_record()
+                    let normal = (-2.0 * uniform(random).ln()).sqrt()
+                        * (std::f64::consts::TAU * uniform(random)).cos();
+                    logarithm = 0.95 * logarithm + (1.0 - 0.95_f64.powi(2)).sqrt() * normal;
+                    Nanos::from_nanos((10_000.0 * (0.5 * logarithm).exp()) as u64)
                 })
                 .collect()
+        });
+        assert!((172..=199).contains(&held), "{held} of 200");
+    }
+
+    #[test]
+    fn rounds_that_differ_widen_the_interval_however_few_they_are() {
+        let round = |level: u64| -> Vec<Histogram> {
+            let latencies = || (0..50).map(move |k| Nanos::from_micros(level + k % 3));
+            vec![latencies().collect::<LatencyHistogram>().to_record(); 20]
         };
-        let rounds: Vec<Vec<Histogram>> = [10, 20, 30, 40, 50, 60].map(round).into();
-        let interval = Blocks::new(&rounds).intervals(&[0.5], 3)[0].unwrap();
-        assert!(interval.low < Nanos::from_micros(25) && interval.high > Nanos::from_micros(45));
+        for levels in [&[10, 60][..], &[10, 20, 30, 40, 50, 60]] {
+            let rounds: Vec<Vec<Histogram>> = levels.iter().map(|level| round(*level)).collect();
+            let interval = Blocks::new(&rounds).intervals(&[0.5], 3)[0].unwrap();
+            assert!(interval.low < Nanos::from_micros(25), "{levels:?}: {interval:?}");
+            assert!(interval.high > Nanos::from_micros(45), "{levels:?}: {interval:?}");
+        }
     }
 }
