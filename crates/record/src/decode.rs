@@ -10,7 +10,7 @@ mod names;
 mod record;
 mod tracepoint;
 
-pub use decoder::{BindError, Decoder, Undecoded};
+pub use decoder::{BindError, Decoder, Layout, Undecoded};
 pub use format::{BadFormat, Field, Format, Place};
 pub use names::Names;
 pub use record::{BadRecord, PerfRecord, RecordShape, addresses};

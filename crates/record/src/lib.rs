@@ -11,3 +11,9 @@
 
 pub mod codec;
 pub mod decode;
+pub mod file;
+pub mod live;
+mod merge;
+mod summary;
+
+pub use summary::{RecordingCost, RecordingSummary};

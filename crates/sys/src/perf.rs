@@ -1,15 +1,16 @@
 //! Kernel events by [perf_event_open(2)](https://man7.org/linux/man-pages/man2/perf_event_open.2.html).
 //!
-//! A [`TracepointEvent`] is one tracepoint on one processor; a [`Ring`] is the
-//! memory into which the kernel writes the records of one or of several events;
+//! A [`CpuEvent`] is one event on one processor; a [`Ring`] is the memory into which the kernel writes the records of one or of several events;
 //! [`wait`] sleeps until a ring has filled to its watermark.
 
 mod attr;
 mod event;
+mod limit;
 mod ring;
 mod wait;
 
-pub use attr::{MAX_STACK, Settings};
-pub use event::{Count, TracepointEvent};
+pub use attr::MAX_STACK;
+pub use event::{Count, CpuEvent};
+pub use limit::OpenFileLimit;
 pub use ring::{Drained, RawRecord, Ring};
 pub use wait::{Waker, Woken, wait};

@@ -49,12 +49,14 @@ pub struct Lost {
     pub count: u64,
 }
 
-/// What became of every occurrence of one event: `counted = read + lost`.
+/// What became of every occurrence of one event: `counted = read + lost`, and
+/// what is missing in that is told by [`Self::unwritten`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventAccount {
     /// The event, as `sched/sched_switch`.
     pub event: String,
-    /// How often the kernel counted it.
+    /// How often the kernel counted it; of an event that it counts by weight
+    /// (`sched_stat_runtime`, by nanoseconds) what was read and lost.
     pub counted: u64,
     /// How many records of it were read.
     pub read: u64,
@@ -63,6 +65,14 @@ pub struct EventAccount {
 }
 
 impl EventAccount {
+    /// Occurrences that the kernel counted and neither wrote nor counted as lost.
+    ///
+    /// Kernels have been seen to count interrupts in the time of an idle thread
+    /// without a record of them. Nothing tells when they were.
+    pub const fn unwritten(&self) -> u64 {
+        self.counted.saturating_sub(self.read).saturating_sub(self.lost)
+    }
+
     /// Whether every occurrence is accounted for.
     pub const fn balances(&self) -> bool {
         self.counted as u128 == self.read as u128 + self.lost as u128

@@ -10,9 +10,6 @@ use super::tracepoint::Tracepoint;
 /// The most fields that are kept of one tracepoint.
 const MOST_FIELDS: usize = 7;
 
-/// The highest number a tracepoint may have: `common_type` has 16 bits.
-const MOST_TRACEPOINTS: usize = 1 << 16;
-
 /// Turns the records of bound tracepoints into events.
 #[derive(Debug, Default)]
 pub struct Decoder {
@@ -24,7 +21,8 @@ pub struct Decoder {
 
 /// Where the fields that are kept lie in the records of one tracepoint.
 #[derive(Clone, Copy, Debug)]
-struct Layout {
+pub struct Layout {
+    id: u16,
     tracepoint: Tracepoint,
     common: [Field; 3],
     fields: [Field; MOST_FIELDS],
@@ -56,16 +54,13 @@ pub enum Undecoded {
     Unknown(u16),
 }
 
-impl Decoder {
-    /// Learns how to read the records of `tracepoint`; gives its index, counted from 0.
+impl Layout {
+    /// Finds the fields of `tracepoint` in the kernel's description of it.
     ///
     /// # Errors
     /// The description lacks a field that is needed.
-    pub fn bind(&mut self, tracepoint: Tracepoint, format: &Format) -> Result<usize, BindError> {
-        let id = format.id as usize;
-        if id >= MOST_TRACEPOINTS {
-            return Err(BindError::Number(format.id));
-        }
+    pub fn new(tracepoint: Tracepoint, format: &Format) -> Result<Self, BindError> {
+        let id = u16::try_from(format.id).map_err(|_| BindError::Number(format.id))?;
         let find = |name: &'static str| format.field(name).ok_or(BindError::NoField(name));
         let common = [find("common_pid")?, find("common_flags")?, find("common_preempt_count")?];
         let mut fields = [NO_FIELD; MOST_FIELDS];
@@ -74,13 +69,21 @@ impl Decoder {
         }
         let end = |field: &Field| usize::from(field.offset) + usize::from(field.size);
         let shortest = common.iter().chain(&fields).map(end).max().unwrap_or_default();
+        Ok(Self { id, tracepoint, common, fields, shortest })
+    }
+}
+
+impl Decoder {
+    /// Takes up a tracepoint; gives its index, counted from 0.
+    pub fn add(&mut self, layout: Layout) -> usize {
+        let id = usize::from(layout.id);
         if self.by_id.len() <= id {
             self.by_id.resize(id + 1, None);
         }
         let index = self.layouts.len();
         self.by_id[id] = Some(index as u16);
-        self.layouts.push(Layout { tracepoint, common, fields, shortest });
-        Ok(index)
+        self.layouts.push(layout);
+        index
     }
 
     /// The names that records were found to hold.
@@ -209,8 +212,8 @@ mod tests {
 
     fn decoder() -> Decoder {
         let mut decoder = Decoder::default();
-        decoder.bind(Tracepoint::Switch, &format(372, SWITCH)).unwrap();
-        decoder.bind(Tracepoint::IrqEntry, &format(225, IRQ)).unwrap();
+        decoder.add(Layout::new(Tracepoint::Switch, &format(372, SWITCH)).unwrap());
+        decoder.add(Layout::new(Tracepoint::IrqEntry, &format(225, IRQ)).unwrap());
         decoder
     }
 
@@ -260,10 +263,8 @@ mod tests {
     #[test]
     fn a_kernel_without_a_field_is_told_so() {
         let lacking = SWITCH.replace("prev_state", "other");
-        assert_eq!(
-            Decoder::default().bind(Tracepoint::Switch, &format(1, &lacking)),
-            Err(BindError::NoField("prev_state"))
-        );
+        let error = Layout::new(Tracepoint::Switch, &format(1, &lacking)).unwrap_err();
+        assert_eq!(error, BindError::NoField("prev_state"));
     }
 
     proptest! {
@@ -284,7 +285,7 @@ mod tests {
             let fields = IRQ.replace("offset:12", &format!("offset:{offset}"));
             let fields = fields.replace("size:4;\tsigned:0", &format!("size:{size};\tsigned:0"));
             let mut decoder = Decoder::default();
-            decoder.bind(Tracepoint::IrqEntry, &format(225, &fields)).unwrap();
+            decoder.add(Layout::new(Tracepoint::IrqEntry, &format(225, &fields)).unwrap());
             let mut raw = common(225);
             raw.extend(rest);
             let _ = decoder.decode(1, 0, None, &raw);

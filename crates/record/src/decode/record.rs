@@ -14,6 +14,8 @@ pub enum PerfRecord<'a> {
     Sample {
         /// When, on the clock that was asked for.
         time: u64,
+        /// What the occurrence adds to the event's count: 1, but for few events.
+        weight: u64,
         /// Addresses of the call chain, eight bytes each, the innermost first;
         /// between them stand markers of context.
         chain: &'a [u8],
@@ -77,9 +79,10 @@ impl<'a> PerfRecord<'a> {
     }
 }
 
-/// Reads time, call chain where there is one, length of the raw record, raw record.
+/// Reads time, weight, call chain where there is one, length of the raw record, raw record.
 fn parse_sample(body: &[u8], shape: RecordShape) -> Option<PerfRecord<'_>> {
-    let (time, mut rest) = split_word(body)?;
+    let (time, rest) = split_word(body)?;
+    let (weight, mut rest) = split_word(rest)?;
     let mut chain: &[u8] = &[];
     if shape.call_chain {
         let (frames, after) = split_word(rest)?;
@@ -89,7 +92,7 @@ fn parse_sample(body: &[u8], shape: RecordShape) -> Option<PerfRecord<'_>> {
     }
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let raw = rest.get(..u32::from_ne_bytes(*length) as usize)?;
-    Some(PerfRecord::Sample { time, chain, raw })
+    Some(PerfRecord::Sample { time, weight, chain, raw })
 }
 
 /// The addresses of a chain without the markers of context among them.
@@ -128,13 +131,16 @@ mod tests {
     fn a_sample_is_taken_apart() {
         let mut body = Vec::new();
         body.extend_from_slice(&77_u64.to_ne_bytes());
+        body.extend_from_slice(&1_u64.to_ne_bytes());
         body.extend_from_slice(&2_u64.to_ne_bytes());
         body.extend_from_slice(&((-128_i64) as u64).to_ne_bytes());
         body.extend_from_slice(&0xffff_ffff_8100_0000_u64.to_ne_bytes());
         body.extend_from_slice(&3_u32.to_ne_bytes());
         body.extend_from_slice(b"raw-padding");
         let record = PerfRecord::parse(9, &body, RecordShape { call_chain: true }).unwrap();
-        let PerfRecord::Sample { time, chain, raw } = record else { panic!("{record:?}") };
+        let PerfRecord::Sample { time, weight: 1, chain, raw } = record else {
+            panic!("{record:?}")
+        };
         assert_eq!((time, raw), (77, &b"raw"[..]));
         assert_eq!(addresses(chain).collect::<Vec<_>>(), [0xffff_ffff_8100_0000]);
     }

@@ -5,18 +5,6 @@ use std::mem::size_of;
 /// The most kernel frames that are asked for with a call chain.
 pub const MAX_STACK: u16 = 24;
 
-/// What every tracepoint of a recording is asked for besides its own identity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// At how many unread bytes of its ring a reader is woken.
-    pub watermark: u32,
-    /// Whether the kernel's call chain is recorded with each occurrence.
-    pub call_chain: bool,
-    /// Whether the ring also tells of new threads and of the end of old ones
-    /// (`PERF_RECORD_FORK` and `PERF_RECORD_EXIT`).
-    pub tasks: bool,
-}
-
 /// `struct perf_event_attr` of `include/uapi/linux/perf_event.h`, as far as its
 /// fifth version, which every kernel since 4.8 takes.
 #[repr(C)]
@@ -43,10 +31,15 @@ pub(super) struct Attr {
     reserved: u16,
 }
 
+const TYPE_SOFTWARE: u32 = 1;
 const TYPE_TRACEPOINT: u32 = 2;
+
+/// `PERF_COUNT_SW_DUMMY`: an event that never occurs.
+const CONFIG_DUMMY: u64 = 9;
 
 const SAMPLE_TIME: u64 = 1 << 2;
 const SAMPLE_CALLCHAIN: u64 = 1 << 5;
+const SAMPLE_PERIOD: u64 = 1 << 8;
 const SAMPLE_RAW: u64 = 1 << 10;
 
 /// `PERF_FORMAT_LOST`, since Linux 6.0.
@@ -61,27 +54,52 @@ const USE_CLOCKID: u64 = 1 << 25;
 
 impl Attr {
     /// Asks for every occurrence of a tracepoint, stamped by `CLOCK_MONOTONIC`.
-    pub(super) fn tracepoint(id: u32, settings: Settings, count_lost: bool) -> Self {
+    pub(super) fn tracepoint(id: u32, call_chain: bool) -> Self {
         let mut attr = Self {
             kind: TYPE_TRACEPOINT,
-            size: size_of::<Self>() as u32,
             config: u64::from(id),
             sample_period: 1,
-            sample_type: SAMPLE_TIME | SAMPLE_RAW,
-            read_format: if count_lost { FORMAT_LOST } else { 0 },
-            flags: DISABLED | WATERMARK | SAMPLE_ID_ALL | USE_CLOCKID | EXCLUDE_CALLCHAIN_USER,
-            wakeup_watermark: settings.watermark,
-            clockid: libc::CLOCK_MONOTONIC,
-            ..Self::default()
+            // Without its period an occurrence that the kernel weighs (as
+            // sched_stat_runtime by its nanoseconds) would be written as often
+            // as it weighs.
+            sample_type: SAMPLE_TIME | SAMPLE_PERIOD | SAMPLE_RAW,
+            ..Self::stamped()
         };
-        if settings.tasks {
-            attr.flags |= TASK;
-        }
-        if settings.call_chain {
+        if call_chain {
             attr.sample_type |= SAMPLE_CALLCHAIN;
             attr.sample_max_stack = MAX_STACK;
         }
+        attr.flags |= EXCLUDE_CALLCHAIN_USER;
         attr
+    }
+
+    /// Asks for records of new threads and of ended ones; the owner of a ring
+    /// that wakes its reader at `watermark` bytes.
+    pub(super) fn tasks(watermark: u32) -> Self {
+        let mut attr = Self {
+            kind: TYPE_SOFTWARE,
+            config: CONFIG_DUMMY,
+            wakeup_watermark: watermark,
+            ..Self::stamped()
+        };
+        attr.flags |= TASK | WATERMARK;
+        attr
+    }
+
+    fn stamped() -> Self {
+        Self {
+            size: size_of::<Self>() as u32,
+            sample_type: SAMPLE_TIME,
+            read_format: FORMAT_LOST,
+            flags: DISABLED | SAMPLE_ID_ALL | USE_CLOCKID,
+            clockid: libc::CLOCK_MONOTONIC,
+            ..Self::default()
+        }
+    }
+
+    /// The same for kernels that do not count losses (before 6.0).
+    pub(super) fn without_lost_count(self) -> Self {
+        Self { read_format: 0, ..self }
     }
 }
 

@@ -1,9 +1,9 @@
-//! One tracepoint on one processor.
+//! One event on one processor.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use super::attr::{Attr, Settings};
+use super::attr::Attr;
 use crate::error::{Errno, SysError};
 
 /// `PERF_FLAG_FD_CLOEXEC`
@@ -14,46 +14,60 @@ const IOC_DISABLE: libc::c_ulong = 0x2401;
 const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
 const IOC_SET_FILTER: libc::c_ulong = 0x4008_2406;
 
-/// A tracepoint on one processor, for all threads. Closed when dropped.
+/// An event on one processor, for all threads. Closed when dropped.
 #[derive(Debug)]
-pub struct TracepointEvent {
+pub struct CpuEvent {
     fd: OwnedFd,
     counts_lost: bool,
 }
 
-/// How often an event occurred since it was opened.
+/// What the kernel counted of an event since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Occurrences that the kernel counted.
+    /// Occurrences, each as often as the kernel weighs it: once, but for few.
     pub counted: u64,
     /// Of those, records that found no room; `None` where the kernel cannot tell
     /// (`PERF_FORMAT_LOST`, since Linux 6.0).
     pub lost: Option<u64>,
 }
 
-impl TracepointEvent {
-    /// Opens the tracepoint of number `id` (from its `format` file) on `cpu`, not yet enabled.
+impl CpuEvent {
+    /// Opens the tracepoint of number `id` (from its `format` file) on `cpu`, not
+    /// yet enabled, on request with the kernel's call chain at each occurrence.
     ///
     /// # Errors
     /// `EACCES` or `EPERM`: CAP_PERFMON is missing, or the kernel keeps this
     /// tracepoint from perf. `ENODEV`: the processor is offline. `EMFILE`: too
     /// many open files. See
     /// [perf_event_open(2)](https://man7.org/linux/man-pages/man2/perf_event_open.2.html).
-    pub fn open(id: u32, cpu: u32, settings: Settings) -> Result<Self, SysError> {
-        match Self::open_with(id, cpu, settings, true) {
-            // A kernel before 6.0 does not know how to count losses.
-            Err(error) if error.errno == Errno::INVAL => Self::open_with(id, cpu, settings, false),
+    pub fn tracepoint(id: u32, cpu: u32, call_chain: bool) -> Result<Self, SysError> {
+        Self::open(cpu, Attr::tracepoint(id, call_chain))
+    }
+
+    /// Opens an event that never occurs, for whose ring the kernel writes when
+    /// threads are made and end (`PERF_RECORD_FORK`, `PERF_RECORD_EXIT`).
+    ///
+    /// It leads: other events are redirected into its ring, whose reader is
+    /// woken when `watermark` bytes wait. Its own count of losses is that of
+    /// those records alone, so the others' count occurrences exactly.
+    ///
+    /// # Errors
+    /// As [`Self::tracepoint`].
+    #[doc(alias = "PERF_COUNT_SW_DUMMY")]
+    pub fn tasks(cpu: u32, watermark: u32) -> Result<Self, SysError> {
+        Self::open(cpu, Attr::tasks(watermark))
+    }
+
+    fn open(cpu: u32, attr: Attr) -> Result<Self, SysError> {
+        match Self::open_with(cpu, attr, true) {
+            Err(error) if error.errno == Errno::INVAL => {
+                Self::open_with(cpu, attr.without_lost_count(), false)
+            }
             opened => opened,
         }
     }
 
-    fn open_with(
-        id: u32,
-        cpu: u32,
-        settings: Settings,
-        counts_lost: bool,
-    ) -> Result<Self, SysError> {
-        let attr = Attr::tracepoint(id, settings, counts_lost);
+    fn open_with(cpu: u32, attr: Attr, counts_lost: bool) -> Result<Self, SysError> {
         // SAFETY: `attr` is a valid perf_event_attr whose size field tells its length.
         let fd = unsafe {
             libc::syscall(
@@ -139,7 +153,7 @@ impl TracepointEvent {
     }
 }
 
-impl AsFd for TracepointEvent {
+impl AsFd for CpuEvent {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

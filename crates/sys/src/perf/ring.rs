@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::event::TracepointEvent;
+use super::event::CpuEvent;
 use crate::error::{Errno, SysError};
 
 /// Where `data_head` and `data_tail` stand in `struct perf_event_mmap_page`.
@@ -61,7 +61,7 @@ impl Ring {
     /// `EPERM`: more memory would be locked than is allowed (`RLIMIT_MEMLOCK`
     /// plus `kernel.perf_event_mlock_kb` for each processor); `EINVAL`: the size
     /// is not a power of two of pages; `ENOMEM`.
-    pub fn map(event: &TracepointEvent, size: usize) -> Result<Self, SysError> {
+    pub fn map(event: &CpuEvent, size: usize) -> Result<Self, SysError> {
         let page = page_size();
         if !size.is_power_of_two() || size < page {
             return Err(SysError::new("mmap", Errno::INVAL));

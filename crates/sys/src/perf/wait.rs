@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
 use tactus_model::time::Nanos;
 
-use super::event::TracepointEvent;
+use super::event::CpuEvent;
 use crate::error::{Errno, SysError};
 
 /// Wakes a thread that sleeps in [`wait`], from any other thread.
@@ -53,7 +53,7 @@ impl Waker {
 ///
 /// # Errors
 /// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
-pub fn wait(events: &[TracepointEvent], waker: &Waker, timeout: Nanos) -> Result<Woken, SysError> {
+pub fn wait(events: &[CpuEvent], waker: &Waker, timeout: Nanos) -> Result<Woken, SysError> {
     let polled = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut fds: Vec<libc::pollfd> = Vec::with_capacity(events.len() + 1);
     fds.push(polled(waker.0.as_raw_fd()));

@@ -1,0 +1,332 @@
+//! Recordings in files and in memory, readable up to the last complete block.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use tactus_model::recording::{EventSource, Item};
+//! use tactus_record::file::RecordingFile;
+//!
+//! let mut recording = RecordingFile::open(Path::new("late.tactusrec"))?;
+//! while let Some(item) = recording.next_item()? {
+//!     if let Item::Event(event) = item {
+//!         println!("{} cpu{} {:?}", event.at.as_nanos(), event.cpu, event.kind);
+//!     }
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod storage;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::Path;
+
+use tactus_model::recording::{
+    About, Dictionary, Event, EventSource, Item, Lost, Recording, SourceError,
+};
+use tactus_model::time::{Instant, Monotonic};
+
+use crate::codec::{
+    BadBlock, Block, BlockHeader, BlockKind, EventBlock, EventBlockHead, MAGIC, PREAMBLE, VERSION,
+    decode_dictionary, decode_losses, encode_dictionary, encode_losses, preamble,
+};
+use crate::merge::{Merge, damaged};
+use crate::summary::RecordingSummary;
+use storage::Storage;
+
+/// A recording that was kept: a source of its events.
+#[derive(Debug)]
+pub struct RecordingFile {
+    storage: Storage,
+    about: About,
+    dictionary: Dictionary,
+    losses: Vec<Lost>,
+    events: Vec<Place>,
+    summary: Option<RecordingSummary>,
+    cut_off: Option<CutOff>,
+    reading: Reading,
+}
+
+/// What follows the last complete block of a recording that did not end well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CutOff {
+    /// How many bytes could not be used.
+    pub bytes: u64,
+    /// What is wrong with them.
+    pub reason: BadBlock,
+}
+
+/// Where a block of events is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    head: EventBlockHead,
+    offset: u64,
+    length: usize,
+}
+
+/// How far the source was read.
+#[derive(Debug, Default)]
+struct Reading {
+    merge: Merge<(u64, usize)>,
+    losses: VecDeque<Lost>,
+    ahead: Option<Item>,
+}
+
+/// Why a file is not opened as a recording.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is something else.
+    #[error("this is not a recording of tactus")]
+    NotARecording,
+    /// A later tactus wrote it.
+    #[error("this recording has format {0}, and this tactus reads format {VERSION} only")]
+    Version(u32),
+    /// It ends before it tells what it covers.
+    #[error("this recording was cut off at its beginning: {0}")]
+    Beginning(BadBlock),
+    /// A block before the end is damaged.
+    #[error(transparent)]
+    Damaged(#[from] SourceError),
+}
+
+impl RecordingFile {
+    /// Opens a file and reads everything but the events.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no recording, or is damaged in its midst. A
+    /// file that was cut off at its end opens: see [`Self::cut_off`].
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        Self::from_storage(Storage::File(std::fs::File::open(path)?))
+    }
+
+    /// Takes a recording that lies in memory.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, OpenError> {
+        Self::from_storage(Storage::Memory(bytes))
+    }
+
+    fn from_storage(storage: Storage) -> Result<Self, OpenError> {
+        let end = storage.length()?;
+        if end < PREAMBLE as u64 {
+            return Err(OpenError::NotARecording);
+        }
+        let start = storage.read(0, PREAMBLE)?;
+        if start[..8] != MAGIC {
+            return Err(OpenError::NotARecording);
+        }
+        let version = u32::from_le_bytes([start[8], start[9], start[10], start[11]]);
+        if version != VERSION {
+            return Err(OpenError::Version(version));
+        }
+        let mut offset = PREAMBLE as u64;
+        let (header, first) = match load_block(&storage, offset, end)? {
+            Ok(block) => block,
+            Err(reason) => return Err(OpenError::Beginning(reason)),
+        };
+        let about = serde_json::from_slice(first.payload())
+            .ok()
+            .filter(|_| header.kind == BlockKind::About)
+            .ok_or(OpenError::NotARecording)?;
+        offset += (BlockHeader::LENGTH + header.length) as u64;
+        let mut file = Self {
+            storage,
+            about,
+            dictionary: Dictionary::new(),
+            losses: Vec::new(),
+            events: Vec::new(),
+            summary: None,
+            cut_off: None,
+            reading: Reading::default(),
+        };
+        while offset < end {
+            match file.take_block(offset, end)? {
+                Ok(next) => offset = next,
+                Err(reason) => {
+                    file.cut_off = Some(CutOff { bytes: end - offset, reason });
+                    break;
+                }
+            }
+        }
+        file.losses.sort_by_key(|lost| lost.from);
+        file.rewind();
+        Ok(file)
+    }
+
+    /// Takes up the block at `offset`; gives the offset of the next, or why
+    /// there is no whole block.
+    fn take_block(&mut self, offset: u64, end: u64) -> Result<Result<u64, BadBlock>, OpenError> {
+        let header = match load_header(&self.storage, offset, end)? {
+            Ok(header) => header,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let next = offset + (BlockHeader::LENGTH + header.length) as u64;
+        // The checksum of a block of events is looked at when its time comes,
+        // but for the last: a machine that lost its power may have kept only
+        // the length of the file.
+        if header.kind == BlockKind::Events && next < end {
+            let start = offset + BlockHeader::LENGTH as u64;
+            let head = self.storage.read(start, EventBlockHead::LENGTH.min(header.length))?;
+            let head = EventBlockHead::parse(&head).map_err(damaged)?;
+            self.events.push(Place { head, offset, length: header.length });
+            return Ok(Ok(next));
+        }
+        let block = match load_block(&self.storage, offset, end)? {
+            Ok((_, block)) => block,
+            Err(reason) if next == end => return Ok(Err(reason)),
+            Err(reason) => return Err(damaged(reason).into()),
+        };
+        let payload = block.payload();
+        match header.kind {
+            BlockKind::Events => {
+                let head = EventBlockHead::parse(payload).map_err(damaged)?;
+                self.events.push(Place { head, offset, length: header.length });
+            }
+            BlockKind::Dictionary => {
+                decode_dictionary(payload, &mut self.dictionary).map_err(damaged)?;
+            }
+            BlockKind::Losses => {
+                self.losses.extend(decode_losses(payload).map_err(damaged)?);
+            }
+            BlockKind::Summary => {
+                let summary = serde_json::from_slice(payload).map_err(|error| {
+                    SourceError::Damaged(format!("the summary cannot be read: {error}"))
+                })?;
+                self.summary = Some(summary);
+            }
+            BlockKind::About => {
+                let twice = BadBlock::Payload("a recording begins twice");
+                return Err(damaged(twice).into());
+            }
+        }
+        Ok(Ok(next))
+    }
+
+    /// Begins again at the first event.
+    pub fn rewind(&mut self) {
+        self.reading = Reading::default();
+        for place in &self.events {
+            self.reading.merge.add(place.head, (place.offset, place.length));
+        }
+        self.reading.losses = self.losses.iter().copied().collect();
+    }
+
+    /// The accounts and costs; `None` when the recording did not end well.
+    pub fn summary(&self) -> Option<&RecordingSummary> {
+        self.summary.as_ref()
+    }
+
+    /// What could not be used at the end of a file that was cut off.
+    pub fn cut_off(&self) -> Option<CutOff> {
+        self.cut_off
+    }
+
+    /// Everything that was lost, in the order in which the losses began.
+    pub fn losses(&self) -> &[Lost] {
+        &self.losses
+    }
+
+    /// How many events the recording holds.
+    pub fn event_count(&self) -> u64 {
+        self.events.iter().map(|place| u64::from(place.head.count)).sum()
+    }
+
+    fn next_event(&mut self) -> Result<Option<Item>, SourceError> {
+        let storage = &self.storage;
+        let mut load = |(offset, length)| {
+            let bytes = storage
+                .read(offset, BlockHeader::LENGTH + length)
+                .map_err(|error| SourceError::BrokenOff(error.to_string()))?;
+            Block::from_bytes(bytes).map(Block::into_payload).map_err(damaged)
+        };
+        let end = Instant::<Monotonic>::from_nanos(u64::MAX);
+        Ok(self.reading.merge.next(end, &mut load)?.map(Item::Event))
+    }
+}
+
+impl EventSource for RecordingFile {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    fn next_item(&mut self) -> Result<Option<Item>, SourceError> {
+        let item = match self.reading.ahead.take() {
+            Some(item) => Some(item),
+            None => self.next_event()?,
+        };
+        let Some(lost) = self.reading.losses.front() else { return Ok(item) };
+        match item {
+            Some(Item::Event(event)) if event.at <= lost.from => Ok(item),
+            _ => {
+                self.reading.ahead = item;
+                Ok(self.reading.losses.pop_front().map(Item::Lost))
+            }
+        }
+    }
+}
+
+type Loaded<T> = Result<Result<T, BadBlock>, io::Error>;
+
+fn load_header(storage: &Storage, offset: u64, end: u64) -> Loaded<BlockHeader> {
+    if end - offset < BlockHeader::LENGTH as u64 {
+        return Ok(Err(BadBlock::CutOff));
+    }
+    let header = BlockHeader::parse(&storage.read(offset, BlockHeader::LENGTH)?);
+    let fits = |header: &BlockHeader| end - offset >= (BlockHeader::LENGTH + header.length) as u64;
+    Ok(header.and_then(|header| if fits(&header) { Ok(header) } else { Err(BadBlock::CutOff) }))
+}
+
+fn load_block(storage: &Storage, offset: u64, end: u64) -> Loaded<(BlockHeader, Block)> {
+    let header = match load_header(storage, offset, end)? {
+        Ok(header) => header,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let bytes = storage.read(offset, BlockHeader::LENGTH + header.length)?;
+    Ok(Block::from_bytes(bytes).map(|block| (header, block)))
+}
+
+/// Writes a recording that lies in memory as a file would hold it: for samples
+/// that are kept with their events, and for tests.
+pub fn to_bytes(recording: &Recording) -> Vec<u8> {
+    let mut bytes = preamble().to_vec();
+    bytes.extend_from_slice(about_block(&recording.about).bytes());
+    for block in encode_dictionary(&recording.dictionary, &mut Default::default()) {
+        bytes.extend_from_slice(block.bytes());
+    }
+    let mut by_cpu: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
+    for event in &recording.events {
+        by_cpu.entry(event.cpu).or_default().push(*event);
+    }
+    for (cpu, events) in by_cpu {
+        for block in EventBlock::encode(cpu, &events) {
+            bytes.extend_from_slice(block.bytes());
+        }
+    }
+    if !recording.losses.is_empty() {
+        bytes.extend_from_slice(encode_losses(&recording.losses).bytes());
+    }
+    bytes
+}
+
+/// The first block of a recording.
+pub(crate) fn about_block(about: &About) -> Block {
+    json_block(BlockKind::About, about)
+}
+
+/// The last block of a recording.
+pub(crate) fn summary_block(summary: &RecordingSummary) -> Block {
+    json_block(BlockKind::Summary, summary)
+}
+
+fn json_block(kind: BlockKind, value: &impl serde::Serialize) -> Block {
+    Block::build(kind, |bytes| {
+        serde_json::to_writer(bytes, value).expect("plain structures become JSON in memory");
+    })
+}

@@ -1,0 +1,144 @@
+//! The running kernel as a source of events.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
+
+use tactus_model::recording::{About, Dictionary, EventSource, Item, Lost, SourceError};
+use tactus_model::time::{Instant, Monotonic};
+
+use super::drainer::{Held, Parcel};
+use super::error::RecordError;
+use super::options::{MOST_WAITING, Options};
+use super::recorder::Draining;
+use crate::codec::{Block, BlockKind, EventBlockHead, decode_dictionary, decode_losses};
+use crate::merge::{Merge, damaged};
+use crate::summary::RecordingSummary;
+
+/// Events of the running kernel, handed out as they are drained.
+///
+/// An event comes one drain later than it was read: only then is it sure that no
+/// processor has an earlier one. What the reader does not take in time stays in
+/// the rings, where losses are counted.
+#[derive(Debug)]
+pub struct LiveSource {
+    drainer: Draining,
+    parcels: Receiver<Parcel>,
+    held: Arc<Held>,
+    dictionary: Dictionary,
+    merge: Merge<Vec<u8>>,
+    losses: VecDeque<Lost>,
+    complete_until: Instant<Monotonic>,
+    ahead: Option<Item>,
+    summary: Option<RecordingSummary>,
+}
+
+impl LiveSource {
+    /// Begins to record; where the options keep events is of no account here.
+    ///
+    /// # Errors
+    /// As [`Recorder::start`](super::Recorder::start).
+    pub fn start(options: Options) -> Result<Self, RecordError> {
+        let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
+        let (drainer, parcels) = Draining::start(options, held.clone())?;
+        let complete_until = drainer.about.started;
+        Ok(Self {
+            drainer,
+            parcels,
+            held,
+            dictionary: Dictionary::new(),
+            merge: Merge::default(),
+            losses: VecDeque::new(),
+            complete_until,
+            ahead: None,
+            summary: None,
+        })
+    }
+
+    /// Ends the recording; what was recorded can still be read, to its end.
+    ///
+    /// # Errors
+    /// The drainer met with an error.
+    pub fn stop(&mut self) -> Result<(), RecordError> {
+        self.drainer.stop()
+    }
+
+    /// Accounts and costs, once everything has been read.
+    pub fn summary(&self) -> Option<&RecordingSummary> {
+        self.summary.as_ref()
+    }
+
+    /// Waits for what the drainer hands over next; false at the end.
+    fn take_parcel(&mut self) -> Result<bool, SourceError> {
+        match self.parcels.recv() {
+            Ok(Parcel::Blocks { blocks, complete_until }) => {
+                self.complete_until = complete_until;
+                blocks.into_iter().try_for_each(|block| self.take_block(block))?;
+            }
+            Ok(Parcel::Save(_)) => {}
+            Ok(Parcel::End(summary)) => {
+                self.complete_until = Instant::from_nanos(u64::MAX);
+                self.summary = Some(*summary);
+            }
+            Err(_) if self.summary.is_some() => return Ok(false),
+            Err(_) => return Err(SourceError::BrokenOff("the drainer has ended".to_owned())),
+        }
+        Ok(true)
+    }
+
+    fn take_block(&mut self, block: Block) -> Result<(), SourceError> {
+        self.held.bytes.fetch_sub(block.bytes().len() as u64, Ordering::Relaxed);
+        match block.kind() {
+            BlockKind::Events => {
+                let head = EventBlockHead::parse(block.payload()).map_err(damaged)?;
+                self.merge.add(head, block.into_payload());
+            }
+            BlockKind::Dictionary => {
+                decode_dictionary(block.payload(), &mut self.dictionary).map_err(damaged)?;
+            }
+            BlockKind::Losses => {
+                self.losses.extend(decode_losses(block.payload()).map_err(damaged)?);
+                self.losses.make_contiguous().sort_by_key(|lost| lost.from);
+            }
+            BlockKind::About | BlockKind::Summary => {}
+        }
+        Ok(())
+    }
+
+    fn next_event(&mut self) -> Result<Option<Item>, SourceError> {
+        loop {
+            if let Some(event) = self.merge.next(self.complete_until, &mut Ok)? {
+                return Ok(Some(Item::Event(event)));
+            }
+            if !self.take_parcel()? {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+impl EventSource for LiveSource {
+    fn about(&self) -> &About {
+        &self.drainer.about
+    }
+
+    fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    fn next_item(&mut self) -> Result<Option<Item>, SourceError> {
+        let item = match self.ahead.take() {
+            Some(item) => Some(item),
+            None => self.next_event()?,
+        };
+        let Some(lost) = self.losses.front() else { return Ok(item) };
+        match item {
+            Some(Item::Event(event)) if event.at <= lost.from => Ok(item),
+            _ => {
+                self.ahead = item;
+                Ok(self.losses.pop_front().map(Item::Lost))
+            }
+        }
+    }
+}

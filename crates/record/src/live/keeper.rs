@@ -1,0 +1,252 @@
+//! The thread that puts blocks away: to a file, or into memory.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender};
+
+use tactus_model::recording::About;
+use tactus_model::time::{Instant, Monotonic, Nanos};
+
+use super::drainer::{Held, Parcel};
+use super::error::RecordError;
+use super::options::Keep;
+use crate::codec::{Block, BlockKind, EventBlockHead, preamble};
+use crate::file::{about_block, summary_block};
+use crate::summary::RecordingSummary;
+
+/// A wish to have what a flight recorder holds in a file.
+#[derive(Debug)]
+pub(super) struct Save {
+    pub(super) path: PathBuf,
+    /// Where to tell how it went.
+    pub(super) done: Sender<Result<(), RecordError>>,
+}
+
+pub(super) struct Keeper {
+    pub(super) about: About,
+    pub(super) parcels: Receiver<Parcel>,
+    pub(super) held: Arc<Held>,
+    pub(super) store: Store,
+}
+
+/// Where blocks are put.
+pub(super) enum Store {
+    File { file: File, path: PathBuf },
+    Memory(Memory),
+}
+
+/// Blocks in memory, the oldest first.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// How far back to reach; everything when there is none.
+    last: Option<Nanos>,
+    limit: u64,
+    bytes: u64,
+    /// Names are never forgotten: later events refer to them.
+    dictionary: Vec<Block>,
+    blocks: VecDeque<Block>,
+    /// No event up to here is complete any more.
+    forgotten_until: Option<Instant<Monotonic>>,
+}
+
+/// What became of a recording.
+pub(super) struct Kept {
+    pub(super) summary: RecordingSummary,
+    /// The recording as a file would hold it, where it was kept in memory.
+    pub(super) bytes: Option<Vec<u8>>,
+}
+
+impl Store {
+    /// Makes the place that `keep` names.
+    pub(super) fn open(keep: &Keep, about: &About) -> Result<Self, RecordError> {
+        Ok(match keep {
+            Keep::File(path) => {
+                let write = || {
+                    let mut file = File::create(path)?;
+                    file.write_all(&preamble())?;
+                    file.write_all(about_block(about).bytes())?;
+                    Ok(file)
+                };
+                let file = write().map_err(failed(path))?;
+                Self::File { file, path: path.clone() }
+            }
+            Keep::Memory { .. } => Self::Memory(Memory::default()),
+            Keep::Flight { last, limit } => {
+                Self::Memory(Memory { last: Some(*last), limit: *limit, ..Memory::default() })
+            }
+        })
+    }
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> RecordError {
+    move |error| RecordError::Write { path: path.to_owned(), error }
+}
+
+impl Keeper {
+    /// Puts away whatever comes, until the end.
+    pub(super) fn run(mut self) -> Result<Kept, RecordError> {
+        while let Ok(parcel) = self.parcels.recv() {
+            match parcel {
+                Parcel::Blocks { blocks, .. } => self.put(blocks)?,
+                Parcel::Save(save) => {
+                    // Whoever no longer waits for the answer does not miss it.
+                    let _ = save.done.send(self.save(&save.path));
+                }
+                Parcel::End(summary) => return self.end(*summary),
+            }
+        }
+        Err(RecordError::Ended("drainer"))
+    }
+
+    fn put(&mut self, blocks: Vec<Block>) -> Result<(), RecordError> {
+        match &mut self.store {
+            Store::File { file, path } => {
+                for block in &blocks {
+                    file.write_all(block.bytes()).map_err(failed(path))?;
+                }
+                self.held.bytes.fetch_sub(length(&blocks), Ordering::Relaxed);
+            }
+            Store::Memory(memory) => {
+                let forgotten = memory.put(blocks);
+                self.held.bytes.fetch_sub(forgotten, Ordering::Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    fn save(&self, path: &Path) -> Result<(), RecordError> {
+        let Store::Memory(memory) = &self.store else { return Ok(()) };
+        let write = || {
+            let mut file = io::BufWriter::new(File::create(path)?);
+            memory.write(&self.about, &mut file)?;
+            file.flush()
+        };
+        write().map_err(failed(path))
+    }
+
+    fn end(self, summary: RecordingSummary) -> Result<Kept, RecordError> {
+        let last = summary_block(&summary);
+        let bytes = match self.store {
+            Store::File { mut file, path } => {
+                file.write_all(last.bytes()).map_err(failed(&path))?;
+                None
+            }
+            Store::Memory(memory) => {
+                let mut bytes = Vec::with_capacity(memory.bytes as usize + (1 << 12));
+                let written = memory.write(&self.about, &mut bytes);
+                written.map_err(failed(Path::new("memory")))?;
+                bytes.extend_from_slice(last.bytes());
+                Some(bytes)
+            }
+        };
+        Ok(Kept { summary, bytes })
+    }
+}
+
+fn length(blocks: &[Block]) -> u64 {
+    blocks.iter().map(|block| block.bytes().len() as u64).sum()
+}
+
+impl Memory {
+    /// Takes blocks up; gives how many bytes were forgotten for them.
+    fn put(&mut self, blocks: Vec<Block>) -> u64 {
+        for block in blocks {
+            self.bytes += block.bytes().len() as u64;
+            let place = match block.kind() {
+                BlockKind::Dictionary => {
+                    self.dictionary.push(block);
+                    continue;
+                }
+                _ => &mut self.blocks,
+            };
+            place.push_back(block);
+        }
+        let Some(last) = self.last else { return 0 };
+        let before = self.bytes;
+        let newest = self.blocks.iter().rev().find_map(end_of);
+        while let Some(oldest) = self.blocks.front() {
+            let end = end_of(oldest);
+            let is_old = match (newest, end) {
+                (Some(newest), Some(end)) => newest - end > last,
+                // Losses stay no longer than the events around them.
+                _ => true,
+            };
+            // Half is left to what the drainer may hand over meanwhile.
+            if !is_old && self.bytes <= self.limit / 2 {
+                break;
+            }
+            self.forgotten_until = self.forgotten_until.max(end);
+            self.bytes -= oldest.bytes().len() as u64;
+            self.blocks.pop_front();
+        }
+        before - self.bytes
+    }
+
+    fn write(&self, about: &About, out: &mut impl Write) -> io::Result<()> {
+        let started = self.forgotten_until.unwrap_or(about.started).max(about.started);
+        let about = About { started, ..about.clone() };
+        out.write_all(&preamble())?;
+        out.write_all(about_block(&about).bytes())?;
+        for block in self.dictionary.iter().chain(&self.blocks) {
+            out.write_all(block.bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// The time of a block's last event; none of a block that holds no events.
+fn end_of(block: &Block) -> Option<Instant<Monotonic>> {
+    if block.kind() != BlockKind::Events {
+        return None;
+    }
+    EventBlockHead::parse(block.payload()).ok().map(|head| head.last)
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::recording::{Context, Event, EventKind, ThreadId};
+
+    use super::*;
+    use crate::codec::EventBlock;
+
+    fn second(number: u64) -> Vec<Block> {
+        let events: Vec<Event> = (0..100)
+            .map(|k| Event {
+                at: Instant::from_nanos(number * 1_000_000_000 + k * 10_000_000),
+                cpu: 0,
+                thread: ThreadId::IDLE,
+                context: Context::default(),
+                chain: None,
+                kind: EventKind::IdleExit,
+            })
+            .collect();
+        EventBlock::encode(0, &events)
+    }
+
+    #[test]
+    fn a_flight_recorder_forgets_what_is_older_than_asked() {
+        let last = Some(Nanos::from_secs(3));
+        let mut memory = Memory { last, limit: 1 << 20, ..Memory::default() };
+        let mut forgotten = 0;
+        for number in 0..10 {
+            forgotten += memory.put(second(number));
+        }
+        assert!(forgotten > 0);
+        assert_eq!(memory.blocks.len(), 4);
+        assert_eq!(memory.forgotten_until, Some(Instant::from_nanos(5_990_000_000)));
+    }
+
+    #[test]
+    fn a_flight_recorder_never_holds_more_than_its_limit() {
+        let last = Some(Nanos::from_secs(1000));
+        let mut memory = Memory { last, limit: 2000, ..Memory::default() };
+        for number in 0..50 {
+            memory.put(second(number));
+            assert!(memory.bytes <= 1000, "{}", memory.bytes);
+        }
+    }
+}

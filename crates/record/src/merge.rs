@@ -1,0 +1,222 @@
+//! Merges blocks of events into one stream in the order of time.
+//!
+//! A block's head tells the times of its first and last event, so a block is
+//! taken up only when its time has come: memory holds one block a processor.
+//! Blocks of one processor may overlap a little (an interrupt between the stamp
+//! of an event and its place in the ring); here they are simply two streams.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tactus_model::recording::{Event, SourceError};
+use tactus_model::time::{Instant, Monotonic};
+
+use crate::codec::{BadBlock, EventBlock, EventBlockHead};
+
+/// Blocks that wait and blocks that are being read.
+#[derive(Debug)]
+pub(crate) struct Merge<P> {
+    waiting: BinaryHeap<Reverse<Waiting<P>>>,
+    /// Blocks that are being read; an empty place may be used again.
+    open: Vec<Option<Cursor>>,
+    order: BinaryHeap<Reverse<(Instant<Monotonic>, usize)>>,
+    current: Option<Cursor>,
+    arrived: u64,
+    last: Instant<Monotonic>,
+}
+
+/// A block whose first event is not due yet.
+#[derive(Debug)]
+struct Waiting<P> {
+    first: Instant<Monotonic>,
+    /// Keeps blocks that begin at one time in the order in which they came.
+    number: u64,
+    place: P,
+}
+
+impl<P> Waiting<P> {
+    fn key(&self) -> (Instant<Monotonic>, u64) {
+        (self.first, self.number)
+    }
+}
+
+impl<P> PartialEq for Waiting<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<P> Eq for Waiting<P> {}
+
+impl<P> PartialOrd for Waiting<P> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<P> Ord for Waiting<P> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// A block that is being read, with its next event.
+#[derive(Debug)]
+struct Cursor {
+    block: EventBlock<Vec<u8>>,
+    next: Event,
+}
+
+impl<P> Default for Merge<P> {
+    fn default() -> Self {
+        Self {
+            waiting: BinaryHeap::new(),
+            open: Vec::new(),
+            order: BinaryHeap::new(),
+            current: None,
+            arrived: 0,
+            last: Instant::from_nanos(0),
+        }
+    }
+}
+
+impl<P> Merge<P> {
+    /// Adds a block; `place` tells where its payload is.
+    pub(crate) fn add(&mut self, head: EventBlockHead, place: P) {
+        if head.count > 0 {
+            let (first, number) = (head.first, self.arrived);
+            self.waiting.push(Reverse(Waiting { first, number, place }));
+            self.arrived += 1;
+        }
+    }
+
+    /// The time of the next event, as far as blocks are there.
+    fn next_time(&self) -> Option<Instant<Monotonic>> {
+        let waiting = self.waiting.peek().map(|Reverse(waiting)| waiting.first);
+        let open = self.order.peek().map(|Reverse((at, _))| *at);
+        let current = self.current.as_ref().map(|cursor| cursor.next.at);
+        [waiting, open, current].into_iter().flatten().min()
+    }
+
+    /// Takes the next event that is not later than `until`; `load` fetches payloads.
+    pub(crate) fn next(
+        &mut self,
+        until: Instant<Monotonic>,
+        load: &mut impl FnMut(P) -> Result<Vec<u8>, SourceError>,
+    ) -> Result<Option<Event>, SourceError> {
+        if !self.current_is_next() {
+            self.choose(until, load)?;
+        }
+        let Some(cursor) = self.current.as_mut() else { return Ok(None) };
+        if cursor.next.at > until {
+            return Ok(None);
+        }
+        let event = cursor.next;
+        match cursor.block.next_event().map_err(damaged)? {
+            Some(next) => cursor.next = next,
+            None => self.current = None,
+        }
+        if event.at < self.last {
+            return Err(SourceError::Damaged("events of a block are out of order".to_owned()));
+        }
+        self.last = event.at;
+        Ok(Some(event))
+    }
+
+    /// Whether nothing comes before the next event of the current block.
+    fn current_is_next(&self) -> bool {
+        let Some(current) = &self.current else { return false };
+        let at = current.next.at;
+        self.order.peek().is_none_or(|Reverse((other, _))| at <= *other)
+            && self.waiting.peek().is_none_or(|Reverse(waiting)| at < waiting.first)
+    }
+
+    /// Opens every block whose time has come and makes the earliest the current one.
+    fn choose(
+        &mut self,
+        until: Instant<Monotonic>,
+        load: &mut impl FnMut(P) -> Result<Vec<u8>, SourceError>,
+    ) -> Result<(), SourceError> {
+        if let Some(cursor) = self.current.take() {
+            self.put(cursor);
+        }
+        while let Some(next) = self.next_time()
+            && next <= until
+            && self.waiting.peek().is_some_and(|Reverse(waiting)| waiting.first <= next)
+            && let Some(Reverse(waiting)) = self.waiting.pop()
+        {
+            let mut block = EventBlock::parse(load(waiting.place)?).map_err(damaged)?;
+            if let Some(next) = block.next_event().map_err(damaged)? {
+                self.put(Cursor { block, next });
+            }
+        }
+        if let Some(Reverse((_, place))) = self.order.pop() {
+            self.current = self.open[place].take();
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, cursor: Cursor) {
+        let at = cursor.next.at;
+        let free = self.open.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.open.len());
+        if place == self.open.len() {
+            self.open.push(None);
+        }
+        self.open[place] = Some(cursor);
+        self.order.push(Reverse((at, place)));
+    }
+}
+
+/// Says that a block is not what it should be.
+pub(crate) fn damaged(error: BadBlock) -> SourceError {
+    SourceError::Damaged(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tactus_model::recording::{Context, EventKind, ThreadId};
+
+    use super::*;
+
+    fn event(cpu: u32, at: u64) -> Event {
+        Event {
+            at: Instant::from_nanos(at),
+            cpu,
+            thread: ThreadId::IDLE,
+            context: Context::default(),
+            chain: None,
+            kind: EventKind::IdleExit,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_blocks_the_stream_is_in_order_and_whole(
+            blocks in prop::collection::vec((0_u32..3, prop::collection::vec(0_u64..1000, 0..20)), 0..20),
+        ) {
+            let mut merge = Merge::default();
+            let mut all = Vec::new();
+            for (cpu, mut times) in blocks {
+                times.sort_unstable();
+                let events: Vec<Event> = times.iter().map(|at| event(cpu, *at)).collect();
+                all.extend(times);
+                for block in EventBlock::encode(cpu, &events) {
+                    let head = EventBlockHead::parse(block.payload()).unwrap();
+                    merge.add(head, block.into_payload());
+                }
+            }
+            all.sort_unstable();
+            let mut merged = Vec::new();
+            for until in [0, 300, 301, 2000] {
+                let until = Instant::from_nanos(until);
+                while let Some(event) = merge.next(until, &mut Ok).unwrap() {
+                    prop_assert!(event.at <= until);
+                    merged.push(event.at.as_nanos());
+                }
+            }
+            prop_assert_eq!(merged, all);
+        }
+    }
+}
