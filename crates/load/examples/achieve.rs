@@ -46,12 +46,16 @@ fn achieve(load: Load) -> Result<(), LoadError> {
     std::thread::sleep(Duration::from_secs(1));
     let result = running.snapshot().since(&opened);
     let stopping = Instant::now();
+    let shortfalls = running.shortfalls().to_vec();
     let ends = running.stop();
     println!(
         "{:24} ready after {ready:.1?}, stopped in {:.1?}: {result:?}",
         plan.load.to_string(),
         stopping.elapsed()
     );
+    for shortfall in shortfalls {
+        println!("{shortfall:?}");
+    }
     for end in ends {
         println!("{end}");
     }

@@ -14,16 +14,18 @@ use tactus_sys::{Errno, SysError, namespace, process};
 /// host reads the end of the pipe and ends the load. (The death signal of
 /// `PR_SET_PDEATHSIG` would not do here: it follows the *thread* that started the
 /// host, and a measuring process may start its load from a thread that ends.) The
-/// keeper has such a pipe to the host, and the death signal as well; each copy and
-/// each program that a copy starts has the death signal of the one above it.
+/// keeper has such a pipe to the host. Each copy, and each program that a copy starts,
+/// has the death signal of the one above it, given by a thread that lives as long.
 ///
-/// What remains are processes that a copy's programs start in turn, such as the
-/// children of a shell command. They are what the kinds differ in.
+/// What remains are processes that a copy's programs start in turn. Those of a compiler
+/// end by themselves when a compile is done; those of a command may do anything. They are
+/// what the kinds differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Containment {
-    /// A PID namespace, made by privilege. The keeper is its first process; when it
-    /// ends, the kernel kills all others, however they were started.
+    /// A PID namespace, made by privilege. The keeper is its first process and has the
+    /// death signal of the host; when it ends, the kernel kills all others, however they
+    /// were started.
     #[doc(alias = "CLONE_NEWPID")]
     Namespace,
     /// The same within a user namespace, as an ordinary user may make one. Programs
@@ -32,9 +34,12 @@ pub enum Containment {
     UserNamespace,
     /// No namespace is permitted. Host and keeper are each a child subreaper, and
     /// whichever is left when the other ends kills every descendant, until none is
-    /// there. Programs that a copy starts are traced with `PTRACE_O_EXITKILL`, so
-    /// the kernel kills them and their descendants when the copy ends, even when
-    /// every process of ours is killed at once.
+    /// there. Commands and stress-ng are traced with `PTRACE_O_EXITKILL`, so the kernel
+    /// kills them and their descendants when the copy ends, even when every process of
+    /// ours is killed at once.
+    ///
+    /// This is what a binary with file capabilities gets from an ordinary user, since the
+    /// kernel lets it make no user namespace.
     #[doc(alias = "PR_SET_CHILD_SUBREAPER")]
     Watched,
 }
@@ -49,7 +54,7 @@ impl Containment {
             asked: "load in a PID namespace".to_owned(),
             granted: "load watched by its host".to_owned(),
             reason: format!(
-                "the kernel did not let us make namespaces ({refused}); programs of the load are traced instead, which slows each of their forks and signals a little"
+                "the kernel did not let us make namespaces ({refused}); the command is traced instead, which slows each of its forks and signals a little"
             ),
             mend: Some(mend(refused).to_owned()),
         }

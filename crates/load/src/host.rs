@@ -15,6 +15,8 @@ use crate::containment::Containment;
 use crate::directory::LoadDirectory;
 use crate::error::{During, LoadError};
 use crate::keeper;
+use crate::loads;
+use crate::not_granted::NotGranted;
 use crate::order::{Answer, HostOrder, KeeperOrder, Order, Role, hear, tell};
 use crate::processes;
 
@@ -108,15 +110,11 @@ impl Keeper {
             let (input, lifeline) = io::pipe().during("make a pipe")?;
             match spawn(containment, input) {
                 Ok(process) => {
-                    let shortfall = refusal.as_ref().map(Containment::shortfall);
                     let keeper_order = Order::Keeper(KeeperOrder {
                         task: order.task.clone(),
                         directory: directory.path().to_owned(),
                         containment,
-                        shortfalls: shortfall
-                            .filter(|_| containment == Containment::Watched)
-                            .into_iter()
-                            .collect(),
+                        missing: not_contained(order, containment, refusal).into_iter().collect(),
                     });
                     tell(&lifeline, &keeper_order).during("tell the keeper what to do")?;
                     return Ok(Self { process, lifeline });
@@ -127,6 +125,17 @@ impl Keeper {
         let reason = refusal.map_or_else(String::new, |error| error.to_string());
         Err(LoadError::new(format!("the load's processes cannot be started: {reason}")))
     }
+}
+
+/// What the result has to say when no namespace was permitted and that makes a difference.
+fn not_contained(
+    order: &HostOrder,
+    containment: Containment,
+    refusal: Option<SysError>,
+) -> Option<NotGranted> {
+    let differs =
+        containment == Containment::Watched && loads::runs_any_program(&order.task.plan.load.kind);
+    refusal.filter(|_| differs).map(|refused| NotGranted::Known(Containment::shortfall(&refused)))
 }
 
 fn spawn(containment: Containment, input: io::PipeReader) -> Result<u32, SysError> {

@@ -7,13 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tactus_model::result::Shortfall;
 use tactus_sys::process;
 
 use crate::containment::Containment;
 use crate::counters::{Counters, State};
 use crate::error::{During, LoadError};
 use crate::gate::ClosedGate;
+use crate::not_granted::NotGranted;
 use crate::order::{
     Answer, KeeperOrder, News, Role, TOLD_WHY, WorkerAnswer, WorkerOrder, hear, tell,
 };
@@ -150,7 +150,7 @@ struct Roll<'o> {
     copies: HashMap<u32, u32>,
     /// Copies that have not finished their first operation.
     waited_for: HashSet<u32>,
-    shortfalls: Vec<Shortfall>,
+    missing: Vec<NotGranted>,
     /// Copies that have ended by themselves, as yet untold.
     ends: Vec<(u32, String)>,
     ends_told: usize,
@@ -163,7 +163,7 @@ impl<'o> Roll<'o> {
             counters,
             waited_for: copies.values().copied().collect(),
             copies,
-            shortfalls: order.shortfalls.clone(),
+            missing: order.missing.clone(),
             ends: Vec::new(),
             ends_told: 0,
         }
@@ -173,12 +173,12 @@ impl<'o> Roll<'o> {
     /// failed, and the load with it.
     fn take(&mut self, event: Event) -> Result<(), LoadError> {
         match event {
-            Event::Said(WorkerAnswer { copy, news: News::Running { shortfalls } }) => {
+            Event::Said(WorkerAnswer { copy, news: News::Running { missing } }) => {
                 self.waited_for.remove(&copy);
-                for shortfall in shortfalls {
+                for one in missing {
                     // All copies want the same and are refused the same.
-                    if !self.shortfalls.contains(&shortfall) {
-                        self.shortfalls.push(shortfall);
+                    if !self.missing.contains(&one) {
+                        self.missing.push(one);
                     }
                 }
                 Ok(())
@@ -195,7 +195,6 @@ impl<'o> Roll<'o> {
     }
 
     fn end(&mut self, copy: u32, error: LoadError) -> Result<(), LoadError> {
-        self.counters.copy(copy).set_state(State::Ended);
         if self.waited_for.contains(&copy) {
             return Err(error);
         }
@@ -217,7 +216,7 @@ impl<'o> Roll<'o> {
     fn tell_ready(&mut self) -> Result<(), LoadError> {
         let answer = Answer::Ready {
             containment: self.order.containment,
-            shortfalls: std::mem::take(&mut self.shortfalls),
+            missing: std::mem::take(&mut self.missing),
         };
         tell(io::stdout(), &answer).during("say that the load is ready")
     }
@@ -229,6 +228,8 @@ impl<'o> Roll<'o> {
                 // If nobody listens any more, the end of our input will tell us.
                 let _ = tell(io::stdout(), &Answer::Ended { copy, reason });
             }
+            // Only now, so that whoever sees a copy ended can also learn why.
+            self.counters.copy(copy).set_state(State::Ended);
         }
     }
 }

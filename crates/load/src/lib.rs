@@ -46,6 +46,7 @@ mod gate;
 mod host;
 mod keeper;
 mod loads;
+mod not_granted;
 mod order;
 mod processes;
 mod running;

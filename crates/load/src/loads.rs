@@ -105,6 +105,11 @@ pub(crate) fn makes_tasks(kind: &LoadKind) -> bool {
     }
 }
 
+/// Whether a copy of this kind runs a program of which nothing is known.
+pub(crate) fn runs_any_program(kind: &LoadKind) -> bool {
+    matches!(kind, LoadKind::Command(_) | LoadKind::StressNg(_))
+}
+
 /// Works for good, as one copy of this kind.
 pub(crate) fn run(kind: &LoadKind, site: &'static Site) -> Endless {
     match kind {

@@ -9,10 +9,10 @@ use std::process::Command;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tactus_model::load::LoadPlan;
-use tactus_model::result::Shortfall;
 
 use crate::containment::Containment;
 use crate::error::{During, LoadError};
+use crate::not_granted::NotGranted;
 
 /// The environment variable that every process of a load carries, so that people and
 /// tests can tell whose it is; its value is the number of the measuring process.
@@ -86,7 +86,7 @@ pub(crate) struct KeeperOrder {
     /// What holds the load together.
     pub containment: Containment,
     /// What was not granted so far.
-    pub shortfalls: Vec<Shortfall>,
+    pub missing: Vec<NotGranted>,
 }
 
 /// What a copy is told.
@@ -108,7 +108,7 @@ pub(crate) struct WorkerOrder {
 #[serde(tag = "message", rename_all = "kebab-case")]
 pub(crate) enum Answer {
     /// Every copy has finished its first operation.
-    Ready { containment: Containment, shortfalls: Vec<Shortfall> },
+    Ready { containment: Containment, missing: Vec<NotGranted> },
     /// The load cannot run.
     Failed(LoadError),
     /// A copy has ended by itself, after all were ready.
@@ -132,7 +132,7 @@ pub(crate) const TOLD_WHY: i32 = 3;
 #[serde(tag = "news", rename_all = "kebab-case")]
 pub(crate) enum News {
     /// The first operation is done.
-    Running { shortfalls: Vec<Shortfall> },
+    Running { missing: Vec<NotGranted> },
     /// It cannot run, or cannot go on.
     Failed(LoadError),
 }

@@ -2,11 +2,12 @@
 
 use std::io::BufReader;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use tactus_model::load::LoadPlan;
 use tactus_model::result::Shortfall;
+use tactus_sys::facts;
 
 use crate::containment::Containment;
 use crate::copies;
@@ -14,6 +15,7 @@ use crate::counters::{Counters, State};
 use crate::directory;
 use crate::error::{During, LoadError};
 use crate::loads::{self, Measure};
+use crate::not_granted::NotGranted;
 use crate::order::{Answer, HostOrder, MARK, Order, Role, Task, hear, tell};
 use crate::processes;
 use crate::snapshot::LoadSnapshot;
@@ -89,9 +91,9 @@ impl RunningLoad {
         // From here on, leaving early drops the load, which ends it.
         let host = load.host.insert(Host::start(options, counters)?);
         match host.give(&order)? {
-            Answer::Ready { containment, shortfalls } => {
+            Answer::Ready { containment, missing } => {
                 load.containment = Some(containment);
-                load.shortfalls = shortfalls;
+                load.shortfalls = explain(missing);
                 Ok(load)
             }
             Answer::Failed(error) => Err(error),
@@ -213,6 +215,16 @@ impl Host {
             ))),
         }
     }
+}
+
+/// Says why each was not granted.
+fn explain(missing: Vec<NotGranted>) -> Vec<Shortfall> {
+    // Reading the facts takes its time, and mostly there is nothing to explain.
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let facts = facts::read(Path::new("/"));
+    missing.into_iter().map(|one| one.explain(&facts)).collect()
 }
 
 fn describe(status: std::io::Result<ExitStatus>) -> String {

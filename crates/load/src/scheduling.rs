@@ -6,74 +6,70 @@ use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::load::LoadPlan;
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
-use tactus_sys::permission::{Asked, Diagnosis, best_permitted, diagnose};
-use tactus_sys::{SysError, affinity, facts, sched};
+use tactus_sys::permission::best_permitted;
+use tactus_sys::{affinity, facts, sched};
 
 use crate::error::{During, LoadError};
+use crate::not_granted::NotGranted;
 
 /// Confines the calling thread to the plan's processors and gives it the plan's class;
 /// threads and processes that it makes later inherit both.
 ///
 /// `makes_tasks` tells whether there will be such threads or processes. Answers what
 /// was not granted.
-pub(crate) fn apply(plan: &LoadPlan, makes_tasks: bool) -> Result<Vec<Shortfall>, LoadError> {
-    let mut shortfalls = Vec::new();
-    let confined_to = match &plan.cpus {
-        CpuChoice::All => None,
-        CpuChoice::These(cpus) => match affinity::set(cpus) {
-            Ok(()) => Some(cpus.clone()),
-            Err(refused) => {
-                shortfalls.push(not_confined(cpus, refused));
-                None
-            }
-        },
-    };
+pub(crate) fn apply(plan: &LoadPlan, makes_tasks: bool) -> Result<Vec<NotGranted>, LoadError> {
+    let mut missing = Vec::new();
+    let mut confined_to = None;
+    if let CpuChoice::These(cpus) = &plan.cpus {
+        match affinity::set(cpus) {
+            Ok(()) => confined_to = Some(cpus.clone()),
+            Err(refused) => missing.push(NotGranted::Processors {
+                asked: cpus.clone(),
+                errno: refused.errno.raw_os_error(),
+            }),
+        }
+    }
     let scheduling = match plan.scheduling {
         Scheduling::Deadline { .. } if makes_tasks => {
-            shortfalls.push(no_tasks_by_deadline(plan));
+            missing.push(NotGranted::Known(no_tasks_by_deadline(plan)));
             Scheduling::ORDINARY
         }
         scheduling => scheduling,
     };
-    shortfalls.extend(schedule(scheduling, confined_to)?);
-    Ok(shortfalls)
+    missing.extend(schedule(scheduling, confined_to)?);
+    Ok(missing)
 }
 
 /// Gives the calling thread a class, or the best that is permitted.
 fn schedule(
-    scheduling: Scheduling,
+    asked: Scheduling,
     confined_to: Option<CpuList>,
-) -> Result<Option<Shortfall>, LoadError> {
-    // What is there already needs no permission: an ordinary user cannot set even
-    // the nice value that he has, when it is below what his limit allows.
-    if sched::get().is_ok_and(|current| current == scheduling) {
+) -> Result<Option<NotGranted>, LoadError> {
+    // What is there already needs no permission, so it is not asked for: an ordinary
+    // user must not set even the nice value he has, when it is below his limit.
+    if sched::get().is_ok_and(|current| current == asked) {
         return Ok(None);
     }
-    let Err(refused) = sched::set(scheduling) else { return Ok(None) };
+    let Err(refused) = sched::set(asked) else { return Ok(None) };
     let facts = facts::read(Path::new("/"));
-    let mut next = best_permitted(scheduling, &facts);
+    let mut granted = asked;
     // Every turn takes a lesser class, so this ends; its limit is for the case that
     // the facts are wrong.
     const ATTEMPTS: u32 = 8;
     for _ in 0..ATTEMPTS {
-        if sched::set(next).is_ok() {
-            let asked = Asked::Scheduling { scheduling, confined_to };
-            let diagnosis = diagnose(&asked, refused.errno, &facts);
-            return Ok(Some(shortfall("load-policy", scheduling, next, diagnosis)));
+        granted = best_permitted(granted, &facts);
+        if sched::set(granted).is_ok() {
+            let errno = refused.errno.raw_os_error();
+            return Ok(Some(NotGranted::Scheduling { asked, confined_to, granted, errno }));
         }
-        next = best_permitted(next, &facts);
     }
-    Err(refused).during(&format!("schedule the load as {scheduling}, or as anything less"))
-}
-
-fn not_confined(cpus: &CpuList, refused: SysError) -> Shortfall {
-    let facts = facts::read(Path::new("/"));
-    let diagnosis = diagnose(&Asked::Processors(cpus.clone()), refused.errno, &facts);
-    shortfall("load-cpus", cpus, &CpuChoice::All, diagnosis)
+    Err(refused).during(&format!("schedule the load as {asked}, or as anything less"))
 }
 
 fn no_tasks_by_deadline(plan: &LoadPlan) -> Shortfall {
-    let diagnosis = Diagnosis {
+    Shortfall {
+        asked: format!("load-policy {}", plan.scheduling),
+        granted: format!("load-policy {}", Scheduling::ORDINARY),
         reason: format!(
             "the load {} makes threads or processes, and the kernel lets no task of the deadline class make any (sched(7))",
             plan.load
@@ -81,20 +77,5 @@ fn no_tasks_by_deadline(plan: &LoadPlan) -> Shortfall {
         mend: Some(
             "take load-policy = \"fifo:1\", or a load of one task such as compute".to_owned(),
         ),
-    };
-    shortfall("load-policy", plan.scheduling, Scheduling::ORDINARY, diagnosis)
-}
-
-fn shortfall(
-    setting: &str,
-    asked: impl std::fmt::Display,
-    granted: impl std::fmt::Display,
-    diagnosis: Diagnosis,
-) -> Shortfall {
-    Shortfall {
-        asked: format!("{setting} {asked}"),
-        granted: format!("{setting} {granted}"),
-        reason: diagnosis.reason,
-        mend: diagnosis.mend,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use tactus_model::experiment::SplitMix64;
 use tactus_model::result::Shortfall;
@@ -11,6 +11,7 @@ use tactus_model::result::Shortfall;
 use crate::containment::Containment;
 use crate::counters::{Counters, State};
 use crate::error::{During, LoadError};
+use crate::not_granted::NotGranted;
 use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder, tell};
 
 /// The place of one copy; shared by its threads.
@@ -22,12 +23,12 @@ pub(crate) struct Site {
     containment: Containment,
     counters: Counters,
     announced: AtomicBool,
-    shortfalls: Mutex<Vec<Shortfall>>,
+    missing: Mutex<Vec<NotGranted>>,
 }
 
 impl Site {
     /// Takes the place that `order` describes.
-    pub(crate) fn new(order: &WorkerOrder, shortfalls: Vec<Shortfall>) -> Result<Self, LoadError> {
+    pub(crate) fn new(order: &WorkerOrder, missing: Vec<NotGranted>) -> Result<Self, LoadError> {
         let counters = Counters::inherit(order.task.counters, order.task.copies)
             .during("find the counters of the load")?;
         // What the copy starts has no business with them.
@@ -39,7 +40,7 @@ impl Site {
             containment: order.containment,
             counters,
             announced: AtomicBool::new(false),
-            shortfalls: Mutex::new(shortfalls),
+            missing: Mutex::new(missing),
         })
     }
 
@@ -70,7 +71,8 @@ impl Site {
 
     /// Notes something that was not granted; to be said before the first operation is done.
     pub(crate) fn shortfall(&self, shortfall: Shortfall) {
-        self.shortfalls.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(shortfall);
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        missing.push(NotGranted::Known(shortfall));
     }
 
     /// Counts what was done. The first operation tells the keeper that this copy works.
@@ -87,9 +89,8 @@ impl Site {
             return;
         }
         self.counters.copy(self.copy).set_state(State::Running);
-        let mut shortfalls =
-            self.shortfalls.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.tell(News::Running { shortfalls: std::mem::take(&mut *shortfalls) });
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tell(News::Running { missing: std::mem::take(&mut *missing) });
     }
 
     /// Tells the keeper why this copy does not work any more.

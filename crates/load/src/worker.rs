@@ -33,9 +33,9 @@ fn work(order: &WorkerOrder) -> loads::Endless {
     // not let us say so decides by itself.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let plan = &order.task.plan;
-    let shortfalls = scheduling::apply(plan, loads::makes_tasks(&plan.load.kind))?;
+    let missing = scheduling::apply(plan, loads::makes_tasks(&plan.load.kind))?;
     // The threads of a load run until the process is killed, so this is never given back.
-    let site: &'static Site = Box::leak(Box::new(Site::new(order, shortfalls)?));
+    let site: &'static Site = Box::leak(Box::new(Site::new(order, missing)?));
     gate::pass(&order.directory)?;
     loads::run(&plan.load.kind, site)
 }

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tactus_model::result::Shortfall;
@@ -51,7 +51,7 @@ const COMPLAINT: usize = 2048;
 /// A program that fails within 100 ms never worked. `name` is how a message calls it.
 pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> Endless {
     let mut program = Program::start(command, site).during(&format!("start {name}"))?;
-    let complaints = program.child.stderr.take().map(|stderr| thread::spawn(|| tail(stderr)));
+    let complaints = program.child.stderr.take().map(Complaint::listen);
     let ended = Arc::new(AtomicBool::new(false));
     let has_ended = Arc::clone(&ended);
     thread::spawn(move || {
@@ -65,15 +65,11 @@ pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> End
     if status.success() {
         site.announce();
     }
-    // What the program left running in the background may hold the pipe open for good,
-    // so no more is read than comes at once.
-    thread::sleep(Duration::from_millis(2));
-    let complaint = complaints
-        .filter(thread::JoinHandle::is_finished)
-        .and_then(|complaints| complaints.join().ok())
-        .filter(|complaint| !status.success() && !complaint.is_empty());
-    let complaint = complaint.map_or_else(String::new, |complaint| format!(": {complaint}"));
-    site.tell_end(LoadError::new(format!("{name} ended with {status}{complaint}")));
+    let mut reason = format!("{name} ended with {status}");
+    if let Some(complaint) = complaints.filter(|_| !status.success()).and_then(Complaint::take) {
+        reason += &format!(": {complaint}");
+    }
+    site.tell_end(LoadError::new(reason));
     program.wait_for_descendants();
     site.leave()
 }
@@ -141,15 +137,43 @@ fn no_leash(refused: &io::Error) -> Shortfall {
     }
 }
 
-/// The end of what a stream brings.
-fn tail(mut stream: impl Read) -> String {
-    let mut kept = Vec::new();
-    let mut buffer = [0; COMPLAINT];
-    while let Ok(count @ 1..) = stream.read(&mut buffer) {
-        kept.extend_from_slice(&buffer[..count]);
-        kept.drain(..kept.len().saturating_sub(COMPLAINT));
+/// The end of what a program complains of.
+struct Complaint {
+    kept: Arc<Mutex<Vec<u8>>>,
+    listener: JoinHandle<()>,
+}
+
+impl Complaint {
+    fn listen(mut stream: impl Read + Send + 'static) -> Self {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&kept);
+        let listener = thread::spawn(move || {
+            let mut buffer = [0; COMPLAINT];
+            while let Ok(count @ 1..) = stream.read(&mut buffer) {
+                let mut kept = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&buffer[..count]);
+                let surplus = kept.len().saturating_sub(COMPLAINT);
+                kept.drain(..surplus);
+            }
+        });
+        Self { kept, listener }
     }
-    String::from_utf8_lossy(&kept).trim().to_owned()
+
+    /// What was heard of a program that has ended; `None` when it said nothing.
+    fn take(self) -> Option<String> {
+        // What the program left running in the background may hold the pipe open for
+        // good, so its end is not waited for longer than this.
+        const PATIENCE: u32 = 500;
+        for _ in 0..PATIENCE {
+            if self.listener.is_finished() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&kept).trim().to_owned();
+        (!text.is_empty()).then_some(text)
+    }
 }
 
 #[cfg(test)]
