@@ -14,6 +14,9 @@ pub mod decode;
 pub mod file;
 pub mod live;
 mod merge;
+pub mod ndjson;
+pub mod perfetto;
+pub mod simulate;
 mod summary;
 
 pub use summary::{RecordingCost, RecordingSummary};
