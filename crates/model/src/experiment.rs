@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
 use crate::cell::{Cell, Inconsistent, labels};
+use crate::load::LoadPlan;
 use crate::settings::{Layer, find};
 use crate::text::UnknownWord;
 use crate::time::Nanos;
@@ -123,8 +124,12 @@ impl Experiment {
             if layer.combinations() > Plan::MAX_CELLS {
                 return Err(BadExperiment::TooManyCells(layer.combinations()));
             }
-            for cell in layer.cells() {
+            for mut cell in layer.cells() {
                 cell.check()?;
+                // How no load is scheduled sets no cell apart.
+                if cell.load.load.is_idle() {
+                    cell.load = LoadPlan::IDLE;
+                }
                 // Overriding an axis of two matrices can make their cells the same.
                 if !cells.contains(&cell) {
                     cells.push(cell);

@@ -201,6 +201,12 @@ pub struct LoadPlan {
     pub cpus: CpuChoice,
 }
 
+impl LoadPlan {
+    /// No load at all.
+    pub const IDLE: Self =
+        Self { load: Load::IDLE, scheduling: Scheduling::ORDINARY, cpus: CpuChoice::All };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::cell::{Cell, Target};
-use crate::load::{Load, LoadPlan};
+use crate::load::LoadPlan;
 use crate::policy::{Policy, Scheduling};
 use crate::probe::{Interval, Probe, ProbeKind, SleepMethod, TaskKind, TimerProbe, Work};
 use crate::text::UnknownWord;
@@ -315,11 +315,7 @@ impl Cell {
                 tasks_per_cpu: 1,
                 tasks: TaskKind::Threads,
             }),
-            load: LoadPlan {
-                load: Load::IDLE,
-                scheduling: Scheduling::ORDINARY,
-                cpus: crate::cpus::CpuChoice::All,
-            },
+            load: LoadPlan::IDLE,
             policy: Policy {
                 scheduling: Scheduling::ORDINARY,
                 cpus: crate::cpus::CpuChoice::All,

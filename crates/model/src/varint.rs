@@ -16,6 +16,7 @@ pub enum BadVarint {
 }
 
 /// Appends `value`.
+#[inline]
 pub fn write_unsigned(bytes: &mut Vec<u8>, value: u64) {
     let mut rest = value;
     while rest >= 0x80 {
@@ -26,7 +27,19 @@ pub fn write_unsigned(bytes: &mut Vec<u8>, value: u64) {
 }
 
 /// Takes a number from the front of `bytes`.
+#[inline]
 pub fn read_unsigned(bytes: &mut &[u8]) -> Result<u64, BadVarint> {
+    // Most numbers are small, and recordings hold many millions of them.
+    if let Some((&byte, rest)) = bytes.split_first()
+        && byte < 0x80
+    {
+        *bytes = rest;
+        return Ok(u64::from(byte));
+    }
+    read_longer(bytes)
+}
+
+fn read_longer(bytes: &mut &[u8]) -> Result<u64, BadVarint> {
     let mut value = 0_u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first().ok_or(BadVarint::Short)?;
@@ -40,11 +53,13 @@ pub fn read_unsigned(bytes: &mut &[u8]) -> Result<u64, BadVarint> {
 }
 
 /// Appends `value` in zigzag form.
+#[inline]
 pub fn write_signed(bytes: &mut Vec<u8>, value: i64) {
     write_unsigned(bytes, ((value << 1) ^ (value >> 63)) as u64);
 }
 
 /// Takes a number in zigzag form from the front of `bytes`.
+#[inline]
 pub fn read_signed(bytes: &mut &[u8]) -> Result<i64, BadVarint> {
     let zigzag = read_unsigned(bytes)?;
     Ok((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
