@@ -1,6 +1,6 @@
 //! Measured loops.
 //!
-//! [`run`] measures one cell: it starts a task on each processor, has each
+//! [`run()`] measures one cell: it starts a task on each processor, has each
 //! prepare itself as the [policy](tactus_model::policy) asks, lets all of them
 //! meet, gives them one instant to start at, and evaluates what they found after
 //! the window has closed. The only probe so far is the timer probe: a task sleeps

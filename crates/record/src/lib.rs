@@ -2,7 +2,7 @@
 //!
 //! The path of an event: the kernel writes a record into a ring ([`live`] drains
 //! it), [`decode`] turns it into a model event by the kernel's own description,
-//! [`codec`] packs events into blocks, [`file`] keeps blocks and hands their
+//! [`codec`] packs events into blocks, [`mod@file`] keeps blocks and hands their
 //! events out again, [`perfetto`] and [`ndjson`] write them for others.
 //! [`simulate`] makes events without a kernel. Live recordings, files and
 //! simulations are one to their reader: an

@@ -1,6 +1,6 @@
 //! Recording the running kernel.
 //!
-//! Three threads take part. The caller's opens the events ([`open`]) and ends
+//! Three threads take part. The caller's opens the events and ends
 //! the recording. The *drainer*, of low real-time priority, sleeps until a ring
 //! reaches its watermark, turns records into events and those into blocks. The
 //! *keeper*, an ordinary thread, writes blocks to a file or keeps them in
