@@ -1,7 +1,6 @@
 //! How many events a second are packed, read back, and handed out merged.
 //!
 //! `cargo bench -p tactus-record`
-#![expect(missing_docs, reason = "a benchmark has no interface")]
 
 use divan::Bencher;
 use divan::counter::ItemsCount;

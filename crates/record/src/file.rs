@@ -257,6 +257,9 @@ impl EventSource for RecordingFile {
     }
 
     fn next_item(&mut self) -> Result<Option<Item>, SourceError> {
+        if self.reading.losses.is_empty() && self.reading.ahead.is_none() {
+            return self.next_event();
+        }
         let item = match self.reading.ahead.take() {
             Some(item) => Some(item),
             None => self.next_event()?,

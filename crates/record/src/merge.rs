@@ -19,8 +19,12 @@ pub(crate) struct Merge<P> {
     waiting: BinaryHeap<Reverse<Waiting<P>>>,
     /// Blocks that are being read; an empty place may be used again.
     open: Vec<Option<Cursor>>,
+    /// The open blocks but the current one, by their next events.
     order: BinaryHeap<Reverse<(Instant<Monotonic>, usize)>>,
-    current: Option<Cursor>,
+    /// The open block that is read.
+    current: Option<usize>,
+    /// Up to here no other block has an earlier event than the current one.
+    lead: Instant<Monotonic>,
     arrived: u64,
     last: Instant<Monotonic>,
 }
@@ -74,6 +78,7 @@ impl<P> Default for Merge<P> {
             open: Vec::new(),
             order: BinaryHeap::new(),
             current: None,
+            lead: Instant::from_nanos(0),
             arrived: 0,
             last: Instant::from_nanos(0),
         }
@@ -85,36 +90,33 @@ impl<P> Merge<P> {
     pub(crate) fn add(&mut self, head: EventBlockHead, place: P) {
         if head.count > 0 {
             let (first, number) = (head.first, self.arrived);
+            self.lead = self.lead.min(Instant::from_nanos(first.as_nanos().saturating_sub(1)));
             self.waiting.push(Reverse(Waiting { first, number, place }));
             self.arrived += 1;
         }
     }
 
-    /// The time of the next event, as far as blocks are there.
-    fn next_time(&self) -> Option<Instant<Monotonic>> {
-        let waiting = self.waiting.peek().map(|Reverse(waiting)| waiting.first);
-        let open = self.order.peek().map(|Reverse((at, _))| *at);
-        let current = self.current.as_ref().map(|cursor| cursor.next.at);
-        [waiting, open, current].into_iter().flatten().min()
-    }
-
     /// Takes the next event that is not later than `until`; `load` fetches payloads.
+    #[inline]
     pub(crate) fn next(
         &mut self,
         until: Instant<Monotonic>,
         load: &mut impl FnMut(P) -> Result<Vec<u8>, SourceError>,
     ) -> Result<Option<Event>, SourceError> {
-        if !self.current_is_next() {
+        let leads = self.current_event().is_some_and(|event| event.at <= self.lead);
+        if !leads {
             self.choose(until, load)?;
         }
-        let Some(cursor) = self.current.as_mut() else { return Ok(None) };
+        let Some(place) = self.current else { return Ok(None) };
+        let Some(cursor) = &mut self.open[place] else { return Ok(None) };
         if cursor.next.at > until {
             return Ok(None);
         }
         let event = cursor.next;
-        match cursor.block.next_event().map_err(damaged)? {
-            Some(next) => cursor.next = next,
-            None => self.current = None,
+        match cursor.block.next_event() {
+            Ok(Some(next)) => cursor.next = next,
+            Ok(None) => self.close(place),
+            Err(error) => return Err(damaged(error)),
         }
         if event.at < self.last {
             return Err(SourceError::Damaged("events of a block are out of order".to_owned()));
@@ -123,12 +125,13 @@ impl<P> Merge<P> {
         Ok(Some(event))
     }
 
-    /// Whether nothing comes before the next event of the current block.
-    fn current_is_next(&self) -> bool {
-        let Some(current) = &self.current else { return false };
-        let at = current.next.at;
-        self.order.peek().is_none_or(|Reverse((other, _))| at <= *other)
-            && self.waiting.peek().is_none_or(|Reverse(waiting)| at < waiting.first)
+    fn current_event(&self) -> Option<&Event> {
+        self.open[self.current?].as_ref().map(|cursor| &cursor.next)
+    }
+
+    fn close(&mut self, place: usize) {
+        self.open[place] = None;
+        self.current = None;
     }
 
     /// Opens every block whose time has come and makes the earliest the current one.
@@ -137,26 +140,33 @@ impl<P> Merge<P> {
         until: Instant<Monotonic>,
         load: &mut impl FnMut(P) -> Result<Vec<u8>, SourceError>,
     ) -> Result<(), SourceError> {
-        if let Some(cursor) = self.current.take() {
-            self.put(cursor);
+        if let Some(event) = self.current_event()
+            && let Some(place) = self.current
+        {
+            self.order.push(Reverse((event.at, place)));
         }
-        while let Some(next) = self.next_time()
-            && next <= until
-            && self.waiting.peek().is_some_and(|Reverse(waiting)| waiting.first <= next)
+        self.current = None;
+        while let Some(Reverse(waiting)) = self.waiting.peek()
+            && waiting.first <= until
+            && self.order.peek().is_none_or(|Reverse((at, _))| waiting.first <= *at)
             && let Some(Reverse(waiting)) = self.waiting.pop()
         {
             let mut block = EventBlock::parse(load(waiting.place)?).map_err(damaged)?;
             if let Some(next) = block.next_event().map_err(damaged)? {
-                self.put(Cursor { block, next });
+                self.open(Cursor { block, next });
             }
         }
-        if let Some(Reverse((_, place))) = self.order.pop() {
-            self.current = self.open[place].take();
-        }
+        self.current = self.order.pop().map(|Reverse((_, place))| place);
+        let other = self.order.peek().map(|Reverse((at, _))| at.as_nanos());
+        // A block that waits goes first when it begins at the same time.
+        let waiting = self.waiting.peek();
+        let waiting = waiting.map(|Reverse(next)| next.first.as_nanos().saturating_sub(1));
+        let lead = other.unwrap_or(u64::MAX).min(waiting.unwrap_or(u64::MAX));
+        self.lead = Instant::from_nanos(lead);
         Ok(())
     }
 
-    fn put(&mut self, cursor: Cursor) {
+    fn open(&mut self, cursor: Cursor) {
         let at = cursor.next.at;
         let free = self.open.iter().position(Option::is_none);
         let place = free.unwrap_or(self.open.len());

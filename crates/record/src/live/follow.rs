@@ -128,6 +128,9 @@ impl EventSource for LiveSource {
     }
 
     fn next_item(&mut self) -> Result<Option<Item>, SourceError> {
+        if self.losses.is_empty() && self.ahead.is_none() {
+            return self.next_event();
+        }
         let item = match self.ahead.take() {
             Some(item) => Some(item),
             None => self.next_event()?,
