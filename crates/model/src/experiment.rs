@@ -18,7 +18,8 @@
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
-use crate::cell::{Cell, Inconsistent, labels};
+use crate::cell::{Cell, Inconsistent};
+use crate::label::labels;
 use crate::load::LoadPlan;
 use crate::settings::{Layer, find};
 use crate::text::UnknownWord;

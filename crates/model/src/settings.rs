@@ -301,6 +301,11 @@ impl Layer {
 }
 
 impl Cell {
+    /// The cell's settings as a person would write them, by name.
+    pub fn settings(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
+        SETTINGS.iter().map(|setting| (setting.name, (setting.get)(self)))
+    }
+
     /// The cell that layers are applied to. Its values are never measured: the
     /// embedded defaults set every one of them, which a test checks.
     fn blank() -> Self {

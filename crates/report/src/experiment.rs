@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use tactus_model::cell::{Cell, differing_settings};
+use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
+use tactus_model::label::differing_settings;
 
 /// Writes `plan` as an experiment file; `tactus measure FILE` carries the same plan out.
 ///

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use tactus_model::cell::{Cell, differing_settings, labels};
+use tactus_model::cell::Cell;
+use tactus_model::label::{differing_settings, labels};
 
 use crate::svg::style::CurveStyle;
 

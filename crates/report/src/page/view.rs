@@ -1,7 +1,7 @@
 //! What the template shows of a run: texts, in the order in which they stand.
 
-use tactus_model::cell::differing_settings;
 use tactus_model::facts::FactRow;
+use tactus_model::label::differing_settings;
 use tactus_model::result::Shortfall;
 use tactus_model::run::Run;
 

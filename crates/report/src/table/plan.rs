@@ -1,7 +1,8 @@
 //! The table of a plan's cells, before anything is measured.
 
-use tactus_model::cell::{Cell, differing_settings};
+use tactus_model::cell::Cell;
 use tactus_model::experiment::Plan;
+use tactus_model::label::differing_settings;
 
 use super::TableOptions;
 use super::column::{Column, Entry};

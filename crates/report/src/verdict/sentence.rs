@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tactus_model::cell::{Cell, differing_settings};
+use tactus_model::cell::Cell;
+use tactus_model::label::differing_settings;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
