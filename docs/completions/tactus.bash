@@ -40,6 +40,9 @@ _tactus() {
             tactus,measure)
                 cmd="tactus__subcmd__measure"
                 ;;
+            tactus,record)
+                cmd="tactus__subcmd__record"
+                ;;
             tactus,report)
                 cmd="tactus__subcmd__report"
                 ;;
@@ -69,6 +72,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,measure)
                 cmd="tactus__subcmd__help__subcmd__measure"
+                ;;
+            tactus__subcmd__help,record)
+                cmd="tactus__subcmd__help__subcmd__record"
                 ;;
             tactus__subcmd__help,report)
                 cmd="tactus__subcmd__help__subcmd__report"
@@ -125,7 +131,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version measure list show report export import delete completions internal help"
+            opts="-h -V --help --version measure record list show report export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -189,7 +195,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="measure list show report export import delete completions internal help"
+            opts="measure record list show report export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -357,6 +363,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__measure)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__record)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -680,6 +700,40 @@ _tactus() {
                     return 0
                     ;;
                 --page)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__record)
+            opts="-o -h -V --duration --output --perfetto --ndjson --call-chains --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --perfetto)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ndjson)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -7,6 +7,7 @@ mod import;
 mod internal;
 mod list;
 mod measure;
+mod record;
 mod report;
 mod show;
 
@@ -22,6 +23,7 @@ use crate::error::CommandResult;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Measure(measure::MeasureArguments),
+    Record(record::RecordArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Report(report::ReportArguments),
@@ -37,6 +39,7 @@ impl Command {
     pub(crate) fn run(self) -> CommandResult {
         match self {
             Self::Measure(arguments) => measure::run(arguments),
+            Self::Record(arguments) => record::run(&arguments),
             Self::List(arguments) => list::run(&arguments),
             Self::Show(arguments) => show::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),

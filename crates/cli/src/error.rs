@@ -8,6 +8,8 @@ use tactus_model::experiment::BadExperiment;
 use tactus_report::ReportError;
 use tactus_store::StoreError;
 
+use crate::signals::INTERRUPTED;
+
 /// What kind of error ended a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
@@ -59,7 +61,7 @@ impl CommandError {
             ErrorKind::Usage => ("error", 2),
             ErrorKind::Unavailable => ("not available", 3),
             ErrorKind::Internal => ("internal error", 4),
-            ErrorKind::Interrupted => ("interrupted", 130),
+            ErrorKind::Interrupted => ("interrupted", INTERRUPTED),
         };
         eprintln!("{prefix}: {:#}", self.error);
         if let Some(hint) = self.hint {

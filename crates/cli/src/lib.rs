@@ -7,6 +7,7 @@ mod error;
 mod json_lines;
 mod progress;
 mod setting_options;
+mod signals;
 
 use std::process::ExitCode;
 

@@ -3,18 +3,14 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
 use tactus_lab::host::Host;
 use tactus_lab::shipped;
-use tactus_lab::target::Stopper;
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
 use tactus_model::run::{Run, RunId, RunStatus};
@@ -28,6 +24,7 @@ use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::{JsonLines, write_line};
 use crate::progress::Progress;
 use crate::setting_options::SettingOptions;
+use crate::signals::on_interrupt;
 
 /// Measure wakeup latency under loads and policies, keep it, and show it.
 ///
@@ -206,7 +203,8 @@ fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStat
         .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
     let mut host = Host::new(executable, &["internal", "cell"]);
     let mut engine = Engine::new(store, &mut host, &read_facts);
-    stop_on_signal(engine.stopper())?;
+    let stopper = engine.stopper();
+    on_interrupt(move || stopper.stop())?;
     let mut progress = Progress::new();
     let mut lines = JsonLines::default();
     let mut listener = |event: Event<'_>| {
@@ -217,22 +215,6 @@ fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStat
     };
     let status = engine.carry_out(id, &mut listener)?;
     lines.error.map_or(Ok(status), |error| Err(error.into()))
-}
-
-/// Ends the run at the first interrupt and the program at the second.
-fn stop_on_signal(stopper: Stopper) -> CommandResult {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    thread::spawn(move || {
-        let mut signals = signals.forever();
-        if signals.next().is_some() {
-            stopper.stop();
-        }
-        if signals.next().is_some() {
-            // Measuring processes and loads end with us; finished turns are kept.
-            std::process::exit(130);
-        }
-    });
-    Ok(())
 }
 
 /// Shows what the run found, and writes its page.

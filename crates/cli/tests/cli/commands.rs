@@ -137,3 +137,43 @@ fn completions_name_the_settings() {
         assert!(tactus.succeed(&["completions", shell]).contains("cpu-dma-latency"), "{shell}");
     }
 }
+
+#[test]
+fn needs_tracing_a_command_is_recorded_and_every_event_is_accounted_for() {
+    let tactus = Tactus::new();
+    let path = |name: &str| tactus.folder().join(name).to_str().unwrap().to_owned();
+    let (recording, lines, perfetto) = (path("a.tactusrec"), path("a.ndjson"), path("a.pftrace"));
+    let output = tactus.run(&[
+        "record",
+        "-o",
+        &recording,
+        "--ndjson",
+        &lines,
+        "--perfetto",
+        &perfetto,
+        "--json",
+        "--",
+        "sleep",
+        "0.2",
+    ]);
+    let told = support::text(&output.stderr);
+    if output.status.code() == Some(3) {
+        println!("skipped: {told}");
+        return;
+    }
+    let account = &json_lines(&support::text(&output.stdout))[0];
+    let events = account["cost"]["events"].as_u64().unwrap();
+    assert!(events > 0, "{told}");
+    for event in account["accounts"].as_array().unwrap() {
+        let count = |name: &str| event[name].as_u64().unwrap();
+        assert!(count("counted") >= count("read") + count("lost"), "{event}");
+    }
+    let lines = fs::read_to_string(lines).unwrap();
+    assert!(lines.lines().any(|line| line.contains("sched_switch")), "nothing was switched");
+    assert!(fs::metadata(perfetto).unwrap().len() > 0);
+    assert!(
+        tactus
+            .fail(2, &["record", "-o", &recording, "--", "/no/such/program"])
+            .contains("/no/such")
+    );
+}

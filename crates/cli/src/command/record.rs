@@ -1,0 +1,141 @@
+//! `tactus record`: what the kernel did, of a command or of the system.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use tactus_model::recording::EventSource;
+use tactus_model::time::{Nanos, Realtime};
+use tactus_record::RecordingSummary;
+use tactus_record::file::RecordingFile;
+use tactus_record::live::{Control, Keep, Options, RecordError, RecordEvent, record};
+use tactus_record::{ndjson, perfetto};
+use tactus_report::format;
+
+use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::json_lines::write_line;
+use crate::signals::on_interrupt;
+
+/// Record what the kernel does: switches, wakeups, timers, interrupts, softirqs.
+///
+/// Records a command until it ends, or the whole system for a time or until it is
+/// interrupted. Every event is accounted for: counted, read, lost.
+#[derive(Args)]
+pub(crate) struct RecordArguments {
+    /// How long to record; without it until the command ends or an interrupt comes
+    #[arg(long, value_name = "LENGTH")]
+    duration: Option<Nanos>,
+    /// Write the recording to this file instead of one named after the time
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Also write it for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
+    /// Also write it as JSON, one event a line
+    #[arg(long, value_name = "FILE")]
+    ndjson: Option<PathBuf>,
+    /// Record the kernel's call chain with each event
+    #[arg(long)]
+    call_chains: bool,
+    /// Write the account of the recording as JSON
+    #[arg(long)]
+    json: bool,
+    /// The command to record, after two dashes
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
+    let path = arguments.output.clone().unwrap_or_else(new_name);
+    let options = Options {
+        keep: Keep::File(path.clone()),
+        call_chains: arguments.call_chains,
+        ..Options::default()
+    };
+    let control = Control::new();
+    let stopper = control.stopper();
+    on_interrupt(move || stopper.stop())?;
+    let open_end = arguments.duration.is_none() && arguments.command.is_empty();
+    let recorded =
+        record(options, &arguments.command, arguments.duration, &control, |event| match event {
+            RecordEvent::Started(_) if open_end => eprintln!("recording; interrupt to end it"),
+            RecordEvent::Started(_) | RecordEvent::CommandStarted { .. } => {}
+            RecordEvent::CommandEnded(status) => eprintln!("the command ended: {status}"),
+        })?;
+    if let Some(target) = &arguments.perfetto {
+        convert(&path, target, |source, out| Ok(perfetto::export(source, out)?))?;
+    }
+    if let Some(target) = &arguments.ndjson {
+        convert(&path, target, |source, out| Ok(ndjson::export(source, out)?))?;
+    }
+    tell(&recorded.summary);
+    if arguments.json {
+        write_line(&recorded.summary)?;
+    } else {
+        writeln!(io::stdout(), "{}", path.display())?;
+    }
+    Ok(())
+}
+
+fn new_name() -> PathBuf {
+    let now = tactus_sys::clock::now::<Realtime>();
+    PathBuf::from(format!("tactus-{}.tactusrec", format::date(now)))
+}
+
+type Export = fn(&mut dyn EventSource, &mut dyn Write) -> anyhow::Result<()>;
+
+fn convert(recording: &Path, target: &Path, export: Export) -> CommandResult {
+    let written = || -> anyhow::Result<()> {
+        let mut source = RecordingFile::open(recording)?;
+        let mut out = BufWriter::new(File::create(target)?);
+        export(&mut source, &mut out)?;
+        Ok(out.flush()?)
+    };
+    written()
+        .with_context(|| format!("{} cannot be written", target.display()))
+        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))
+}
+
+/// Says what the recording came to, in a few lines.
+fn tell(summary: &RecordingSummary) {
+    let cost = &summary.cost;
+    eprintln!(
+        "{} events in {}, {} lost; the drainer took {} of processor time",
+        format::count(cost.events),
+        format::span(summary.length()),
+        format::count(summary.lost()),
+        format::latency(cost.drain_time),
+    );
+    if summary.unwritten() > 0 {
+        eprintln!("{} were counted and never written", format::count(summary.unwritten()));
+    }
+    if !summary.absent.is_empty() {
+        let names: Vec<&str> = summary.absent.iter().map(|absent| absent.event.as_str()).collect();
+        eprintln!("not to be had here (--json says why): {}", names.join(", "));
+    }
+    for shortfall in &summary.shortfalls {
+        eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
+        if let Some(mend) = &shortfall.mend {
+            eprintln!("to mend it: {mend}");
+        }
+    }
+}
+
+impl From<RecordError> for CommandError {
+    fn from(error: RecordError) -> Self {
+        let kind = match &error {
+            RecordError::Command { .. } => ErrorKind::Usage,
+            _ if error.is_not_available() => ErrorKind::Unavailable,
+            _ => ErrorKind::Internal,
+        };
+        let mend = error.mend();
+        let told = Self::new(kind, error);
+        match mend {
+            Some(mend) => told.with_hint(mend),
+            None => told,
+        }
+    }
+}

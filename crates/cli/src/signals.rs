@@ -1,0 +1,26 @@
+//! Interrupts: the first asks for an orderly end, the second ends the program.
+
+use std::io;
+use std::thread;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// The exit code of a program that was interrupted, as shells count it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Calls `stop` at the first interrupt or request to terminate, and ends the
+/// program at the second. What it started ends with it; what is finished is kept.
+pub(crate) fn on_interrupt(stop: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    thread::spawn(move || {
+        let mut signals = signals.forever();
+        if signals.next().is_some() {
+            stop();
+        }
+        if signals.next().is_some() {
+            std::process::exit(INTERRUPTED.into());
+        }
+    });
+    Ok(())
+}
