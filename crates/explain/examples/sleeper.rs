@@ -3,6 +3,7 @@
 //! `sleeper [other|fifo] [SECONDS]`; needs what recording needs, best root.
 
 #[path = "../tests/support/live.rs"]
+#[expect(dead_code, reason = "the tests plant more with it")]
 mod live;
 
 use live::{PROBE_PRIORITY, SleeperPlan, fifo, print, record_sleeper};

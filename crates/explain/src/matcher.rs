@@ -75,11 +75,11 @@ impl Matcher {
     /// Looks for the sample `index` of `task`, whose arrival lies just behind.
     pub(crate) fn find(&self, task: &ProbeTask, index: usize) -> Match {
         let (due, came) = (task.due(index), task.came(index));
-        if !self.seen {
-            return Match::without_segments(MatchOutcome::Unmatched(Unmatched::ThreadUnseen));
-        }
         if self.unaccounted {
             return Match::without_segments(MatchOutcome::Unmatched(Unmatched::EventsMissing));
+        }
+        if !self.seen {
+            return Match::without_segments(MatchOutcome::Unmatched(Unmatched::ThreadUnseen));
         }
         let nearest = self
             .candidates(came)

@@ -54,7 +54,12 @@ impl MatchOutcome {
 
     /// Whether the events tell enough to divide the latency among causes.
     pub const fn can_blame(self) -> bool {
-        !matches!(self, Self::Void | Self::Untraced | Self::Unmatched(Unmatched::ThreadUnseen))
+        !matches!(
+            self,
+            Self::Void
+                | Self::Untraced
+                | Self::Unmatched(Unmatched::ThreadUnseen | Unmatched::EventsMissing)
+        )
     }
 }
 

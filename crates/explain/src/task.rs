@@ -1,12 +1,13 @@
 //! What is asked: the samples of a probe's tasks.
 
+use serde::{Deserialize, Serialize};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::ThreadId;
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 /// The samples of one task of a timer probe.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeTask {
     /// The task's number.
     pub task: u32,

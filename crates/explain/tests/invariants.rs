@@ -2,6 +2,7 @@
 
 #[path = "support/nonsense.rs"]
 mod nonsense;
+#[expect(dead_code, reason = "another test tells more with it")]
 mod support;
 
 use proptest::prelude::*;

@@ -2,6 +2,7 @@
 
 #[path = "support/simulator.rs"]
 mod simulator;
+#[expect(dead_code, reason = "another test tells more with it")]
 mod support;
 
 use simulator::{Planted, simulate};

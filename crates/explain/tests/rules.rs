@@ -244,6 +244,28 @@ fn a_kernel_section_is_named_by_where_it_gave_way_when_nothing_else_tells() {
 }
 
 #[test]
+fn a_thread_that_is_chosen_again_ran_because_it_was_chosen() {
+    let Stage { mut script, probe, .. } = stage_of(120, 120);
+    script.timer_wakes(1051, 0, probe, true);
+    // The scheduler takes the flag away and picks the hog once more.
+    script.asked_no_more(0).noise(4000, 0);
+    script.need_resched(0).noise(4001, 0).switch(4005, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 4007);
+    assert_eq!(shown(&explained)[0], "2945 thread hog (200, other)");
+}
+
+#[test]
+fn a_section_is_not_named_by_a_softirq_that_was_interrupted() {
+    let Stage { mut script, probe, .. } = stage();
+    script.softirq_entry(900, 0, Softirq::NET_RX);
+    script.in_chain(&["asm_sysvec_apic_timer_interrupt", "udp_rcv", "handle_softirqs", "send"]);
+    script.timer_wakes(1002, 0, probe, true);
+    script.softirq_exit(1010, 0, Softirq::NET_RX).switch(1310, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 1312);
+    assert_eq!(shown(&explained)[0], "300 a kernel section not preempted, thread hog (200, other)");
+}
+
+#[test]
 fn other_slices_after_the_flag_are_theirs() {
     let Stage { mut script, probe, .. } = stage();
     let irq_thread = script.thread("irq/25-eth0", 300, 4);
@@ -286,6 +308,35 @@ fn what_was_not_charged_was_stolen() {
     script.charge(8006, 0, 981).switch(8010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 8012);
     assert_eq!(shown(&explained)[0], "7000 steal: the host took processor 0");
+}
+
+#[test]
+fn steal_within_an_interrupt_is_told_once_charges_are_known_to_include_interrupts() {
+    let Stage { mut script, probe, .. } = stage();
+    // Twenty charges over interrupts of 30 each, none of which leaves them out.
+    script.charge(21, 0, 1);
+    for tick in 1..21 {
+        let at = tick * 40;
+        script.irq(at, at + 30, 0, 25, "eth0").charge(at + 31, 0, 40);
+    }
+    script.vector_entry(1001, 0, InterruptVector::LocalTimer);
+    script.expire(8000, 8004, 0, TIMER, "hrtimer_wakeup").wake(8001, 0, probe, 0);
+    script.need_resched(0).vector_exit(8005, 0, InterruptVector::LocalTimer);
+    script.charge(8006, 0, 200).switch(8010, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 8012);
+    assert_eq!(shown(&explained)[0], "6975 steal: the host took processor 0");
+}
+
+#[test]
+fn a_thread_that_runs_though_it_was_not_seen_to_come_lacks_events() {
+    let mut script = Script::new(1);
+    let probe = script.thread("probe", 100, 9);
+    let hog = script.thread("hog", 200, 120);
+    script.switch(5, 0, PREEMPTED, probe).arm(10, 0, TIMER, 1000, 0);
+    script.switch(20, 0, SLEEPING, hog).appears(0, probe).noise(1500, 0);
+    let explanation = script.explain(probe, SleepMethod::Nanosleep, &[(1000, 1490)]);
+    check_outcome(&explanation, MatchOutcome::Unmatched(Unmatched::EventsMissing));
+    assert_eq!(explanation.pareto.undivided, 1);
 }
 
 #[test]

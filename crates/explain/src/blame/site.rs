@@ -60,6 +60,19 @@ const LEAVING: [&str; 6] = [
     "ret_from_fork_asm",
 ];
 
+/// The function that serves softirqs, in newer and in older kernels.
+const SOFTIRQS: [&str; 2] = ["handle_softirqs", "__do_softirq"];
+
+/// Where the thread was that an interrupt found: as [`interrupted`], but
+/// unknown when the interrupt came in a softirq, which is not the thread's doing.
+pub(super) fn interrupted_thread(chain: Option<ChainId>, names: &Dictionary) -> Interrupted {
+    let frames = chain.map_or(&[][..], |chain| names.chain(chain));
+    if frames.iter().any(|frame| SOFTIRQS.contains(&names.function_name(*frame))) {
+        return Interrupted::Unknown;
+    }
+    interrupted(chain, names)
+}
+
 /// Where the interrupt came at whose entry `chain` was taken.
 ///
 /// The kernel's entry code for an interrupt is an `asm_…` function (x86,

@@ -4,7 +4,7 @@ use tactus_model::recording::{Priority, PriorityClass, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::case::{Case, Piece, Scene};
-use super::site::{Interrupted, gave_way, interrupted};
+use super::site::{Interrupted, gave_way, interrupted_thread};
 use crate::cause::{Cause, Hold, Throttle};
 use crate::machine::{Absence, Activity, Slice, Waker};
 
@@ -147,7 +147,7 @@ fn sections(
     pieces: &[Piece],
 ) -> Vec<Section> {
     let at_wakeup = match absence.waking.map(|waking| waking.by) {
-        Some(Waker::Timer(fire)) => interrupted(fire.irq_chain, scene.names),
+        Some(Waker::Timer(fire)) => interrupted_thread(fire.irq_chain, scene.names),
         _ => Interrupted::Unknown,
     };
     let mut sections: Vec<Section> = Vec::new();
@@ -174,7 +174,7 @@ fn sections(
         };
         section.time = section.time + piece.length();
         if section.site.is_none() {
-            section.site = match interrupted(slice.end_chain, scene.names) {
+            section.site = match interrupted_thread(slice.end_chain, scene.names) {
                 Interrupted::Kernel(site) => Some(site),
                 _ => gave_way(slice.end_chain, scene.names),
             };

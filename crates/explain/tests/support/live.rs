@@ -1,5 +1,7 @@
 //! Records a real sleeper on this machine, with something planted beside it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
@@ -32,8 +34,13 @@ pub fn this_thread() -> ThreadId {
 }
 
 /// Binds the calling thread to one processor, then sets its class.
+///
+/// A deadline thread is not bound: the kernel takes only those that may run anywhere.
 pub fn prepare(cpu: u32, scheduling: Scheduling) {
-    tactus_sys::affinity::set(&CpuList::from_iter([cpu])).expect("the processor exists");
+    if !matches!(scheduling, Scheduling::Deadline { .. }) {
+        let cpus = CpuList::from_iter([cpu]);
+        tactus_sys::affinity::set(&cpus).expect("the processor exists");
+    }
     tactus_sys::sched::set(scheduling).expect("root may set every class");
 }
 
@@ -43,6 +50,9 @@ pub fn spin_until(end: Instant<Monotonic>) {
         std::hint::spin_loop();
     }
 }
+
+/// Waits for a due time and tells when the thread came.
+pub type Wait = Box<dyn FnMut(Instant<Monotonic>) -> Instant<Monotonic> + Send>;
 
 /// A sleeper to be measured.
 pub struct SleeperPlan {
@@ -54,6 +64,8 @@ pub struct SleeperPlan {
     pub after_wakeup: Box<dyn FnMut(u64) + Send>,
     /// Whether the arrival is stamped after that, not before it.
     pub stamps_again: bool,
+    /// How it waits for a due time, when not by clock_nanosleep(2); gives the arrival.
+    pub sleep: Option<Wait>,
 }
 
 impl SleeperPlan {
@@ -66,6 +78,7 @@ impl SleeperPlan {
             count,
             after_wakeup: Box::new(|_| {}),
             stamps_again: false,
+            sleep: None,
         }
     }
 }
@@ -84,6 +97,40 @@ impl Session {
     }
 }
 
+/// Has `work` done by a new thread on processor `cpu` in class `scheduling`.
+pub fn helper(
+    name: &str,
+    cpu: u32,
+    scheduling: Scheduling,
+    work: impl FnOnce() + Send + 'static,
+) -> JoinHandle<()> {
+    std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || {
+            prepare(cpu, scheduling);
+            work();
+        })
+        .expect("a thread can be made")
+}
+
+/// Sleeps until `due`.
+pub fn sleep_until(due: Instant<Monotonic>) {
+    Nanosleep.sleep_until(due).expect("nanosleep is not refused");
+}
+
+/// Keeps a processor from going idle until it is `over`, in nobody's way.
+///
+/// The way out of idle would be a part of every sample, and it has been seen
+/// that a kernel counts the events of an idle processor without delivering them.
+fn fill(cpu: u32, over: Arc<AtomicBool>) -> JoinHandle<()> {
+    let end = now() + Nanos::from_secs(30);
+    helper("filler", cpu, Scheduling::Idle, move || {
+        while !over.load(Ordering::Relaxed) && now() < end {
+            std::hint::spin_loop();
+        }
+    })
+}
+
 /// Starts the sleeper, the recorder, then what `plant` starts, and lets the
 /// sleeper take its samples.
 ///
@@ -94,7 +141,7 @@ pub fn record_sleeper(
 ) -> Result<Session, RecordError> {
     let (thread_sender, thread_receiver) = channel();
     let (start_sender, start_receiver) = channel::<Instant<Monotonic>>();
-    let interval = plan.interval;
+    let (interval, cpu) = (plan.interval, plan.cpu);
     let sleeper = std::thread::Builder::new()
         .name("sleeper".to_owned())
         .spawn(move || {
@@ -110,12 +157,16 @@ pub fn record_sleeper(
         ..RecordOptions::of_threads(&[thread])
     })?;
     let opened = now() + Nanos::from_millis(100);
+    let over = Arc::new(AtomicBool::new(false));
+    let filler = fill(cpu, over.clone());
     let planted = plant(opened + interval);
     start_sender.send(opened).expect("the sleeper waits");
     let samples = sleeper.join().expect("the sleeper does not fail");
     for thread in planted {
         thread.join().expect("what was planted ends by itself");
     }
+    over.store(true, Ordering::Relaxed);
+    filler.join().expect("the filler does not fail");
     // The last window stays open for a while after its sample.
     std::thread::sleep(std::time::Duration::from_millis(30));
     let mut recorded = recorder.stop()?;
@@ -132,11 +183,13 @@ fn sleep_through(mut plan: SleeperPlan, opened: Instant<Monotonic>) -> Vec<Sampl
     for index in 0..plan.count {
         due = due + plan.interval;
         // Due times that have passed are missed, as the probe counts them.
-        while opened + due < now() {
+        while plan.sleep.is_none() && opened + due < now() {
             due = due + plan.interval;
         }
-        let woke = Nanosleep.sleep_until(opened + due);
-        let woke: Instant<Monotonic> = woke.expect("nanosleep is not refused");
+        let woke = match &mut plan.sleep {
+            Some(sleep) => sleep(opened + due),
+            None => Nanosleep.sleep_until(opened + due).expect("nanosleep is not refused"),
+        };
         (plan.after_wakeup)(index);
         // What is done after the wakeup counts as the way back to user mode.
         let came = if plan.stamps_again { now() - opened } else { woke - opened };

@@ -1,7 +1,6 @@
 //! A small language in which tests tell what happened on a made-up machine.
-#![allow(dead_code, reason = "every test file uses a part of it")]
 
-use tactus_explain::{Cause, ExplainedSample, Explanation, Options, ProbeTask, explain};
+use tactus_explain::{ExplainedSample, Explanation, Options, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
     About, ChainId, Context, Dictionary, Event, EventKind, InterruptVector, Lost, NameId,
@@ -152,6 +151,18 @@ impl Script {
 
     pub fn need_resched(&mut self, cpu: u32) -> &mut Self {
         self.cpus[cpu as usize].need_resched = true;
+        self
+    }
+
+    /// The thread of the processor is asked no more to give way.
+    pub fn asked_no_more(&mut self, cpu: u32) -> &mut Self {
+        self.cpus[cpu as usize].need_resched = false;
+        self
+    }
+
+    /// The thread is current from here on, though no switch tells so.
+    pub fn appears(&mut self, cpu: u32, thread: Thread) -> &mut Self {
+        self.cpus[cpu as usize].thread = thread;
         self
     }
 
@@ -376,12 +387,6 @@ pub fn check_sums(explanation: &Explanation, samples: u64) {
     }
     let rows: Nanos = explanation.pareto.rows.iter().map(|row| row.time).sum();
     assert_eq!(rows, explanation.pareto.time, "the rows of the Pareto add up");
-}
-
-/// The time that `wanted` says is meant, in microseconds.
-pub fn time_of(explained: &ExplainedSample, wanted: impl Fn(&Cause) -> bool) -> u64 {
-    let parts = explained.parts.iter().filter(|part| wanted(&part.cause));
-    parts.map(|part| part.time.as_nanos()).sum::<u64>() / 1000
 }
 
 /// The parts as they are shown, with microseconds, the greatest first.
