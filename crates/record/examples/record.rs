@@ -1,0 +1,50 @@
+//! Records the system for a while into a file and prints the accounts.
+//!
+//! Usage: `record SECONDS FILE`.
+
+use std::path::PathBuf;
+
+use tactus_model::time::Nanos;
+use tactus_record::live::{Control, Keep, Options, RecordError, RecordEvent, record};
+
+fn main() -> Result<(), RecordError> {
+    let mut arguments = std::env::args().skip(1);
+    let seconds = arguments.next().and_then(|word| word.parse().ok()).unwrap_or(1);
+    let file: PathBuf = arguments.next().unwrap_or_else(|| "system.tactusrec".to_owned()).into();
+    let options = Options { keep: Keep::File(file), ..Options::default() };
+    let duration = Some(Nanos::from_secs(seconds));
+    let recorded = record(options, &[], duration, &Control::new(), |event| {
+        if let RecordEvent::Started(about) = event {
+            eprintln!("recording processors {}", about.cpus);
+        }
+    });
+    let summary = recorded
+        .inspect_err(|error| {
+            if let Some(mend) = error.mend() {
+                eprintln!("to mend it: {mend}");
+            }
+        })?
+        .summary;
+    for absent in &summary.absent {
+        eprintln!("absent: {}: {}", absent.event, absent.reason);
+    }
+    for shortfall in &summary.shortfalls {
+        eprintln!("not granted: {}: {}", shortfall.asked, shortfall.reason);
+    }
+    for account in summary.accounts.iter().filter(|account| account.counted > 0) {
+        let unwritten = account.unwritten();
+        println!(
+            "{:<44} {:>10} = {:>10} read + {} lost + {unwritten} unwritten",
+            account.event, account.counted, account.read, account.lost
+        );
+    }
+    println!(
+        "{} events in {}, {} lost in {} windows, {:?}",
+        summary.cost.events,
+        summary.length(),
+        summary.lost(),
+        summary.loss_windows,
+        summary.cost
+    );
+    Ok(())
+}
