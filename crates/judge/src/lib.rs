@@ -1,0 +1,8 @@
+//! Decisions from facts and results.
+//!
+//! Everything here is a pure function of its arguments: it opens no file and
+//! reads no clock, so a decision can be made again from what is stored, on any
+//! machine. [`doctor`] says whether a machine is fit to be measured.
+#![forbid(unsafe_code)]
+
+pub mod doctor;
