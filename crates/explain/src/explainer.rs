@@ -103,7 +103,7 @@ impl Explainer {
     pub fn new(about: &About, tasks: Vec<ProbeTask>, options: Options) -> Self {
         let mut machine = Machine::new(about);
         let mut watch = Watch::default();
-        let floor = slowest_floor(&tasks, options.slowest);
+        let mut slowest = Slowest::of(&tasks, options.slowest);
         let mut progresses = Vec::with_capacity(tasks.len());
         for (index, task) in tasks.into_iter().enumerate().take(usize::from(u16::MAX)) {
             machine.watch(task.thread, index as u16);
@@ -111,7 +111,8 @@ impl Explainer {
             let late = (0..task.samples.len())
                 .filter(|&sample| {
                     let latency = task.samples[sample].latency();
-                    latency > options.threshold || floor.is_some_and(|floor| latency >= floor)
+                    // Both are asked, since the slowest are counted.
+                    slowest.takes(latency) | (latency > options.threshold)
                 })
                 .collect();
             progresses.push(Progress { task, next: 0, late, opened: 0, open: Vec::new() });
@@ -374,14 +375,34 @@ impl Explainer {
     }
 }
 
-/// The latency of the `slowest`-th slowest sample of all tasks; none when
-/// there are no samples or none are wanted.
-fn slowest_floor(tasks: &[ProbeTask], slowest: usize) -> Option<Nanos> {
-    let mut latencies: Vec<Nanos> =
-        tasks.iter().flat_map(|task| &task.samples).map(|sample| sample.latency()).collect();
-    let wanted = slowest.min(latencies.len()).checked_sub(1)?;
-    let (_, floor, _) = latencies.select_nth_unstable_by(wanted, |a, b| b.cmp(a));
-    Some(*floor)
+/// Which samples are the slowest of all tasks.
+#[derive(Debug)]
+struct Slowest {
+    /// The latency of the fastest of them.
+    floor: Nanos,
+    /// How many of exactly that latency there is still room for.
+    room: usize,
+}
+
+impl Slowest {
+    fn of(tasks: &[ProbeTask], count: usize) -> Self {
+        let mut latencies: Vec<Nanos> =
+            tasks.iter().flat_map(|task| &task.samples).map(|sample| sample.latency()).collect();
+        let Some(last) = count.min(latencies.len()).checked_sub(1) else {
+            return Self { floor: Nanos::MAX, room: 0 };
+        };
+        let (above, floor, _) = latencies.select_nth_unstable_by(last, |a, b| b.cmp(a));
+        let slower = above.iter().filter(|latency| **latency > *floor).count();
+        Self { floor: *floor, room: last + 1 - slower }
+    }
+
+    fn takes(&mut self, latency: Nanos) -> bool {
+        if latency == self.floor && self.room > 0 {
+            self.room -= 1;
+            return true;
+        }
+        latency > self.floor
+    }
 }
 
 fn sort_worst(worst: &mut Vec<ExplainedSample>, options: Options) {

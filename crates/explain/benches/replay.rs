@@ -1,0 +1,167 @@
+//! How fast events are replayed and explained: `cargo bench -p tactus-explain`.
+//!
+//! The events are those of the busiest kind of recording: two threads that wake
+//! each other through a pipe, on two processors, with a probe beside them.
+
+use divan::counter::ItemsCount;
+use tactus_explain::machine::{Machine, Observer};
+use tactus_explain::{Options, ProbeTask, explain};
+use tactus_model::probe::SleepMethod;
+use tactus_model::recording::{
+    About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Priority, Recording,
+    TaskState, ThreadId, Wakeup,
+};
+use tactus_model::sample::Sample;
+use tactus_model::time::{Instant, Nanos};
+
+const PROBE: Who = Who { thread: ThreadId(100), priority: Priority(9) };
+const PROBE_CPU: u32 = 1;
+
+fn main() {
+    divan::main();
+}
+
+#[derive(Clone, Copy)]
+struct Who {
+    thread: ThreadId,
+    priority: Priority,
+}
+
+struct Maker {
+    events: Vec<Event>,
+    now: u64,
+    current: [Who; 2],
+}
+
+impl Maker {
+    fn push(&mut self, cpu: u32, flags: u8, kind: EventKind) {
+        self.now += 400;
+        self.events.push(Event {
+            at: Instant::from_nanos(self.now),
+            cpu,
+            thread: self.current[cpu as usize].thread,
+            context: Context { flags, preempt_count: 0 },
+            chain: None,
+            kind,
+        });
+    }
+
+    fn wake(&mut self, cpu: u32, flags: u8, who: Who) {
+        let wakeup = Wakeup {
+            thread: who.thread,
+            name: NameId::UNKNOWN,
+            priority: who.priority,
+            target_cpu: cpu,
+        };
+        self.push(cpu, flags, EventKind::Waking(wakeup));
+        self.push(cpu, flags, EventKind::Wakeup(wakeup));
+    }
+
+    fn switch(&mut self, cpu: u32, state: TaskState, next: Who) {
+        let prev = self.current[cpu as usize];
+        let runtime = Nanos::from_nanos(900);
+        self.push(cpu, 0, EventKind::Runtime { thread: prev.thread, runtime });
+        self.push(
+            cpu,
+            0,
+            EventKind::Switch {
+                prev: prev.thread,
+                prev_name: NameId::UNKNOWN,
+                prev_priority: prev.priority,
+                prev_state: state,
+                next: next.thread,
+                next_name: NameId::UNKNOWN,
+                next_priority: next.priority,
+            },
+        );
+        self.current[cpu as usize] = next;
+    }
+
+    /// A round of the ping-pong on `cpu`.
+    fn round(&mut self, cpu: u32) {
+        let pair = |member: i32| Who {
+            thread: ThreadId(200 + 2 * cpu as i32 + member),
+            priority: Priority(120),
+        };
+        for member in [0, 1] {
+            self.wake(cpu, 0, pair(1 - member));
+            self.switch(cpu, TaskState::SLEEPING, pair(1 - member));
+        }
+    }
+
+    /// The probe's timer expires, the probe runs and sleeps again.
+    fn sample(&mut self) -> Sample {
+        let due = self.now;
+        let interrupted = self.current[PROBE_CPU as usize];
+        let hard = Context::HARDIRQ | Context::IRQS_OFF;
+        let vector = InterruptVector::LocalTimer;
+        self.push(PROBE_CPU, hard, EventKind::VectorEntry(vector));
+        let function = Default::default();
+        let now = Nanos::from_nanos(self.now);
+        self.push(PROBE_CPU, hard, EventKind::HrtimerExpireEntry { timer: 7, function, now });
+        self.wake(PROBE_CPU, hard, PROBE);
+        self.push(PROBE_CPU, hard, EventKind::HrtimerExpireExit { timer: 7 });
+        self.push(PROBE_CPU, hard, EventKind::VectorExit(vector));
+        self.switch(PROBE_CPU, TaskState::PREEMPTED, PROBE);
+        let came = self.now + 300;
+        let expires = Nanos::from_nanos(came + 30_000);
+        let armed =
+            EventKind::HrtimerStart { timer: 7, function, expires, soft_expires: expires, mode: 0 };
+        self.push(PROBE_CPU, 0, armed);
+        self.switch(PROBE_CPU, TaskState::SLEEPING, interrupted);
+        Sample { due: Nanos::from_nanos(due), came: Nanos::from_nanos(came) }
+    }
+}
+
+fn recording() -> (Recording, ProbeTask) {
+    let idle = Who { thread: ThreadId::IDLE, priority: Priority(120) };
+    let mut maker = Maker { events: Vec::new(), now: 0, current: [idle; 2] };
+    let mut samples = Vec::new();
+    for _ in 0..20_000 {
+        for _ in 0..3 {
+            maker.round(0);
+            maker.round(1);
+        }
+        samples.push(maker.sample());
+    }
+    let about = About {
+        started: Instant::from_nanos(0),
+        cpus: (0..2).collect(),
+        events: vec!["irq_vectors/local_timer_exit".to_owned()],
+        absent: Vec::new(),
+        kernel: None,
+    };
+    let dictionary = Dictionary::new();
+    let recording = Recording { about, dictionary, events: maker.events, losses: Vec::new() };
+    let task = ProbeTask {
+        task: 0,
+        thread: PROBE.thread,
+        sleep: SleepMethod::Nanosleep,
+        opened: Instant::from_nanos(0),
+        samples,
+    };
+    (recording, task)
+}
+
+struct Ignore;
+impl Observer for Ignore {}
+
+#[divan::bench]
+fn replay(bencher: divan::Bencher<'_, '_>) {
+    let (recording, _) = recording();
+    bencher.counter(ItemsCount::new(recording.events.len())).bench(|| {
+        let mut machine = Machine::new(&recording.about);
+        for event in &recording.events {
+            machine.step(event, &mut Ignore);
+        }
+        machine
+    });
+}
+
+#[divan::bench]
+fn explain_samples(bencher: divan::Bencher<'_, '_>) {
+    let (recording, task) = recording();
+    bencher
+        .counter(ItemsCount::new(recording.events.len()))
+        .bench(|| explain(&mut recording.reader(), vec![task.clone()], Options::default()));
+}
