@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod experiment;
+mod explanation;
 mod facts;
 pub mod format;
 pub mod layout;
@@ -19,6 +20,11 @@ mod verdict;
 #[path = "../fixtures/runs.rs"]
 mod fixture;
 
+#[cfg(test)]
+#[path = "../fixtures/explanations.rs"]
+mod explanation_fixture;
+
+pub use explanation::{CellExplanation, TracingCost, explanation_text};
 pub use page::{ReportError, page};
 pub use table::{TableOptions, cells_table, plan_table, run_details, runs_table};
 pub use verdict::{Reservation, Verdict, verdict};

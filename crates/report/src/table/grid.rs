@@ -39,7 +39,7 @@ impl Written {
 }
 
 /// Sets the columns side by side, leaving out what `width` has no room for and saying so.
-pub(super) fn grid(columns: Vec<Column>, width: usize) -> String {
+pub(crate) fn grid(columns: Vec<Column>, width: usize) -> String {
     let mut kept: Vec<Written> =
         columns.into_iter().filter(Column::is_shown).map(Written::of).collect();
     let mut left_out: Vec<String> = Vec::new();

@@ -13,7 +13,7 @@ pub use details::run_details;
 pub use plan::plan_table;
 pub use runs::runs_table;
 
-pub(crate) use grid::wrapped;
+pub(crate) use grid::{grid, wrapped};
 
 /// How tables are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,68 @@
+//! Which processors of a timeline are worth a line, and what takes part in it.
+
+use tactus_explain::timeline::{Bar, Lane, Occupant, Timeline};
+use tactus_model::time::Nanos;
+
+/// The most processors that are shown: a machine of hundreds would hide the one that matters.
+const LANES: usize = 8;
+
+/// The processors that are shown, by number, and how many are left out.
+///
+/// Those on which the sample's own thread ran come first, then those that were
+/// the least idle.
+pub(super) fn shown(timeline: &Timeline) -> (Vec<&Lane>, usize) {
+    let mut lanes: Vec<&Lane> = timeline.lanes.iter().collect();
+    lanes.sort_by_key(|lane| (!runs_probe(lane), std::cmp::Reverse(busy(lane)), lane.cpu));
+    let left_out = lanes.len().saturating_sub(LANES);
+    lanes.truncate(LANES);
+    lanes.sort_by_key(|lane| lane.cpu);
+    (lanes, left_out)
+}
+
+fn runs_probe(lane: &Lane) -> bool {
+    lane.bars.iter().any(|bar| bar.occupant == Occupant::Probe)
+}
+
+fn busy(lane: &Lane) -> Nanos {
+    lane.bars.iter().filter(|bar| bar.occupant != Occupant::Idle).map(length).sum()
+}
+
+/// How long a bar is.
+pub(super) fn length(bar: &Bar) -> Nanos {
+    bar.to - bar.from
+}
+
+/// The occupant as it is named in a legend: a thread that has been asked to give
+/// way is no other thread, and short stretches are all alike.
+pub(super) fn named(occupant: &Occupant) -> Occupant {
+    match occupant {
+        Occupant::Thread { thread, .. } => {
+            Occupant::Thread { thread: thread.clone(), asked: false }
+        }
+        Occupant::Several { .. } => Occupant::Several { count: 0 },
+        other => other.clone(),
+    }
+}
+
+/// What takes part in these lanes and for how long, the longest first.
+pub(super) fn parts(lanes: &[&Lane]) -> Vec<(Occupant, Nanos)> {
+    let mut parts: Vec<(Occupant, Nanos)> = Vec::new();
+    for bar in lanes.iter().flat_map(|lane| &lane.bars) {
+        let name = named(&bar.occupant);
+        match parts.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, time)) => *time = *time + length(bar),
+            None => parts.push((name, length(bar))),
+        }
+    }
+    parts.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    parts
+}
+
+/// What a legend calls an occupant.
+pub(super) fn name(occupant: &Occupant) -> String {
+    match occupant {
+        Occupant::Several { .. } => "several, each too short to draw".to_owned(),
+        Occupant::Probe => "the probe".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,153 @@
+//! A timeline in letters: a row for each processor, a letter for who had most of each column.
+
+use std::fmt::Write;
+
+use tactus_explain::timeline::{Lane, Mark, Moment, Occupant, Timeline};
+use tactus_model::time::Nanos;
+
+use super::lanes;
+use crate::format;
+
+/// What stands where nothing is known.
+const UNKNOWN: char = ' ';
+
+/// The most columns for time; more would only repeat letters.
+const COLUMNS: usize = 100;
+
+/// The most moments that are told one by one.
+const MOMENTS: usize = 8;
+
+/// Draws a timeline in at most `width` columns, each line behind `indent`.
+pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
+    let (lanes, left_out) = lanes::shown(timeline);
+    let parts = lanes::parts(&lanes);
+    let letters = letters(&parts);
+    let names: Vec<String> = lanes.iter().map(|lane| format!("processor {}", lane.cpu)).collect();
+    let widest = names.iter().map(String::len).max().unwrap_or(0);
+    let columns = width.saturating_sub(indent.len() + widest + 4).clamp(10, COLUMNS);
+    let mut text = String::new();
+    let ruler = ruler(timeline, columns);
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "{indent}{:widest$}  {ruler}", "");
+    for (lane, name) in lanes.iter().zip(&names) {
+        let row: String = row(lane, timeline.length, columns)
+            .into_iter()
+            .map(|occupant| occupant.map_or(UNKNOWN, |occupant| letter(&letters, occupant)))
+            .collect();
+        let _ = writeln!(text, "{indent}{name:widest$}  {}", row.trim_end());
+    }
+    if left_out > 0 {
+        let _ = writeln!(
+            text,
+            "{indent}and {} that did less",
+            format::counted(left_out as u64, "processor")
+        );
+    }
+    let legend: Vec<String> = parts
+        .iter()
+        .zip(&letters)
+        .map(|((occupant, time), (_, letter))| {
+            format!("{letter} {} {}", lanes::name(occupant), format::latency(*time))
+        })
+        .collect();
+    text.push_str(&crate::table::wrapped(&legend.join(" | "), indent, width));
+    if let Some(moments) = moments(&timeline.marks) {
+        text.push_str(&crate::table::wrapped(&moments, indent, width));
+    }
+    text
+}
+
+/// The due time on the left, the arrival on the right.
+fn ruler(timeline: &Timeline, columns: usize) -> String {
+    let left = "due";
+    let right = format!("came after {}", format::latency(timeline.length));
+    let between = columns.saturating_sub(left.len() + right.chars().count());
+    format!("{left}{}{right}", " ".repeat(between.max(1)))
+}
+
+/// Who had the most of each column's time.
+fn row(lane: &Lane, length: Nanos, columns: usize) -> Vec<Option<&Occupant>> {
+    let place = |column: usize| {
+        let nanos = u128::from(length.as_nanos()) * column as u128 / columns as u128;
+        Nanos::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    };
+    (0..columns)
+        .map(|column| {
+            let (from, to) = (place(column), place(column + 1));
+            lane.bars
+                .iter()
+                .map(|bar| (bar.to.min(to) - bar.from.max(from), &bar.occupant))
+                .filter(|(share, _)| *share > Nanos::ZERO)
+                .max_by_key(|(share, _)| *share)
+                .map(|(_, occupant)| occupant)
+        })
+        .collect()
+}
+
+/// A letter for each: threads small, interrupts and softirqs capital, by their
+/// own initials where those are free.
+fn letters(parts: &[(Occupant, Nanos)]) -> Vec<(Occupant, char)> {
+    let mut taken: Vec<(Occupant, char)> = Vec::new();
+    for (occupant, _) in parts {
+        let free = |letter: &char| taken.iter().all(|(_, other)| other != letter);
+        let letter = match occupant {
+            Occupant::Idle => '.',
+            Occupant::Probe => '#',
+            Occupant::Several { .. } => '~',
+            Occupant::Thread { thread, .. } => initials(&thread.name)
+                .map(|letter| letter.to_ascii_lowercase())
+                .chain('a'..='z')
+                .find(free)
+                .unwrap_or('?'),
+            Occupant::Vector { vector } => capital(&vector.to_string(), free),
+            Occupant::Interrupt { name } => capital(name, free),
+            Occupant::Softirq { softirq } => capital(softirq.name(), free),
+            Occupant::Timer { function } => capital(function, free),
+        };
+        taken.push((occupant.clone(), letter));
+    }
+    taken
+}
+
+fn initials(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(char::is_ascii_alphabetic)
+}
+
+fn capital(name: &str, free: impl Fn(&char) -> bool) -> char {
+    let own = initials(name).map(|letter| letter.to_ascii_uppercase());
+    own.chain('A'..='Z').find(free).unwrap_or('?')
+}
+
+fn letter(letters: &[(Occupant, char)], occupant: &Occupant) -> char {
+    let name = lanes::named(occupant);
+    letters.iter().find(|(other, _)| *other == name).map_or(UNKNOWN, |(_, letter)| *letter)
+}
+
+/// What happened to the sample's thread and when, since the due time.
+fn moments(marks: &[Mark]) -> Option<String> {
+    if marks.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = marks
+        .iter()
+        .take(MOMENTS)
+        .map(|mark| format!("{} {}", word(mark.moment), format::latency(mark.at)))
+        .collect();
+    let more = marks.len().saturating_sub(MOMENTS);
+    let rest =
+        if more > 0 { format!(", {} more", format::count(more as u64)) } else { String::new() };
+    Some(format!("the probe, since due: {}{rest}", told.join(", ")))
+}
+
+/// A moment in a word or two.
+pub(crate) const fn word(moment: Moment) -> &'static str {
+    match moment {
+        Moment::Irq => "interrupt",
+        Moment::Timer => "timer",
+        Moment::Wakeup => "woken",
+        Moment::SwitchedIn => "on",
+        Moment::SwitchedOut => "off",
+        Moment::Fault => "page fault",
+        Moment::Came => "came",
+    }
+}

@@ -1,0 +1,159 @@
+//! The sentences that the terminal and the page have in common.
+
+use tactus_explain::{Cause, ExplainedSample, Explanation, MatchOutcome, ParetoRow};
+use tactus_model::time::Nanos;
+
+use super::TracingCost;
+use crate::format::{self, THIN_SPACE};
+
+/// What delayed the late samples most: `71.0 % of the time over 100 µs: softirq NET_RX on processor 1.`
+pub(super) fn headline(explanation: &Explanation) -> String {
+    let pareto = &explanation.pareto;
+    let threshold = format::axis_length(explanation.threshold);
+    match pareto.rows.first() {
+        Some(row) => {
+            let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
+            format!("{share} of the time over {threshold}: {}.", row.cause)
+        }
+        None if pareto.undivided > 0 => format!(
+            "{} came later than {threshold}, and the events do not tell why.",
+            format::counted(pareto.undivided, "sample")
+        ),
+        None => format!(
+            "None of {} came later than {threshold}.",
+            format::counted(explanation.samples, "sample")
+        ),
+    }
+}
+
+/// How many samples were late, what time is divided, and what could not be; none where none was late.
+pub(super) fn divided(explanation: &Explanation) -> Option<String> {
+    let pareto = &explanation.pareto;
+    if pareto.samples == 0 {
+        return None;
+    }
+    let mut said = format!(
+        "{} of {} came later than {}. The time that is divided is their whole latency, {} together.",
+        format::count(pareto.samples + pareto.undivided),
+        format::counted(explanation.samples, "sample"),
+        format::axis_length(explanation.threshold),
+        format::latency(pareto.time)
+    );
+    if pareto.undivided > 0 {
+        said.push_str(&format!(
+            " Left out of it: {} for which events are lacking.",
+            format::count(pareto.undivided)
+        ));
+    }
+    Some(said)
+}
+
+/// How much of the divided time the events account for, and how much remains.
+pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
+    let whole = explanation.pareto.time.as_nanos();
+    if whole == 0 {
+        return None;
+    }
+    let gap = unexplained(explanation).as_nanos();
+    let explained = format::share(whole.saturating_sub(gap), whole);
+    Some(match gap {
+        0 => format!("{explained} of that time is explained; nothing remains."),
+        _ => format!(
+            "{explained} of that time is explained; {} ({}) remains.",
+            format::share(gap, whole),
+            format::latency(Nanos::from_nanos(gap))
+        ),
+    })
+}
+
+fn unexplained(explanation: &Explanation) -> Nanos {
+    explanation.pareto.rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum()
+}
+
+/// The rows of the Pareto; the remainder is among them even where it is nothing.
+pub(super) fn rows(explanation: &Explanation) -> Vec<ParetoRow> {
+    let mut rows = explanation.pareto.rows.clone();
+    if !rows.is_empty() && rows.iter().all(|row| row.cause.explains()) {
+        rows.push(ParetoRow {
+            cause: Cause::UnexplainedGap,
+            time: Nanos::ZERO,
+            samples: 0,
+            first: 0,
+            max: Nanos::ZERO,
+        });
+    }
+    rows
+}
+
+/// For how many samples the timer was found, and what is known of the others.
+pub(super) fn matched(explanation: &Explanation) -> String {
+    let recorded = |outcome| !matches!(outcome, MatchOutcome::Untraced | MatchOutcome::Void);
+    let counted = || explanation.outcomes.iter().filter(|counted| counted.count > 0);
+    let sum = |wanted: &dyn Fn(MatchOutcome) -> bool| -> u64 {
+        counted().filter(|counted| wanted(counted.outcome)).map(|counted| counted.count).sum()
+    };
+    let named = |wanted: &dyn Fn(MatchOutcome) -> bool| -> String {
+        let named: Vec<String> = counted()
+            .filter(|counted| wanted(counted.outcome))
+            .map(|counted| format!("{} {}", format::count(counted.count), counted.outcome))
+            .collect();
+        named.join(", ")
+    };
+    let whole = sum(&recorded);
+    let found = sum(&MatchOutcome::has_timer);
+    let mut said = format!(
+        "{} of {} in recorded, unbroken time ({}) were matched with the timer that ended the wait.",
+        format::share(found, whole),
+        format::counted(whole, "sample"),
+        format::share(whole, explanation.samples) + " of all"
+    );
+    if found < whole {
+        let others = named(&|outcome| recorded(outcome) && !outcome.has_timer());
+        said.push_str(&format!(" The rest: {others}."));
+    }
+    if whole < explanation.samples {
+        let apart = named(&|outcome| !recorded(outcome));
+        said.push_str(&format!(" Not in that time: {apart}."));
+    }
+    said
+}
+
+/// What tracing cost.
+pub(super) fn cost(cost: Option<&TracingCost>) -> String {
+    let Some(cost) = cost else {
+        return "What tracing cost is not known: nothing was measured untraced beside it."
+            .to_owned();
+    };
+    let low = signed(cost.low_ns);
+    let high = signed(cost.high_ns);
+    let pairs = format::counted(cost.pairs, "pair");
+    let between = format!("95{THIN_SPACE}% interval {low} to {high}, {pairs} of stretches");
+    if cost.low_ns <= 0 && cost.high_ns >= 0 {
+        format!("Cost of tracing: no difference found between the medians ({between}).")
+    } else {
+        let difference = signed(cost.difference_ns);
+        format!("Cost of tracing: {difference} on the median, traced less untraced ({between}).")
+    }
+}
+
+/// A difference with its sign.
+fn signed(nanos: i64) -> String {
+    let sign = match nanos {
+        ..0 => "−",
+        0 => "",
+        _ => "+",
+    };
+    format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.unsigned_abs())))
+}
+
+/// Which sample it is, how late, and how it was woken.
+pub(super) fn sample(explained: &ExplainedSample) -> String {
+    format!(
+        "{} late: sample {} of task {}, due {} into the window; {}",
+        format::latency(explained.sample.latency()),
+        format::count(explained.index),
+        explained.task,
+        format::latency(explained.sample.due),
+        explained.outcome
+    )
+}
