@@ -55,6 +55,12 @@ pub struct KernelFacts {
     pub high_resolution_timers: Option<bool>,
     /// Whether cgroups have real-time budgets (`CONFIG_RT_GROUP_SCHED`).
     pub rt_group_scheduling: Option<bool>,
+    /// Whether an unmaskable interrupt looks for processors that hang (`nmi_watchdog`).
+    #[serde(default)]
+    pub nmi_watchdog: Option<bool>,
+    /// Whether a task of the highest priority looks for processors that hang (`soft_watchdog`).
+    #[serde(default)]
+    pub soft_watchdog: Option<bool>,
 }
 
 /// The processors and what slows or stops them.
@@ -76,12 +82,24 @@ pub struct ProcessorFacts {
     pub nohz_full: Option<CpuList>,
     /// The frequency governors in use, without repetition.
     pub governors: Option<Vec<String>>,
+    /// The frequency drivers in use, without repetition.
+    #[serde(default)]
+    pub frequency_drivers: Option<Vec<String>>,
     /// The idle states of the first processor, the shallowest first.
     pub idle_states: Option<Vec<String>>,
+    /// The longest exit latency in µs of the first processor's idle states that are not disabled.
+    #[serde(default)]
+    pub idle_exit_latency_us_max: Option<u64>,
     /// The hypervisor below the kernel (`kvm`, `xen`, …); `none` where the processor would show one.
     pub virtualization: Option<String>,
     /// The clock source in use.
     pub clock_source: Option<String>,
+    /// The clock sources that the kernel trusts, the best first.
+    #[serde(default)]
+    pub available_clock_sources: Option<Vec<String>>,
+    /// Processors to which interrupts of devices go at present.
+    #[serde(default)]
+    pub interrupt_cpus: Option<CpuList>,
 }
 
 /// The scheduler's settings.
@@ -99,6 +117,16 @@ pub struct SchedulingFacts {
     pub deadline_period_max_us: Option<u64>,
     /// Whether sessions are grouped, which makes nice values act within a session only.
     pub autogroup: Option<bool>,
+    /// How long an ordinary task's timers may be late to coincide with others
+    /// (`PR_GET_TIMERSLACK`); nothing for a task of a real-time class.
+    #[serde(default)]
+    pub timer_slack: Option<Nanos>,
+    /// Whether `irqbalance` runs, which moves interrupts between processors.
+    #[serde(default)]
+    pub irqbalance: Option<bool>,
+    /// Tasks of programs that are scheduled by a real-time class, as `pipewire fifo:88`.
+    #[serde(default)]
+    pub realtime_tasks: Option<Vec<String>>,
 }
 
 /// What this process may do.
@@ -135,6 +163,12 @@ pub struct PermissionFacts {
     pub no_new_privileges: Option<bool>,
     /// `kernel.io_uring_disabled`: 0 for everybody, 1 privileged only, 2 nobody.
     pub io_uring_disabled: Option<u8>,
+    /// `kernel.perf_event_paranoid`: from 2 upwards the kernel's events are for the privileged.
+    #[serde(default)]
+    pub perf_event_paranoid: Option<i64>,
+    /// Whether the descriptions of the kernel's tracepoints can be read.
+    #[serde(default)]
+    pub tracefs_readable: Option<bool>,
 }
 
 impl PermissionFacts {
@@ -217,6 +251,8 @@ impl MachineFacts {
         rows.text("tick rate in Hz", &self.kernel.tick_rate_hz);
         rows.flag("high-resolution timers", self.kernel.high_resolution_timers);
         rows.flag("real-time budgets of cgroups", self.kernel.rt_group_scheduling);
+        rows.flag("watchdog by interrupt", self.kernel.nmi_watchdog);
+        rows.flag("watchdog by task", self.kernel.soft_watchdog);
         rows.group = "Processor";
         rows.text("model", &self.processor.model);
         rows.text("present", &self.processor.present);
@@ -226,9 +262,13 @@ impl MachineFacts {
         rows.list("isolated", self.processor.isolated.as_ref());
         rows.list("without tick", self.processor.nohz_full.as_ref());
         rows.words("frequency governors", self.processor.governors.as_deref());
+        rows.words("frequency drivers", self.processor.frequency_drivers.as_deref());
         rows.words("idle states", self.processor.idle_states.as_deref());
+        rows.text("longest idle exit in us", &self.processor.idle_exit_latency_us_max);
         rows.text("virtualization", &self.processor.virtualization);
         rows.text("clock source", &self.processor.clock_source);
+        rows.words("clock sources", self.processor.available_clock_sources.as_deref());
+        rows.list("interrupts of devices", self.processor.interrupt_cpus.as_ref());
         rows.group = "Scheduling";
         rows.text("real-time runtime in us", &self.scheduling.rt_runtime_us);
         rows.text("real-time period in us", &self.scheduling.rt_period_us);
@@ -236,6 +276,9 @@ impl MachineFacts {
         rows.text("shortest deadline period in us", &self.scheduling.deadline_period_min_us);
         rows.text("longest deadline period in us", &self.scheduling.deadline_period_max_us);
         rows.flag("autogroup", self.scheduling.autogroup);
+        rows.text("timer slack", &self.scheduling.timer_slack);
+        rows.flag("irqbalance", self.scheduling.irqbalance);
+        rows.words("real-time tasks", self.scheduling.realtime_tasks.as_deref());
         rows.group = "Permission";
         rows.text("user", &self.permission.user_id);
         rows.words("capabilities", self.permission.capabilities.as_deref());
@@ -251,6 +294,8 @@ impl MachineFacts {
         rows.flag("system calls filtered", self.permission.seccomp);
         rows.flag("no new privileges", self.permission.no_new_privileges);
         rows.text("io_uring disabled", &self.permission.io_uring_disabled);
+        rows.text("perf_event_paranoid", &self.permission.perf_event_paranoid);
+        rows.flag("tracepoints readable", self.permission.tracefs_readable);
         rows.group = "Cgroup";
         rows.text("version", &self.cgroup.version);
         rows.text("cpu directory", &self.cgroup.cpu_directory);

@@ -8,10 +8,12 @@ mod calls;
 mod cgroup;
 mod container;
 mod hypervisor;
+mod interrupt;
 mod kernel;
 mod memory;
 mod permission;
 mod preemption;
+mod process;
 mod processor;
 mod scheduling;
 mod tree;
@@ -43,11 +45,13 @@ pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
         // Version 1 shows the budgets as files, which tells more than how the kernel was built.
         kernel.rt_group_scheduling = Some(cgroup.rt_runtime_us.is_some());
     }
+    let permission = permission::read(&tree);
+    let programs = process::read(&tree, permission.container.as_deref());
     MachineFacts {
         taken: clock::now(),
         processor: processor::read(&tree),
-        scheduling: scheduling::read(&tree),
-        permission: permission::read(&tree),
+        scheduling: scheduling::read(&tree, programs),
+        permission,
         memory: memory::read(&tree),
         load_average: tree.text("proc/loadavg").and_then(|text| counters::load_averages(&text)),
         steal: tree.text("proc/stat").and_then(|text| counters::ProcessorTimes::parse(&text).steal),

@@ -39,6 +39,30 @@ const DESKTOP: &str = r"
     sys/devices/system/cpu/cpu0/cache/index0/size = 32K
     sys/devices/system/cpu/cpu0/cache/index3/level = 3
     sys/devices/system/cpu/cpu0/cache/index3/size = 6144K
+    proc/sys/kernel/watchdog = 1
+    proc/sys/kernel/nmi_watchdog = 1
+    proc/sys/kernel/soft_watchdog = 1
+    proc/sys/kernel/perf_event_paranoid = -1
+    proc/self/timerslack_ns = 50000
+    proc/irq/1/smp_affinity_list = 0-3
+    proc/irq/9/smp_affinity_list = 0-3
+    proc/irq/9/effective_affinity_list = 2
+    proc/irq/9/acpi/
+    proc/irq/12/smp_affinity_list = 0-1
+    proc/irq/12/i8042/
+    proc/1/stat = 1 (systemd) S 0 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    proc/18/stat = 18 (migration/0) S 2 0 0 0 -1 69238848 0 0 0 0 0 0 0 0 -100 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 99 1 0 0
+    proc/700/stat = 700 (irqbalance) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    proc/800/stat = 800 (a) b) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    proc/800/task/800/stat = 800 (a) b) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    proc/800/task/801/stat = 801 (data-loop.0) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 -89 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 88 1 0 0
+    proc/800/task/802/stat = 802 (data-loop.0) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 -89 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 88 1 0 0
+    sys/kernel/tracing/
+    sys/devices/system/cpu/cpufreq/policy0/scaling_driver = intel_pstate
+    sys/devices/system/cpu/cpu0/cpuidle/state1/latency = 2
+    sys/devices/system/cpu/cpu0/cpuidle/state2/latency = 10
+    sys/devices/system/cpu/cpu0/cpuidle/state10/latency = 890
+    sys/devices/system/cpu/cpu0/cpuidle/state10/disable = 1
     sys/devices/system/cpu/cpufreq/policy0/scaling_governor = powersave
     sys/devices/system/cpu/cpufreq/policy1/scaling_governor = performance
     sys/devices/system/cpu/cpufreq/policy2/scaling_governor = powersave
@@ -119,6 +143,34 @@ fn a_desktop_on_bare_metal() {
     assert_eq!(facts.memory.transparent_huge_pages, text("madvise"));
     assert_eq!(facts.load_average, Some([0.52, 0.58, 0.59]));
     assert_eq!(facts.steal, Some(Nanos::ZERO));
+}
+
+#[test]
+fn what_disturbs_on_a_desktop() {
+    let facts = read(FakeRoot::new(DESKTOP).path());
+    assert_eq!(facts.kernel.nmi_watchdog, Some(true));
+    assert_eq!(facts.kernel.soft_watchdog, Some(true));
+    assert_eq!(facts.processor.available_clock_sources, words("tsc hpet acpi_pm"));
+    assert_eq!(facts.processor.frequency_drivers, words("intel_pstate"));
+    assert_eq!(facts.processor.idle_exit_latency_us_max, Some(10), "the deepest is disabled");
+    assert_eq!(facts.processor.interrupt_cpus, cpus("0-2"), "nobody handles interrupt 1");
+    assert_eq!(facts.scheduling.timer_slack, Some(Nanos::from_micros(50)));
+    assert_eq!(facts.scheduling.irqbalance, Some(true));
+    assert_eq!(facts.scheduling.realtime_tasks, Some(vec!["data-loop.0 fifo:88".to_owned()]));
+    assert_eq!(facts.permission.perf_event_paranoid, Some(-1));
+    assert_eq!(facts.permission.tracefs_readable, Some(false), "it is not mounted");
+    let mounted = "sys/kernel/tracing/events/sched/sched_switch/format = name: sched_switch";
+    assert_eq!(read(FakeRoot::new(mounted).path()).permission.tracefs_readable, Some(true));
+    let switched_off = "proc/sys/kernel/watchdog = 0\nproc/sys/kernel/nmi_watchdog = 1";
+    let facts = read(FakeRoot::new(switched_off).path());
+    assert_eq!(facts.kernel.nmi_watchdog, Some(false));
+}
+
+#[test]
+fn programs_are_unknown_where_not_all_are_seen() {
+    let hidden = DESKTOP.replace("proc/1/stat", "proc/2/stat");
+    let facts = read(FakeRoot::new(&hidden).path());
+    assert_eq!((facts.scheduling.irqbalance, facts.scheduling.realtime_tasks), (None, None));
 }
 
 /// A small guest, made from a container's image, with the cgroups of version 1.

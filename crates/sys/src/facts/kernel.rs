@@ -18,11 +18,19 @@ pub(super) fn read(tree: &Tree<'_>, calls: &CallFacts) -> KernelFacts {
             .or_else(|| config.value("HZ").and_then(|rate| rate.parse().ok())),
         high_resolution_timers: high_resolution(tree, calls),
         rt_group_scheduling: rt_groups(command_line.as_deref(), &config),
+        nmi_watchdog: watchdog(tree, "nmi_watchdog"),
+        soft_watchdog: watchdog(tree, "soft_watchdog"),
         machine: tree.words("proc/sys/kernel/arch").or_else(|| calls.machine.clone()),
         release,
         version,
         command_line,
     }
+}
+
+/// Whether a watchdog runs; `/proc/sys/kernel/watchdog` is the switch for both.
+fn watchdog(tree: &Tree<'_>, name: &str) -> Option<bool> {
+    let on = tree.flag(&format!("proc/sys/kernel/{name}"))?;
+    Some(on && tree.flag("proc/sys/kernel/watchdog") != Some(false))
 }
 
 /// Ticks a second, from the length of one as the kernel rounds it.

@@ -37,7 +37,20 @@ pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
         seccomp: field(&status, "Seccomp").map(|mode| mode != "0"),
         no_new_privileges: field(&status, "NoNewPrivs").map(|flag| flag != "0"),
         io_uring_disabled: tree.value("proc/sys/kernel/io_uring_disabled"),
+        perf_event_paranoid: tree.value("proc/sys/kernel/perf_event_paranoid"),
+        tracefs_readable: tracefs_readable(tree),
     }
+}
+
+/// Whether the description of an event that every recording needs can be read.
+fn tracefs_readable(tree: &Tree<'_>) -> Option<bool> {
+    let places = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
+    // The kernel makes the first directory, mounted or not, where it has tracepoints.
+    places.iter().any(|place| tree.has(place)).then(|| {
+        let readable =
+            |place: &&str| tree.words(&format!("{place}/events/sched/sched_switch/format"));
+        places.iter().any(|place| readable(place).is_some())
+    })
 }
 
 /// A line of `/proc/self/status`.

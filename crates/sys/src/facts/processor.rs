@@ -3,10 +3,10 @@
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::ProcessorFacts;
 
-use super::{Tree, hypervisor};
+use super::{Tree, hypervisor, interrupt};
 
 const CPUS: &str = "sys/devices/system/cpu";
-const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+const CLOCK_SOURCES: &str = "sys/devices/system/clocksource/clocksource0";
 
 pub(super) fn read(tree: &Tree<'_>) -> ProcessorFacts {
     let cpuinfo = tree.text("proc/cpuinfo");
@@ -20,10 +20,16 @@ pub(super) fn read(tree: &Tree<'_>) -> ProcessorFacts {
         present: tree.value(&format!("{CPUS}/present")),
         smt: smt(tree, online.as_ref()),
         last_level_cache: last_level_cache(tree, online.as_ref()),
-        governors: governors(tree),
+        governors: frequency_words(tree, "scaling_governor"),
+        frequency_drivers: frequency_words(tree, "scaling_driver"),
         idle_states: idle_states(tree),
+        idle_exit_latency_us_max: idle_exit_latency_us_max(tree),
         virtualization: hypervisor::read(tree, cpuinfo.as_deref()),
-        clock_source: tree.words(CLOCK_SOURCE),
+        clock_source: tree.words(&format!("{CLOCK_SOURCES}/current_clocksource")),
+        available_clock_sources: tree
+            .words(&format!("{CLOCK_SOURCES}/available_clocksource"))
+            .map(|words| words.split_whitespace().map(str::to_owned).collect()),
+        interrupt_cpus: interrupt::cpus(tree),
         online,
         isolated,
         nohz_full,
@@ -90,16 +96,14 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// The governors of all frequency domains; none where the kernel drives no frequencies.
-fn governors(tree: &Tree<'_>) -> Option<Vec<String>> {
+/// What `file` says of all frequency domains; nothing where the kernel drives no frequencies.
+fn frequency_words(tree: &Tree<'_>, file: &str) -> Option<Vec<String>> {
     let policies = tree.numbered(&format!("{CPUS}/cpufreq"), "policy")?;
-    let mut governors: Vec<String> = policies
-        .iter()
-        .filter_map(|policy| tree.words(&format!("{policy}/scaling_governor")))
-        .collect();
-    governors.sort();
-    governors.dedup();
-    Some(governors)
+    let mut words: Vec<String> =
+        policies.iter().filter_map(|policy| tree.words(&format!("{policy}/{file}"))).collect();
+    words.sort();
+    words.dedup();
+    Some(words)
 }
 
 /// The idle states; none where the kernel has the machinery and no driver for it.
@@ -113,4 +117,14 @@ fn idle_states(tree: &Tree<'_>) -> Option<Vec<String>> {
         }
         None => no_driver().map(|_| Vec::new()),
     }
+}
+
+/// The longest exit latency of the idle states that are not disabled.
+fn idle_exit_latency_us_max(tree: &Tree<'_>) -> Option<u64> {
+    let states = tree.numbered(&format!("{CPUS}/cpu0/cpuidle"), "state")?;
+    states
+        .iter()
+        .filter(|state| tree.flag(&format!("{state}/disable")) != Some(true))
+        .filter_map(|state| tree.value(&format!("{state}/latency")))
+        .max()
 }

@@ -1,10 +1,12 @@
 //! The scheduler's settings.
 
 use tactus_model::facts::SchedulingFacts;
+use tactus_model::time::Nanos;
 
 use super::Tree;
+use super::process::Programs;
 
-pub(super) fn read(tree: &Tree<'_>) -> SchedulingFacts {
+pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
     let rt_runtime_us = tree.value("proc/sys/kernel/sched_rt_runtime_us");
     SchedulingFacts {
         rt_period_us: tree.value("proc/sys/kernel/sched_rt_period_us"),
@@ -16,5 +18,8 @@ pub(super) fn read(tree: &Tree<'_>) -> SchedulingFacts {
             // Where its neighbour is and it is not, the kernel was built without.
             .or_else(|| rt_runtime_us.map(|_: i64| false)),
         rt_runtime_us,
+        timer_slack: tree.value("proc/self/timerslack_ns").map(Nanos::from_nanos),
+        irqbalance: programs.irqbalance,
+        realtime_tasks: programs.realtime_tasks,
     }
 }

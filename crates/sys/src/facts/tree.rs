@@ -27,6 +27,12 @@ impl<'r> Tree<'r> {
         self.path(path).exists()
     }
 
+    /// Whether there is a directory in this one.
+    pub(crate) fn has_directory_in(&self, directory: &str) -> bool {
+        let entries = fs::read_dir(self.path(directory)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_type()).any(|kind| kind.is_ok_and(|kind| kind.is_dir()))
+    }
+
     /// The text of a file, without the white space and NUL at its ends.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let mut bytes = Vec::new();
