@@ -3,8 +3,13 @@
 #[path = "../fixtures/runs.rs"]
 mod runs;
 
+#[path = "../fixtures/explanations.rs"]
+mod explanations;
+
 use std::path::PathBuf;
 use std::time::Instant;
+
+use tactus_report::{CellExplanation, TableOptions, TracingCost};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("name a folder to write to")?);
@@ -12,6 +17,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", tactus_report::cells_table(&quick, &tactus_report::TableOptions::default()));
     println!("{}\n", tactus_report::verdict(&quick));
     println!("{}", tactus_report::run_details(&standard, &tactus_report::TableOptions::default()));
+    let explained: Vec<CellExplanation> = explanations::cells();
+    println!("{}", tactus_report::explanation_text(&explained, &TableOptions::default()));
+    let page = tactus_report::page_with(std::slice::from_ref(&quick), &[explained])?;
+    std::fs::write(folder.join("explained.html"), page)?;
     let pages = [
         ("quick", vec![quick.clone()]),
         ("standard", vec![standard.clone()]),

@@ -25,6 +25,6 @@ mod fixture;
 mod explanation_fixture;
 
 pub use explanation::{CellExplanation, TracingCost, explanation_text};
-pub use page::{ReportError, page};
+pub use page::{ReportError, page, page_with};
 pub use table::{TableOptions, cells_table, plan_table, run_details, runs_table};
 pub use verdict::{Reservation, Verdict, verdict};

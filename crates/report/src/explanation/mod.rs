@@ -4,12 +4,14 @@
 //! [`Explanation`]; here it only gets its words and its place.
 
 mod lanes;
+pub(crate) mod section;
 mod strip;
 mod text;
 mod words;
 
 use tactus_explain::Explanation;
 
+pub(crate) use strip::word as moment_word;
 pub use text::explanation_text;
 
 /// The explanation of a cell, under its name.

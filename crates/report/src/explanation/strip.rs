@@ -50,11 +50,27 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
             format!("{letter} {} {}", lanes::name(occupant), format::latency(*time))
         })
         .collect();
-    text.push_str(&crate::table::wrapped(&legend.join(" | "), indent, width));
+    text.push_str(&items(&legend, indent, width));
     if let Some(moments) = moments(&timeline.marks) {
         text.push_str(&crate::table::wrapped(&moments, indent, width));
     }
     text
+}
+
+/// Sets items side by side in lines of at most `width`, none of them broken.
+pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for item in items.iter().map(|item| format::printable(item)) {
+        let length = |text: &str| text.chars().count();
+        match lines.last_mut() {
+            Some(line) if length(indent) + length(line) + 3 + length(&item) <= width => {
+                line.push_str(" | ");
+                line.push_str(&item);
+            }
+            _ => lines.push(item),
+        }
+    }
+    lines.iter().map(|line| format!("{indent}{line}\n")).collect()
 }
 
 /// The due time on the left, the arrival on the right.
@@ -128,15 +144,19 @@ fn moments(marks: &[Mark]) -> Option<String> {
     if marks.is_empty() {
         return None;
     }
-    let told: Vec<String> = marks
-        .iter()
-        .take(MOMENTS)
-        .map(|mark| format!("{} {}", word(mark.moment), format::latency(mark.at)))
-        .collect();
-    let more = marks.len().saturating_sub(MOMENTS);
-    let rest =
-        if more > 0 { format!(", {} more", format::count(more as u64)) } else { String::new() };
-    Some(format!("the probe, since due: {}{rest}", told.join(", ")))
+    let told: Vec<String> = if marks.len() > MOMENTS {
+        let (first, last) = (&marks[..MOMENTS - 1], &marks[marks.len() - 1]);
+        let between = marks.len() - MOMENTS;
+        let more = format!("{} more", format::count(between as u64));
+        first.iter().map(said).chain([more, said(last)]).collect()
+    } else {
+        marks.iter().map(said).collect()
+    };
+    Some(format!("the probe, since due: {}", told.join(", ")))
+}
+
+fn said(mark: &Mark) -> String {
+    format!("{} {}", word(mark.moment), format::latency(mark.at))
 }
 
 /// A moment in a word or two.

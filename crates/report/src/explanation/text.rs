@@ -1,8 +1,8 @@
 //! Explanations as text for the terminal.
 
-use std::fmt::Write;
-
 use tactus_explain::{ExplainedSample, Explanation, Part};
+
+use tactus_stats::LatencyHistogram;
 
 use super::{CellExplanation, strip, words};
 use crate::format;
@@ -10,7 +10,13 @@ use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid, wrapped};
 
 /// The width of the longest bar of the Pareto, in columns.
-const BAR: u64 = 20;
+const BAR: u64 = 10;
+
+/// The width from which on the Pareto says in how many samples a cause had its part.
+const FOR_COUNTS: usize = 70;
+
+/// The width from which on the Pareto has bars.
+const FOR_BARS: usize = 90;
 
 /// How far lines under a sample's head are set in.
 const INDENT: &str = "   ";
@@ -38,6 +44,7 @@ fn cell_text(cell: &CellExplanation, width: usize) -> String {
         text.push_str(&wrapped(&sentence, "", width));
     }
     text.push_str(&pareto(explanation, width));
+    text.push_str(&segments(explanation, width));
     if !explanation.worst.is_empty() {
         text.push_str("\nThe worst samples\n");
     }
@@ -54,14 +61,52 @@ fn pareto(explanation: &Explanation, width: usize) -> String {
     }
     let whole = explanation.pareto.time.as_nanos();
     let most = rows.iter().map(|row| row.time.as_nanos()).max().unwrap_or(0).max(1);
-    let columns = vec![
-        Column::names("cause", &rows, |row| Entry::text(row.cause.to_string())),
+    let mut columns = vec![
         Column::of("share", &rows, |row| Entry::text(format::share(row.time.as_nanos(), whole))),
-        Column::names("", &rows, |row| Entry::text(bar(row.time.as_nanos(), most))).dispensable(4),
         Column::of("time", &rows, |row| Entry::latency(Some(row.time))),
-        Column::of("samples", &rows, |row| Entry::count(row.samples)).dispensable(2),
-        Column::of("first in", &rows, |row| Entry::count(row.first)).dispensable(3),
-        Column::of("most in one", &rows, |row| Entry::latency(Some(row.max))).dispensable(1),
+    ];
+    if width >= FOR_COUNTS {
+        columns.extend([
+            Column::of("samples", &rows, |row| Entry::count(row.samples)),
+            Column::of("first in", &rows, |row| Entry::count(row.first)),
+            Column::of("most in one", &rows, |row| Entry::latency(Some(row.max))),
+        ]);
+    }
+    if width >= FOR_BARS {
+        columns
+            .insert(1, Column::names("", &rows, |row| Entry::text(bar(row.time.as_nanos(), most))));
+    }
+    // The names of causes stand last, where the longest has room.
+    let causes = rows.iter().map(|row| row.cause.to_string());
+    let figures = grid(columns, usize::MAX);
+    let lines = figures.lines().zip(["cause".to_owned()].into_iter().chain(causes));
+    let written: String = lines.map(|(figures, cause)| beside(figures, &cause, width)).collect();
+    format!("\n{written}")
+}
+
+/// Writes `text` behind `figures`, its further lines under its first.
+fn beside(figures: &str, text: &str, width: usize) -> String {
+    let indent = " ".repeat(figures.chars().count() + 2);
+    let wrapped = wrapped(text, &indent, width);
+    format!("{figures}  {}", wrapped.trim_start())
+}
+
+/// How long each stage of the way was, over all samples whose timer was found.
+fn segments(explanation: &Explanation, width: usize) -> String {
+    let counted = explanation.segments.iter().filter(|segment| segment.histogram.count > 0);
+    let rows: Vec<(String, LatencyHistogram)> = counted
+        .map(|segment| {
+            (segment.segment.to_string(), LatencyHistogram::from_record(&segment.histogram))
+        })
+        .collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns = vec![
+        Column::names("segment", &rows, |(name, _)| Entry::text(name.as_str())),
+        Column::of("median", &rows, |(_, lengths)| Entry::latency(lengths.quantile(0.5))),
+        Column::of("p99", &rows, |(_, lengths)| Entry::latency(lengths.quantile(0.99))),
+        Column::of("max", &rows, |(_, lengths)| Entry::latency(lengths.max())),
     ];
     format!("\n{}", grid(columns, width))
 }
@@ -80,18 +125,16 @@ fn sample(number: usize, explained: &ExplainedSample, width: usize) -> String {
             .iter()
             .map(|(segment, length)| format!("{segment} {}", format::latency(length)))
             .collect();
-        text.push_str(&wrapped(&stages.join(" | "), INDENT, width));
+        text.push_str(&strip::items(&stages, INDENT, width));
     }
     let latency = explained.sample.latency().as_nanos();
     for Part { cause, time } in &explained.parts {
-        let line = format!(
-            "{:>7}  {:>7}  {}",
+        let figures = format!(
+            "{INDENT}{:>7}  {:>7}",
             format::share(time.as_nanos(), latency),
-            format::latency(*time),
-            format::printable(&cause.to_string())
+            format::latency(*time)
         );
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{INDENT}{line}");
+        text.push_str(&beside(&figures, &cause.to_string(), width));
     }
     if let Some(timeline) = &explained.timeline {
         text.push_str(&strip::draw(timeline, INDENT, width));

@@ -95,7 +95,7 @@ pub(super) fn matched(explanation: &Explanation) -> String {
     let named = |wanted: &dyn Fn(MatchOutcome) -> bool| -> String {
         let named: Vec<String> = counted()
             .filter(|counted| wanted(counted.outcome))
-            .map(|counted| format!("{} {}", format::count(counted.count), counted.outcome))
+            .map(|counted| format!("{} ({})", counted.outcome, format::count(counted.count)))
             .collect();
         named.join(", ")
     };
@@ -146,11 +146,15 @@ fn signed(nanos: i64) -> String {
     format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.unsigned_abs())))
 }
 
-/// Which sample it is, how late, and how it was woken.
+/// How late a sample was, which it is, and how it was woken.
 pub(super) fn sample(explained: &ExplainedSample) -> String {
+    format!("{} late: {}", format::latency(explained.sample.latency()), place(explained))
+}
+
+/// Which sample it is, and how it was woken.
+pub(super) fn place(explained: &ExplainedSample) -> String {
     format!(
-        "{} late: sample {} of task {}, due {} into the window; {}",
-        format::latency(explained.sample.latency()),
+        "sample {} of task {}, due {} into the window; {}",
         format::count(explained.index),
         explained.task,
         format::latency(explained.sample.due),

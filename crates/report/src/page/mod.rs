@@ -11,6 +11,7 @@ mod view;
 use askama::Template;
 use tactus_model::run::Run;
 
+use crate::explanation::CellExplanation;
 use crate::format;
 use crate::summary::{CellResult, cell_results};
 use crate::svg;
@@ -24,6 +25,16 @@ pub enum ReportError {
         "no run was given, so there is nothing to write about; name one, as `tactus list` shows them"
     )]
     NoRuns,
+    /// Explanations were given, but not one list for each run.
+    #[error(
+        "explanations of {explained} runs were given for {runs} runs; give one list for each run"
+    )]
+    Explanations {
+        /// Of how many runs explanations were given.
+        explained: usize,
+        /// How many runs were given.
+        runs: usize,
+    },
     /// The template failed, which is a defect of Tactus.
     #[error("the page could not be written")]
     Template(#[from] askama::Error),
@@ -37,12 +48,31 @@ pub enum ReportError {
 /// # Errors
 /// No run was given, or the page could not be put together.
 pub fn page(runs: &[Run]) -> Result<String, ReportError> {
+    page_with(runs, &vec![Vec::new(); runs.len()])
+}
+
+/// Writes the page of `runs` with the explanations of their cells: one list for
+/// each run, in the same order, empty where nothing was recorded.
+///
+/// # Errors
+/// No run was given, the lists are not as many as the runs, or the page could
+/// not be put together.
+pub fn page_with(
+    runs: &[Run],
+    explanations: &[Vec<CellExplanation>],
+) -> Result<String, ReportError> {
     if runs.is_empty() {
         return Err(ReportError::NoRuns);
     }
+    if runs.len() != explanations.len() {
+        return Err(ReportError::Explanations { explained: explanations.len(), runs: runs.len() });
+    }
     let found: Vec<(&Run, Vec<CellResult<'_>>)> =
         runs.iter().map(|run| (run, cell_results(run))).collect();
-    let views = (1..).zip(&found).map(|(number, (run, results))| RunView::of(run, results, number));
+    let views = (1..)
+        .zip(&found)
+        .zip(explanations)
+        .map(|((number, (run, results)), explained)| RunView::of(run, results, explained, number));
     let page = Page {
         title: title(runs),
         several: runs.len() > 1,

@@ -109,9 +109,55 @@ fn several_runs_share_a_page() {
     assert_eq!(page.matches("id=\"ask\"").count(), 1, "one graph for all");
 }
 
+/// The page of a run with explanations of planted causes.
+fn explained() -> String {
+    page_with(&[fixture::quick()], &[crate::explanation_fixture::cells()]).unwrap()
+}
+
+#[test]
+fn explanations_stand_on_the_page_of_their_run_alone() {
+    let heading = "<h2>Why wakeups were late</h2>";
+    assert!(!quick().contains(heading));
+    let explained = explained();
+    assert_eq!(explained.matches(heading).count(), 1);
+    for cell in crate::explanation_fixture::cells() {
+        assert!(explained.contains(&svg::escape(&cell.label)), "{}", cell.label);
+        for part in cell.explanation.worst.iter().flat_map(|worst| &worst.parts) {
+            let cause = svg::escape(&part.cause.to_string());
+            assert!(explained.contains(&cause), "{cause}");
+        }
+    }
+    let drawings = explained.matches("aria-label=\"Timeline: ").count();
+    assert_eq!(drawings, 7, "one for each late sample");
+}
+
+#[test]
+fn explanations_belong_to_as_many_runs_as_there_are() {
+    let refused = page_with(&[fixture::quick()], &[]);
+    assert!(matches!(refused, Err(ReportError::Explanations { explained: 0, runs: 1 })));
+}
+
+#[test]
+fn a_hostile_name_of_a_thread_stays_a_name() {
+    let mut cells = crate::explanation_fixture::cells();
+    let hostile = "</title></svg><script>";
+    for worst in cells.iter_mut().flat_map(|cell| &mut cell.explanation.worst) {
+        for part in &mut worst.parts {
+            part.cause = tactus_explain::Cause::AwaitedInterrupt { name: hostile.to_owned() };
+        }
+        let timeline = worst.timeline.iter_mut().flat_map(|timeline| &mut timeline.lanes);
+        for bar in timeline.flat_map(|lane| &mut lane.bars) {
+            bar.occupant =
+                tactus_explain::timeline::Occupant::Interrupt { name: hostile.to_owned() };
+        }
+    }
+    let page = page_with(&[fixture::quick()], &[cells]).unwrap();
+    assert_eq!(page.matches("<script").count(), quick().matches("<script").count());
+}
+
 #[test]
 fn drawings_have_finite_places_only() {
-    let page = quick();
+    let page = explained();
     for drawing in page.split("<svg").skip(1).filter_map(|rest| rest.split("</svg>").next()) {
         assert!(!drawing.contains("NaN") && !drawing.contains("inf\""), "{drawing}");
     }

@@ -7,6 +7,8 @@ use tactus_model::run::Run;
 
 use super::figures::{Figure, figures};
 use crate::experiment::experiment_file;
+use crate::explanation::CellExplanation;
+use crate::explanation::section::ExplanationView;
 use crate::facts::changed_facts;
 use crate::format;
 use crate::summary::{CellResult, cost_in_words};
@@ -29,6 +31,7 @@ pub(super) struct RunView {
     pub(super) without_result: Vec<Fault>,
     pub(super) figures: Vec<Figure>,
     pub(super) not_drawn: usize,
+    pub(super) explanation: Option<ExplanationView>,
     pub(super) shortfalls: Vec<Shortfall>,
     pub(super) accounting: Table,
     pub(super) worst: Table,
@@ -84,7 +87,12 @@ pub(super) struct Fact {
 }
 
 impl RunView {
-    pub(super) fn of(run: &Run, results: &[CellResult<'_>], number: usize) -> Self {
+    pub(super) fn of(
+        run: &Run,
+        results: &[CellResult<'_>],
+        explanations: &[CellExplanation],
+        number: usize,
+    ) -> Self {
         let header = &run.header;
         let (figures, not_drawn) = figures(run, results);
         Self {
@@ -101,6 +109,7 @@ impl RunView {
             without_result: without_result(run),
             figures: if results.is_empty() { Vec::new() } else { figures },
             not_drawn,
+            explanation: ExplanationView::of(explanations),
             shortfalls: shortfalls(run).into_iter().cloned().collect(),
             accounting: Table::of(content::accounting(results)),
             worst: Table::of(content::worst(results)),

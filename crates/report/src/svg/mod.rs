@@ -12,8 +12,10 @@ mod label;
 pub mod percentiles;
 pub mod scale;
 pub mod scope;
+pub mod segments;
 pub mod series;
 pub mod style;
+pub mod timeline;
 
 use std::fmt::Write;
 
@@ -84,6 +86,24 @@ impl Drawing {
             Unit(corner.1),
             Unit(size.0),
             Unit(size.1)
+        ));
+    }
+
+    /// Draws a rectangle of a class that says what it is when it is pointed at.
+    pub fn titled_rectangle(
+        &mut self,
+        class: &str,
+        corner: (f64, f64),
+        size: (f64, f64),
+        title: &str,
+    ) {
+        self.put(format_args!(
+            r#"<rect class="{class}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>"#,
+            Unit(corner.0),
+            Unit(corner.1),
+            Unit(size.0),
+            Unit(size.1),
+            escape(title)
         ));
     }
 

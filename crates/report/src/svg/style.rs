@@ -63,6 +63,17 @@ pub const STYLE: &str = "\
 .drawing .curve{fill:none;stroke-width:1.6;stroke-linejoin:round}\
 .drawing .leader{stroke-width:.7;fill:none;opacity:.6}\
 .drawing .thin{stroke-width:1}\
+.drawing .limit{stroke:var(--ink,#1d2327);stroke-width:1.4}\
+.drawing .strong{fill:var(--ink,#1d2327)}\
+.drawing .on{fill:var(--paper,#fff)}\
+.drawing .thread,.drawing .t0{fill:var(--rule,#d5d9dd)}\
+.drawing .t1{fill:color-mix(in srgb,var(--c2,#00785a) 35%,var(--paper,#fff))}\
+.drawing .t2{fill:color-mix(in srgb,var(--c5,#856404) 35%,var(--paper,#fff))}\
+.drawing .t3{fill:var(--grid,#e3e5e8)}\
+.drawing .several{fill:var(--tint,#f4f6f7)}\
+.drawing .block{stroke:var(--paper,#fff);stroke-width:.4}\
+.drawing .several.block{stroke:var(--axis,#8b949e);stroke-dasharray:1 2}\
+.drawing .asked.block{stroke:var(--ink,#1d2327);stroke-width:1;stroke-dasharray:3 2}\
 .drawing .curve.c0,.drawing .leader.c0{stroke:var(--c0,#0067b0)}.drawing .fill.c0{fill:var(--c0,#0067b0)}\
 .drawing .curve.c1,.drawing .leader.c1{stroke:var(--c1,#c14600)}.drawing .fill.c1{fill:var(--c1,#c14600)}\
 .drawing .curve.c2,.drawing .leader.c2{stroke:var(--c2,#00785a)}.drawing .fill.c2{fill:var(--c2,#00785a)}\

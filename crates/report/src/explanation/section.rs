@@ -1,0 +1,196 @@
+//! Explanations as the page shows them.
+
+use tactus_explain::{ExplainedSample, Explanation};
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+
+use super::{CellExplanation, lanes, words};
+use crate::format;
+use crate::svg::segments::{self, Stack};
+use crate::svg::timeline::{self, Lateness};
+
+/// The worst samples whose timelines lie open; those of the others are folded.
+const OPEN: usize = 6;
+
+/// The most samples whose segments are stacked in one drawing.
+const STACKED: usize = 12;
+
+/// What the page shows of all cells of a run.
+pub(crate) struct ExplanationView {
+    pub(crate) cells: Vec<CellView>,
+    /// The key to the timelines; none where there is no timeline.
+    pub(crate) key: Option<String>,
+}
+
+/// What the page shows of a cell.
+pub(crate) struct CellView {
+    pub(crate) label: String,
+    pub(crate) headline: String,
+    pub(crate) sentences: Vec<String>,
+    pub(crate) causes: Vec<CauseView>,
+    pub(crate) lengths: Vec<LengthsView>,
+    pub(crate) stacked: Option<String>,
+    pub(crate) open: Vec<SampleView>,
+    pub(crate) folded: Vec<SampleView>,
+    /// Whether it lies open at first.
+    pub(crate) is_open: bool,
+}
+
+/// A row of the Pareto.
+pub(crate) struct CauseView {
+    pub(crate) cause: String,
+    pub(crate) share: String,
+    /// The length of its bar, from 0 to 100 for that of the greatest.
+    pub(crate) bar: f64,
+    pub(crate) time: String,
+    pub(crate) samples: String,
+    pub(crate) first: String,
+    pub(crate) most: String,
+}
+
+/// How long one segment was, over all samples.
+pub(crate) struct LengthsView {
+    pub(crate) segment: String,
+    pub(crate) median: String,
+    pub(crate) p99: String,
+    pub(crate) max: String,
+}
+
+/// A late sample.
+pub(crate) struct SampleView {
+    /// An SVG element; none where no timeline was kept.
+    pub(crate) drawing: Option<String>,
+    pub(crate) head: String,
+    /// Share, time and name of each cause.
+    pub(crate) causes: Vec<(String, String, String)>,
+}
+
+impl ExplanationView {
+    /// What there is to show, or nothing.
+    pub(crate) fn of(explanations: &[CellExplanation]) -> Option<Self> {
+        if explanations.is_empty() {
+            return None;
+        }
+        let late = |cell: &&CellExplanation| cell.explanation.pareto.time;
+        let latest = explanations.iter().max_by_key(late).map_or("", |cell| &cell.label);
+        let cells: Vec<CellView> =
+            explanations.iter().map(|cell| CellView::of(cell, cell.label == latest)).collect();
+        let drawn = cells.iter().flat_map(|cell| &cell.open).any(|sample| sample.drawing.is_some());
+        Some(Self { key: drawn.then(|| timeline::key().inline()), cells })
+    }
+}
+
+impl CellView {
+    fn of(cell: &CellExplanation, is_open: bool) -> Self {
+        let explanation = &cell.explanation;
+        let sentences = [
+            words::divided(explanation),
+            words::remainder(explanation),
+            Some(words::matched(explanation)),
+            Some(words::cost(cell.tracing_cost.as_ref())),
+        ];
+        let mut open: Vec<SampleView> =
+            (1..).zip(&explanation.worst).map(|(number, worst)| sample(number, worst)).collect();
+        // Folding one or two away would only hide them.
+        let folded = if open.len() > OPEN + 2 { open.split_off(OPEN) } else { Vec::new() };
+        Self {
+            label: cell.label.clone(),
+            headline: words::headline(explanation),
+            sentences: sentences.into_iter().flatten().collect(),
+            causes: causes(explanation),
+            lengths: lengths(explanation),
+            stacked: stacked(&cell.label, explanation),
+            open,
+            folded,
+            is_open,
+        }
+    }
+}
+
+fn causes(explanation: &Explanation) -> Vec<CauseView> {
+    let rows = words::rows(explanation);
+    let most = rows.iter().map(|row| row.time).max().unwrap_or_default();
+    rows.into_iter()
+        .map(|row| CauseView {
+            cause: row.cause.to_string(),
+            share: format::share(row.time.as_nanos(), explanation.pareto.time.as_nanos()),
+            bar: row.time.as_nanos() as f64 / most.as_nanos().max(1) as f64 * 100.0,
+            time: format::latency(row.time),
+            samples: format::count(row.samples),
+            first: format::count(row.first),
+            most: format::latency(row.max),
+        })
+        .collect()
+}
+
+fn lengths(explanation: &Explanation) -> Vec<LengthsView> {
+    explanation
+        .segments
+        .iter()
+        .filter(|segment| segment.histogram.count > 0)
+        .map(|segment| {
+            let lengths = LatencyHistogram::from_record(&segment.histogram);
+            LengthsView {
+                segment: segment.segment.to_string(),
+                median: format::latency_or_nothing(lengths.quantile(0.5)),
+                p99: format::latency_or_nothing(lengths.quantile(0.99)),
+                max: format::latency_or_nothing(lengths.max()),
+            }
+        })
+        .collect()
+}
+
+/// The mean of all samples and each of the worst, from their segments.
+fn stacked(label: &str, explanation: &Explanation) -> Option<String> {
+    let mut stacks: Vec<Stack> = mean(explanation).into_iter().collect();
+    let worst = (1..).zip(&explanation.worst).filter_map(|(number, worst)| {
+        let segments = worst.segments?;
+        let mut lengths = [Nanos::ZERO; 5];
+        for (place, (_, length)) in segments.iter().enumerate() {
+            lengths[place] = length;
+        }
+        let number: usize = number;
+        Some(Stack { name: number.to_string(), lengths })
+    });
+    stacks.extend(worst.take(STACKED));
+    (!stacks.is_empty()).then(|| segments::panel(label, &stacks).inline())
+}
+
+/// The mean of each segment. Means add up to the mean latency, which medians would not.
+fn mean(explanation: &Explanation) -> Option<Stack> {
+    let mut lengths = [Nanos::ZERO; 5];
+    for segment in &explanation.segments {
+        let histogram = &segment.histogram;
+        let mean = histogram.sum.as_nanos().checked_div(histogram.count)?;
+        lengths[segment.segment as usize] = Nanos::from_nanos(mean);
+    }
+    (!explanation.segments.is_empty()).then(|| Stack { name: "mean".to_owned(), lengths })
+}
+
+fn sample(number: usize, explained: &ExplainedSample) -> SampleView {
+    let latency = explained.sample.latency();
+    let drawing = explained.timeline.as_ref().map(|drawn| {
+        let (lanes, left_out) = lanes::shown(drawn);
+        let mut head = format!("{number}. {} late", format::latency(latency));
+        if left_out > 0 {
+            head.push_str(&format!(", {left_out} quieter processors not shown"));
+        }
+        let lateness =
+            Lateness { head: &head, length: drawn.length, lanes: &lanes, marks: &drawn.marks };
+        timeline::panel(&lateness).inline()
+    });
+    let causes = explained
+        .parts
+        .iter()
+        .map(|part| {
+            let share = format::share(part.time.as_nanos(), latency.as_nanos());
+            (share, format::latency(part.time), part.cause.to_string())
+        })
+        .collect();
+    // The drawing says the number and the latency already.
+    let head = match drawing {
+        Some(_) => words::place(explained),
+        None => format!("{number}. {}", words::sample(explained)),
+    };
+    SampleView { drawing, head, causes }
+}

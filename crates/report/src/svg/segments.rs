@@ -1,0 +1,119 @@
+//! Samples stacked from their segments: which stage of the way took the time.
+//!
+//! Every bar has the whole width, and within it the scale is linear. Lengths on
+//! a logarithmic scale do not add up, and one scale for all bars would show the
+//! longest alone; so a bar shows shares, and its length in time is written before it.
+
+use tactus_explain::Segment;
+use tactus_model::time::Nanos;
+
+use super::frame::{LINE, WIDTH};
+use super::{Anchor, Drawing};
+use crate::format;
+
+/// A bar: what it is called and how long each segment was, in the order of [`Segment::ALL`].
+#[derive(Clone, Debug)]
+pub struct Stack {
+    /// What stands before the bar.
+    pub name: String,
+    /// The lengths.
+    pub lengths: [Nanos; 5],
+}
+
+impl Stack {
+    fn total(&self) -> Nanos {
+        self.lengths.into_iter().sum()
+    }
+}
+
+const LEFT: f64 = 92.0;
+const RIGHT: f64 = WIDTH - 6.0;
+const TOP: f64 = 26.0;
+const HEIGHT: f64 = 15.0;
+const STEP: f64 = 19.0;
+
+/// The least width of a block that has room for its number.
+const NUMBERED: f64 = 9.0;
+
+/// Draws the bars below each other, and a key to the segments under them.
+pub fn panel(head: &str, stacks: &[Stack]) -> Drawing {
+    let bottom = TOP + STEP * stacks.len() as f64;
+    let key = bottom + 14.0;
+    let height = key + LINE * 1.25 * Segment::ALL.len() as f64;
+    let mut drawing = Drawing::new(format!("Segments: {head}"), describe(stacks), WIDTH, height);
+    drawing.text("head", Anchor::Start, (6.0, 15.0), head);
+    for (row, stack) in stacks.iter().enumerate() {
+        bar(&mut drawing, stack, TOP + STEP * row as f64);
+    }
+    for (number, segment) in Segment::ALL.into_iter().enumerate() {
+        let y = key + LINE * 1.25 * number as f64;
+        drawing.rectangle(&format!("fill c{number}"), (LEFT, y - 9.0), (11.0, 11.0));
+        drawing.text("on mark", Anchor::Middle, (LEFT + 5.5, y), &(number + 1).to_string());
+        drawing.text("mark", Anchor::Start, (LEFT + 17.0, y), &segment.to_string());
+    }
+    drawing
+}
+
+fn bar(drawing: &mut Drawing, stack: &Stack, y: f64) {
+    let total = stack.total();
+    let name = format!("{} · {}", stack.name, format::latency(total));
+    drawing.text("mark", Anchor::End, (LEFT - 5.0, y + 11.0), &name);
+    let scale = (RIGHT - LEFT) / (total.as_nanos().max(1) as f64);
+    let mut from = LEFT;
+    for (number, length) in stack.lengths.into_iter().enumerate() {
+        let width = length.as_nanos() as f64 * scale;
+        if length > Nanos::ZERO {
+            let title = format!("{} {}", Segment::ALL[number], format::latency(length));
+            drawing.titled_rectangle(
+                &format!("fill block c{number}"),
+                (from, y),
+                (width, HEIGHT),
+                &title,
+            );
+        }
+        if width >= NUMBERED {
+            let middle = (from + width / 2.0, y + 11.0);
+            drawing.text("on mark", Anchor::Middle, middle, &(number + 1).to_string());
+        }
+        from += width;
+    }
+}
+
+fn describe(stacks: &[Stack]) -> String {
+    let said: Vec<String> = stacks
+        .iter()
+        .filter_map(|stack| {
+            let longest = (0..5).max_by_key(|number| stack.lengths[*number])?;
+            Some(format!(
+                "{}: {}, most of it {}",
+                stack.name,
+                format::latency(stack.total()),
+                Segment::ALL[longest]
+            ))
+        })
+        .collect();
+    said.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_has_the_whole_width_whatever_its_length() {
+        let micros = Nanos::from_micros;
+        let stack = |length| Stack {
+            name: "1".to_owned(),
+            lengths: [micros(length), Nanos::ZERO, Nanos::ZERO, micros(length), Nanos::ZERO],
+        };
+        let svg = panel("net", &[stack(1), stack(100_000)]).inline();
+        let half = format!("width=\"{}\"", (RIGHT - LEFT) / 2.0);
+        assert_eq!(svg.matches(&half).count(), 4, "{svg}");
+    }
+
+    #[test]
+    fn a_sample_without_length_has_finite_places() {
+        let svg = panel("net", &[Stack { name: "1".to_owned(), lengths: [Nanos::ZERO; 5] }]);
+        assert!(!svg.inline().contains("NaN"));
+    }
+}

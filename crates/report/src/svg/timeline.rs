@@ -1,0 +1,373 @@
+//! Who ran where while a sample was late: a row for each processor, a block for each stretch.
+//!
+//! Kinds are told by place and height as well as by colour: threads fill their
+//! row, interrupts and timers keep to its upper part, softirqs to its lower
+//! part, and an idle processor is a line. Nothing is drawn where nothing is known.
+
+use tactus_explain::timeline::{Bar, Lane, Mark, Moment, Occupant};
+use tactus_model::time::Nanos;
+
+use super::frame::{Frame, LINE, WIDTH};
+use super::scale::LinearScale;
+use super::{Anchor, Drawing, label};
+use crate::format;
+
+/// What is drawn of a late sample.
+#[derive(Clone, Debug)]
+pub struct Lateness<'a> {
+    /// What stands above the drawing.
+    pub head: &'a str,
+    /// From the due time to the arrival.
+    pub length: Nanos,
+    /// The processors that are shown.
+    pub lanes: &'a [&'a Lane],
+    /// What happened to the sample's thread.
+    pub marks: &'a [Mark],
+}
+
+/// The height of a processor's row, and the way from one to the next.
+const ROW: f64 = 20.0;
+const STEP: f64 = 26.0;
+
+/// The room above the rows for the names of moments.
+const NAMES: f64 = 16.0;
+
+/// What is narrower than this is drawn together with its narrow neighbours.
+const NARROW: f64 = 0.8;
+
+/// What is narrower than this does not part the name of what it interrupts.
+const SEEN: f64 = 2.5;
+
+/// How a stretch looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Idle,
+    Probe,
+    Thread,
+    Asked,
+    Interrupt,
+    Timer,
+    Softirq,
+    Several,
+}
+
+impl Look {
+    /// All in the order of the key, with what the key says.
+    const KEY: [(Self, &'static str); 8] = [
+        (Self::Probe, "the probe"),
+        (Self::Thread, "another thread"),
+        (Self::Asked, "another, asked to give way"),
+        (Self::Several, "several, each too short"),
+        (Self::Interrupt, "interrupt"),
+        (Self::Timer, "timer function"),
+        (Self::Softirq, "softirq"),
+        (Self::Idle, "idle"),
+    ];
+
+    const fn of(occupant: &Occupant) -> Self {
+        match occupant {
+            Occupant::Idle => Self::Idle,
+            Occupant::Probe => Self::Probe,
+            Occupant::Thread { asked: false, .. } => Self::Thread,
+            Occupant::Thread { asked: true, .. } => Self::Asked,
+            Occupant::Vector { .. } | Occupant::Interrupt { .. } => Self::Interrupt,
+            Occupant::Timer { .. } => Self::Timer,
+            Occupant::Softirq { .. } => Self::Softirq,
+            Occupant::Several { .. } => Self::Several,
+        }
+    }
+
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Idle => "axis fill",
+            Self::Probe => "fill block c0",
+            Self::Thread => "thread block",
+            Self::Asked => "thread asked block",
+            Self::Interrupt => "fill block c1",
+            Self::Timer => "fill block c5",
+            Self::Softirq => "fill block c3",
+            Self::Several => "several block",
+        }
+    }
+
+    /// The class of a text on it.
+    const fn text_class(self) -> &'static str {
+        match self {
+            Self::Thread | Self::Asked | Self::Several | Self::Idle => "mark strong name",
+            _ => "mark on",
+        }
+    }
+
+    /// From where to where it reaches within its row.
+    const fn reach(self) -> (f64, f64) {
+        match self {
+            Self::Idle => (ROW / 2.0 - 0.5, ROW / 2.0 + 0.5),
+            Self::Probe | Self::Thread | Self::Asked | Self::Several => (0.0, ROW),
+            Self::Interrupt | Self::Timer => (0.0, 13.0),
+            Self::Softirq => (ROW - 13.0, ROW),
+        }
+    }
+}
+
+/// A stretch as it is drawn.
+struct Block {
+    from: f64,
+    to: f64,
+    look: Look,
+    name: String,
+    title: String,
+}
+
+/// Draws the timeline of a late sample.
+pub fn panel(lateness: &Lateness<'_>) -> Drawing {
+    let rows = lateness.lanes.len() as f64;
+    let mut frame = Frame::new(NAMES + STEP * rows, 12.0);
+    frame.left = 46.0;
+    let title = format!("Timeline: {}", lateness.head);
+    let mut drawing = Drawing::new(title, describe(lateness), WIDTH, frame.drawing_height());
+    let head = label::shorten(lateness.head, WIDTH);
+    drawing.text("head", Anchor::Start, (6.0, 15.0), &head);
+    let length = lateness.length.as_nanos() as f64;
+    let along = LinearScale::new(0.0, length, frame.left, frame.right);
+    for mark in along.marks(4.0) {
+        let x = along.at(mark);
+        drawing.line("grid", (x, frame.top + NAMES), (x, frame.bottom));
+        frame.mark_below(&mut drawing, x, &format::axis_length(Nanos::from_nanos(mark as u64)));
+    }
+    drawing.line("axis", (frame.left, frame.bottom), (frame.right, frame.bottom));
+    let tints = Tints::of(lateness.lanes);
+    for (row, lane) in lateness.lanes.iter().enumerate() {
+        let y = frame.top + NAMES + STEP * row as f64 + 3.0;
+        let name = format!("cpu {}", lane.cpu);
+        drawing.text("mark", Anchor::End, (frame.left - 5.0, y + 13.5), &name);
+        let blocks = blocks(lane, &along);
+        for block in &blocks {
+            put(&mut drawing, block, tints.get(&block.name), y);
+        }
+        self::name(&mut drawing, &blocks, y);
+    }
+    marks(&mut drawing, lateness, &frame, &along);
+    frame.name_below(&mut drawing, "since it was due");
+    drawing
+}
+
+fn put(drawing: &mut Drawing, block: &Block, tint: usize, y: f64) {
+    let (top, bottom) = block.look.reach();
+    let class = match block.look {
+        Look::Thread | Look::Asked => format!("{} t{tint}", block.look.class()),
+        look => look.class().to_owned(),
+    };
+    let width = (block.to - block.from).max(0.4);
+    let size = (width, bottom - top);
+    drawing.titled_rectangle(&class, (block.from, y + top), size, &block.title);
+}
+
+/// Writes the names that have room. One that goes on after an interruption too
+/// narrow to be seen is written once, over all of it.
+fn name(drawing: &mut Drawing, blocks: &[Block], y: f64) {
+    let wide: Vec<&Block> = blocks.iter().filter(|block| block.to - block.from >= SEEN).collect();
+    let goes_on = |a: &&Block, b: &&Block| {
+        a.look.reach() == b.look.reach() && a.name == b.name && b.from - a.to < SEEN
+    };
+    for same in wide.chunk_by(goes_on) {
+        let (first, last) = (same[0], same[same.len() - 1]);
+        let width = last.to - first.from;
+        // A name of which less than four letters have room tells nobody anything.
+        if first.look == Look::Idle || width < label::width("four") + 2.0 {
+            continue;
+        }
+        let (top, bottom) = first.look.reach();
+        let shown = label::shorten(&first.name, width - 2.0);
+        let middle = (first.from + width / 2.0, y + f64::midpoint(top, bottom) + 3.5);
+        drawing.text(first.look.text_class(), Anchor::Middle, middle, &shown);
+    }
+}
+
+/// The tint of each thread by its name, so that neighbours are told apart: the
+/// three that ran longest have one of their own.
+struct Tints(Vec<String>);
+
+impl Tints {
+    fn of(lanes: &[&Lane]) -> Self {
+        let mut times: Vec<(String, Nanos)> = Vec::new();
+        for bar in lanes.iter().flat_map(|lane| &lane.bars) {
+            let Occupant::Thread { thread, .. } = &bar.occupant else { continue };
+            let time = bar.to - bar.from;
+            match times.iter_mut().find(|(name, _)| *name == thread.name) {
+                Some((_, sum)) => *sum = *sum + time,
+                None => times.push((thread.name.clone(), time)),
+            }
+        }
+        times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        Self(times.into_iter().map(|(name, _)| name).take(3).collect())
+    }
+
+    fn get(&self, name: &str) -> usize {
+        self.0.iter().position(|other| other == name).unwrap_or(self.0.len())
+    }
+}
+
+/// The blocks of a row; runs of narrow ones are drawn as one, which looks as most of it does.
+fn blocks(lane: &Lane, along: &LinearScale) -> Vec<Block> {
+    let place = |at: Nanos| along.at(at.as_nanos() as f64);
+    let narrow = |bar: &Bar| place(bar.to) - place(bar.from) < NARROW;
+    let mut blocks = Vec::new();
+    for run in lane.bars.chunk_by(|a, b| narrow(a) && narrow(b) && a.to == b.from) {
+        // A run wider than a narrow block is cut, so that its looks are not all one.
+        let mut rest = run;
+        while let Some(first) = rest.first() {
+            let fits = |bar: &Bar| place(bar.to) - place(first.from) < NARROW * 2.0;
+            let taken = rest.iter().take_while(|bar| fits(bar)).count().max(1);
+            let (now, later) = rest.split_at(taken);
+            rest = later;
+            blocks.extend(block(now, place));
+        }
+    }
+    blocks
+}
+
+fn block(bars: &[Bar], place: impl Fn(Nanos) -> f64) -> Option<Block> {
+    let (first, last) = (bars.first()?, bars.last()?);
+    let longest = bars.iter().max_by_key(|bar| bar.to - bar.from)?;
+    let length = format::latency(last.to - first.from);
+    let title = match bars {
+        [only] => format!("{}, {length}", only.occupant),
+        _ => format!("{} short stretches, most of it {}, {length}", bars.len(), longest.occupant),
+    };
+    Some(Block {
+        from: place(first.from),
+        to: place(last.to),
+        look: Look::of(&longest.occupant),
+        name: short_name(&longest.occupant),
+        title,
+    })
+}
+
+/// An occupant's name as it stands in its block.
+fn short_name(occupant: &Occupant) -> String {
+    match occupant {
+        Occupant::Thread { thread, .. } => thread.name.clone(),
+        Occupant::Vector { vector } => vector.to_string(),
+        Occupant::Interrupt { name } => name.clone(),
+        Occupant::Softirq { softirq } => softirq.to_string(),
+        Occupant::Timer { function } => function.clone(),
+        Occupant::Idle | Occupant::Probe | Occupant::Several { .. } => occupant.to_string(),
+    }
+}
+
+/// Marks the due time, the arrival and what lay between; the names that have room are written.
+fn marks(drawing: &mut Drawing, lateness: &Lateness<'_>, frame: &Frame, along: &LinearScale) {
+    let y = frame.top + 10.0;
+    let mut taken = vec![
+        (frame.left, frame.left + label::width("due")),
+        (frame.right - label::width("came"), frame.right),
+    ];
+    for (x, name, anchor) in
+        [(frame.left, "due", Anchor::Start), (frame.right, "came", Anchor::End)]
+    {
+        drawing.line("limit", (x, frame.top + 2.0), (x, frame.bottom));
+        let inward = if anchor == Anchor::Start { 3.0 } else { -3.0 };
+        drawing.text("mark strong", anchor, (x + inward, y), name);
+    }
+    // The wakeup and the switch are what a reader looks for first.
+    let wanted = [Moment::Wakeup, Moment::SwitchedIn, Moment::Irq, Moment::Fault, Moment::Timer];
+    for moment in wanted {
+        for mark in lateness.marks.iter().filter(|mark| mark.moment == moment) {
+            let x = along.at(mark.at.as_nanos() as f64);
+            let name = crate::explanation::moment_word(moment);
+            let half = label::width(name) / 2.0;
+            let free =
+                taken.iter().all(|(from, to)| x + half + 2.0 < *from || x - half - 2.0 > *to);
+            if free {
+                taken.push((x - half, x + half));
+                drawing.text("mark", Anchor::Middle, (x, y), name);
+                drawing.line("nominal", (x, frame.top + NAMES - 3.0), (x, frame.bottom));
+            } else {
+                drawing.line("axis", (x, frame.top + NAMES - 3.0), (x, frame.top + NAMES + 2.0));
+            }
+        }
+    }
+}
+
+fn describe(lateness: &Lateness<'_>) -> String {
+    let rows: Vec<String> = lateness
+        .lanes
+        .iter()
+        .filter_map(|lane| {
+            let longest = lane.bars.iter().max_by_key(|bar| bar.to - bar.from)?;
+            let length = format::latency(longest.to - longest.from);
+            Some(format!("processor {}: longest {} for {length}", lane.cpu, longest.occupant))
+        })
+        .collect();
+    rows.join("; ")
+}
+
+/// Draws what the looks of blocks mean.
+pub fn key() -> Drawing {
+    let half = Look::KEY.len().div_ceil(2);
+    let step = LINE + 14.0;
+    let mut drawing = Drawing::new(
+        "Key to the timelines",
+        "Threads fill their row, interrupts and timers its upper part, softirqs its lower part",
+        WIDTH,
+        26.0 + step * half as f64,
+    );
+    drawing.text("head", Anchor::Start, (6.0, 15.0), "Key to the timelines");
+    for (place, (look, name)) in Look::KEY.into_iter().enumerate() {
+        let x = if place < half { 6.0 } else { 210.0 };
+        let y = 24.0 + step * (place % half) as f64;
+        let (top, bottom) = look.reach();
+        drawing.rectangle(look.class(), (x, y + top), (24.0, bottom - top));
+        drawing.text("mark", Anchor::Start, (x + 30.0, y + 13.5), name);
+    }
+    drawing
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_explain::timeline::Timeline;
+
+    use super::*;
+    use crate::explanation_fixture;
+
+    fn check(timeline: &Timeline) {
+        let lanes: Vec<&Lane> = timeline.lanes.iter().collect();
+        let lateness = Lateness {
+            head: "1 s late",
+            length: timeline.length,
+            lanes: &lanes,
+            marks: &timeline.marks,
+        };
+        let svg = panel(&lateness).inline();
+        assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
+        assert!(svg.contains(">due</text>") && svg.contains(">came</text>"), "{svg}");
+    }
+
+    #[test]
+    fn every_golden_timeline_is_drawn_with_finite_places() {
+        for cell in explanation_fixture::cells() {
+            for explained in &cell.explanation.worst {
+                check(explained.timeline.as_ref().unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_without_length_or_lanes_is_drawn() {
+        check(&Timeline { length: Nanos::ZERO, lanes: Vec::new(), marks: Vec::new() });
+    }
+
+    #[test]
+    fn a_thousand_short_stretches_are_few_blocks() {
+        let bar = |number: u64| Bar {
+            from: Nanos::from_nanos(number * 100),
+            to: Nanos::from_nanos(number * 100 + 100),
+            occupant: if number.is_multiple_of(2) { Occupant::Idle } else { Occupant::Probe },
+        };
+        let lane = Lane { cpu: 0, bars: (0..5000).map(bar).collect() };
+        let along = LinearScale::new(0.0, 500_000.0, 0.0, 300.0);
+        let blocks = blocks(&lane, &along);
+        assert!(blocks.len() < 400, "{}", blocks.len());
+        assert_eq!(blocks.last().map(|block| block.to), Some(300.0));
+    }
+}
