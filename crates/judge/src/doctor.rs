@@ -1,13 +1,60 @@
 //! Whether a machine is fit to be measured: each fact that decides timing, why
 //! it matters, what it does to a measurement, and the command that mends it.
+//!
+//! Each file below examines a group of facts. A fact that is not known yields a
+//! finding that says so, never one that guesses.
 
+mod boot;
+mod clock;
 mod finding;
+mod interrupt;
+mod kernel;
+mod memory;
+mod permission;
+mod processor;
+mod scheduling;
+mod text;
 
 use tactus_model::facts::MachineFacts;
 
 pub use finding::{Finding, State};
+pub use text::findings_text;
 
-/// Examines a machine, the worst finding first.
-pub fn examine(_facts: &MachineFacts) -> Vec<Finding> {
-    Vec::new()
+/// Examines a machine. The worst findings come first, equals in a fixed order.
+pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = [
+        permission::examine(facts),
+        scheduling::examine(facts),
+        kernel::examine(facts),
+        clock::examine(facts),
+        processor::examine(facts),
+        interrupt::examine(facts),
+        memory::examine(facts),
+    ]
+    .concat();
+    findings.sort_by_key(|finding| finding.state);
+    findings
+}
+
+/// The worst state among findings; fine where there are none.
+pub fn worst(findings: &[Finding]) -> State {
+    findings.iter().map(|finding| finding.state).min().unwrap_or(State::Fine)
+}
+
+/// The container around this process, where there is one.
+fn container(facts: &MachineFacts) -> Option<&str> {
+    facts.permission.container.as_deref().filter(|name| *name != "none")
+}
+
+/// The hypervisor below the kernel, where there is one.
+fn hypervisor(facts: &MachineFacts) -> Option<&str> {
+    facts.processor.virtualization.as_deref().filter(|name| *name != "none")
+}
+
+/// A command that changes the machine, which no container may do from within.
+fn on_machine(facts: &MachineFacts, command: &str) -> String {
+    match container(facts) {
+        Some(_) => format!("on the host: {command}"),
+        None => command.to_owned(),
+    }
 }

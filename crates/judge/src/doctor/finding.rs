@@ -9,16 +9,23 @@ use serde::Serialize;
 pub struct Finding {
     /// What was checked, as *clock source*.
     pub check: &'static str,
-    /// What was found, as a person reads it.
-    pub fact: String,
     /// How it stands with it.
     pub state: State,
-    /// Why it matters for timing.
+    /// What was found, as a person reads it.
+    pub fact: String,
+    /// Why it matters for timing, in whole sentences.
     pub why: &'static str,
-    /// What it does to a measurement; empty where it does nothing.
-    pub effect: String,
+    /// What it does to a measurement, in whole sentences; `None` where nothing, or not known.
+    pub effect: Option<String>,
     /// The command that mends it, or what to do where no command does. Nobody runs it unasked.
     pub mend: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn mended_by(mut self, mend: impl Into<Option<String>>) -> Self {
+        self.mend = mend.into();
+        self
+    }
 }
 
 /// How it stands with one thing.
@@ -45,5 +52,42 @@ impl fmt::Display for State {
             Self::Unknown => "unknown",
             Self::Fine => "fine",
         })
+    }
+}
+
+/// A question to the facts, before it is answered.
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    pub(super) why: &'static str,
+}
+
+impl Check {
+    pub(super) fn fine(&self, fact: impl Into<String>) -> Finding {
+        self.finding(State::Fine, fact.into(), None)
+    }
+
+    pub(super) fn reservation(
+        &self,
+        fact: impl Into<String>,
+        effect: impl Into<String>,
+    ) -> Finding {
+        self.finding(State::Reservation, fact.into(), Some(effect.into()))
+    }
+
+    pub(super) fn invalidates(
+        &self,
+        fact: impl Into<String>,
+        effect: impl Into<String>,
+    ) -> Finding {
+        self.finding(State::Invalidates, fact.into(), Some(effect.into()))
+    }
+
+    /// The answer cannot be had, for the reason given.
+    pub(super) fn unknown(&self, reason: impl Into<String>) -> Finding {
+        self.finding(State::Unknown, reason.into(), None)
+    }
+
+    fn finding(&self, state: State, fact: String, effect: Option<String>) -> Finding {
+        Finding { check: self.name, state, fact, why: self.why, effect, mend: None }
     }
 }

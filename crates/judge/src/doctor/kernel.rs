@@ -1,0 +1,88 @@
+//! The kernel: where it lets itself be preempted, and what it runs of its own accord.
+
+use tactus_model::facts::MachineFacts;
+
+use super::finding::{Check, Finding};
+use super::{boot, on_machine};
+
+const PREEMPTION: Check = Check {
+    name: "preemption model",
+    why: "It decides how long a task in the kernel can keep an urgent one waiting.",
+};
+
+const THREADED: Check = Check {
+    name: "interrupt threads",
+    why: "A handler that is no thread runs before every task, whatever the task's priority.",
+};
+
+const WATCHDOGS: Check = Check {
+    name: "watchdogs",
+    why: "They look at each processor from time to time whether it still makes progress.",
+};
+
+pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
+    vec![preemption(facts), threaded(facts), watchdogs(facts)]
+}
+
+fn preemption(facts: &MachineFacts) -> Finding {
+    let effect = match facts.kernel.preemption.as_deref() {
+        None => {
+            return PREEMPTION
+                .unknown("the kernel's version does not tell, and its configuration cannot be read")
+                .mended_by(on_machine(facts, "sudo cat /sys/kernel/debug/sched/preempt"));
+        }
+        Some("rt") => return PREEMPTION.fine("rt: everywhere, handlers and most locks included"),
+        Some("full") => return PREEMPTION.fine("full: everywhere but under spinlocks"),
+        Some("lazy") => {
+            return PREEMPTION
+                .fine("lazy: at once for real-time tasks, at the next tick for ordinary ones");
+        }
+        Some("voluntary") => {
+            "A system call of another task delays even a real-time task until it comes to a \
+             place where the kernel offers to let go."
+        }
+        Some(_) => {
+            "A system call of another task delays even a real-time task until it ends or sleeps."
+        }
+    };
+    let fact = facts.kernel.preemption.clone().unwrap_or_default();
+    let choice = facts.kernel.version.as_deref().is_some_and(|text| text.contains("DYNAMIC"));
+    let mend = if choice {
+        on_machine(
+            facts,
+            "echo full | sudo tee /sys/kernel/debug/sched/preempt  # until the next boot; for good: preempt=full on the kernel's command line",
+        )
+    } else {
+        "run a kernel built with CONFIG_PREEMPT=y, or a PREEMPT_RT one".to_owned()
+    };
+    PREEMPTION.reservation(fact, effect).mended_by(mend)
+}
+
+fn threaded(facts: &MachineFacts) -> Finding {
+    if facts.kernel.preemption.as_deref() == Some("rt") {
+        return THREADED.fine("all handlers are threads (PREEMPT_RT)");
+    }
+    match boot::has(facts, "threadirqs") {
+        Some(true) => THREADED.fine("all handlers are threads (threadirqs)"),
+        // So it is on every kernel that nobody changed, and most handlers are short.
+        Some(false) => THREADED.fine("handlers of devices run before every task, as usual"),
+        None => THREADED.unknown("the kernel's command line cannot be read"),
+    }
+}
+
+fn watchdogs(facts: &MachineFacts) -> Finding {
+    match (facts.kernel.nmi_watchdog, facts.kernel.soft_watchdog) {
+        (Some(true), _) => WATCHDOGS
+            .reservation(
+                "by unmaskable interrupts (nmi_watchdog)",
+                "Each processor is interrupted about once in ten seconds, real-time tasks included, \
+                 and one of its performance counters is taken.",
+            )
+            .mended_by(on_machine(facts, "sudo sysctl kernel.nmi_watchdog=0")),
+        (_, Some(true)) => {
+            WATCHDOGS.fine("by a task of the highest priority, for moments each four seconds")
+        }
+        (Some(false), _) | (_, Some(false)) => WATCHDOGS.fine("none"),
+        (None, None) => WATCHDOGS.unknown("neither nmi_watchdog nor soft_watchdog is shown"),
+    }
+}

@@ -1,0 +1,54 @@
+//! Memory: what makes a task wait for a page.
+
+use tactus_model::facts::MachineFacts;
+
+use super::finding::{Check, Finding};
+use super::{on_machine, permission};
+
+const SWAP: Check = Check {
+    name: "swap",
+    why: "A page that was swapped out has to be read back before its task goes on.",
+};
+
+const HUGE_PAGES: Check = Check {
+    name: "transparent huge pages",
+    why: "The kernel looks for memory that it can move together into large pages.",
+};
+
+pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
+    vec![swap(facts), huge_pages(facts)]
+}
+
+fn swap(facts: &MachineFacts) -> Finding {
+    let size = match facts.memory.swap {
+        None => return SWAP.unknown("/proc/meminfo cannot be read"),
+        Some(0) => return SWAP.fine("none"),
+        Some(bytes) => format!("{} MiB", bytes >> 20),
+    };
+    match permission::may_lock_memory(facts) {
+        Some(true) => SWAP.fine(format!("{size}; measuring locks its memory")),
+        _ => SWAP
+            .reservation(
+                format!("{size}, and memory cannot be locked"),
+                "Under a load on memory a wakeup may wait milliseconds for the disk.",
+            )
+            .mended_by(on_machine(facts, "sudo swapoff -a")),
+    }
+}
+
+fn huge_pages(facts: &MachineFacts) -> Finding {
+    match facts.memory.transparent_huge_pages.as_deref() {
+        None => HUGE_PAGES.unknown("the kernel does not show the setting"),
+        Some("always") => HUGE_PAGES
+            .reservation(
+                "always",
+                "A fault may clear or gather 2 MiB at once instead of 4 KiB, and khugepaged holds \
+                 locks of the programs it works on.",
+            )
+            .mended_by(on_machine(
+                facts,
+                "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+            )),
+        Some(other) => HUGE_PAGES.fine(other),
+    }
+}

@@ -1,0 +1,219 @@
+//! What this process may do: classes, memory, tracing.
+
+use tactus_model::facts::MachineFacts;
+use tactus_model::policy::{RealtimePriority, Scheduling};
+use tactus_model::time::Nanos;
+use tactus_sys::Errno;
+use tactus_sys::permission::{Asked, Diagnosis, diagnose};
+
+use super::finding::{Check, Finding};
+use super::{container, on_machine};
+
+const REALTIME: Check = Check {
+    name: "real-time classes",
+    why: "Only a task of a real-time class goes before all ordinary work.",
+};
+
+const DEADLINE: Check = Check {
+    name: "deadline class",
+    why: "It guarantees processor time in each period, and is admitted only where that can be kept.",
+};
+
+const MEMORY_LOCK: Check =
+    Check { name: "memory locking", why: "A task whose memory is locked never waits for a page." };
+
+const TRACING: Check = Check {
+    name: "tracing",
+    why: "Who delayed a late wakeup is told by the kernel's tracepoints.",
+};
+
+const CONTAINER: Check = Check {
+    name: "container",
+    why: "A container has limits of its own, and sees of the machine what it is shown.",
+};
+
+/// What lets an ordinary user do all that Tactus can do, once and for all.
+const GRANT: &str = "sudo setcap cap_perfmon,cap_dac_read_search,cap_ipc_lock,cap_sys_nice+ep \
+                     \"$(command -v tactus)\"";
+
+/// The priority that the shipped experiments ask for.
+const USUAL_PRIORITY: u8 = 90;
+
+pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
+    vec![realtime(facts), deadline(facts), memory_lock(facts), tracing(facts), around(facts)]
+}
+
+/// Whether memory can be locked without a limit.
+pub(super) fn may_lock_memory(facts: &MachineFacts) -> Option<bool> {
+    match (facts.permission.holds("CAP_IPC_LOCK"), facts.permission.memlock_limit) {
+        (Some(true), _) | (_, Some(u64::MAX)) => Some(true),
+        (Some(false), Some(_)) => Some(false),
+        _ => None,
+    }
+}
+
+fn realtime(facts: &MachineFacts) -> Finding {
+    let permission = &facts.permission;
+    let privileged = permission.holds("CAP_SYS_NICE");
+    let limit = permission.rtprio_limit.unwrap_or(0);
+    let permitted = match (privileged, permission.rtprio_limit) {
+        (Some(true), _) | (_, Some(1..)) => true,
+        (Some(false), Some(0)) => false,
+        _ => {
+            return REALTIME.unknown("neither capabilities nor limits of this process can be read");
+        }
+    };
+    if permitted && !without_group_budget(facts) {
+        return REALTIME.fine(match privileged {
+            Some(true) => "permitted, every priority (CAP_SYS_NICE)".to_owned(),
+            _ => format!("permitted up to priority {limit} (RLIMIT_RTPRIO)"),
+        });
+    }
+    let priority = RealtimePriority::new(if limit > 0 && privileged != Some(true) {
+        limit.min(99) as u8
+    } else {
+        USUAL_PRIORITY
+    });
+    let refused = priority.map(|priority| {
+        let asked = Asked::Scheduling { scheduling: Scheduling::Fifo(priority), confined_to: None };
+        diagnose(&asked, Errno::PERM, facts)
+    });
+    refusal(
+        &REALTIME,
+        refused,
+        "Cells of the classes fifo and rr run as ordinary tasks instead, and their results say so.",
+    )
+}
+
+/// Whether RT_GROUP_SCHED leaves this process's cgroup without a budget, as far as it is known.
+fn without_group_budget(facts: &MachineFacts) -> bool {
+    let cgroup = &facts.cgroup;
+    if facts.scheduling.rt_runtime_us == Some(-1) {
+        // Without a global limit the kernel does not look at the budgets of groups.
+        return false;
+    }
+    // Version 2 has no file for budgets, and no group but the root has one.
+    let in_root =
+        cgroup.cpu_directory.as_deref() == Some("/sys/fs/cgroup") && container(facts).is_none();
+    cgroup.rt_runtime_us == Some(0)
+        || (facts.kernel.rt_group_scheduling == Some(true) && cgroup.version == Some(2) && !in_root)
+}
+
+fn deadline(facts: &MachineFacts) -> Finding {
+    let permission = &facts.permission;
+    let scheduling = &facts.scheduling;
+    let capacity = match (scheduling.rt_runtime_us, scheduling.rt_period_us) {
+        (Some(-1), _) => "without limit: nothing is checked before a task is admitted".to_owned(),
+        (Some(runtime), Some(period)) if period > 0 => {
+            format!("{} % of each processor can be reserved", 100 * runtime / period)
+        }
+        _ => return DEADLINE.unknown("sched_rt_runtime_us cannot be read"),
+    };
+    let online = facts.processor.online.clone().unwrap_or_default();
+    let isolated = facts.processor.isolated.clone().unwrap_or_default();
+    let allowed = permission.allowed_cpus.clone().unwrap_or_default();
+    let confined = !online.without(&isolated).without(&allowed).is_empty();
+    let limited = scheduling.rt_runtime_us != Some(-1);
+    let refused = match permission.holds("CAP_SYS_NICE") {
+        None => return DEADLINE.unknown("this process's capabilities cannot be read"),
+        Some(held) => !held || scheduling.rt_runtime_us == Some(0) || (limited && confined),
+    };
+    if !refused {
+        return DEADLINE.fine(capacity);
+    }
+    let millis = Nanos::from_millis;
+    let asked = Asked::Scheduling {
+        scheduling: Scheduling::Deadline {
+            runtime: millis(1),
+            deadline: millis(10),
+            period: millis(10),
+        },
+        confined_to: None,
+    };
+    refusal(
+        &DEADLINE,
+        Some(diagnose(&asked, Errno::PERM, facts)),
+        "Cells of this class run with the next best that is permitted, and their results say so.",
+    )
+}
+
+fn memory_lock(facts: &MachineFacts) -> Finding {
+    match may_lock_memory(facts) {
+        None => MEMORY_LOCK.unknown("neither capabilities nor limits of this process can be read"),
+        Some(true) => MEMORY_LOCK.fine("permitted, without limit"),
+        Some(false) => {
+            let errno = match facts.permission.memlock_limit {
+                Some(0) => Errno::PERM,
+                _ => Errno::NOMEM,
+            };
+            refusal(
+                &MEMORY_LOCK,
+                Some(diagnose(&Asked::LockedMemory { bytes: None }, errno, facts)),
+                "A wakeup may have to wait for a page of the probe; results say where memory was not locked.",
+            )
+        }
+    }
+}
+
+fn refusal(check: &Check, diagnosis: Option<Diagnosis>, effect: &str) -> Finding {
+    match diagnosis {
+        Some(Diagnosis { reason, mend }) => {
+            // setcap replaces what the file had before, so only one that grants all of it
+            // can be followed by another.
+            let mend = match mend {
+                Some(command) if command.starts_with("sudo setcap") => Some(GRANT.to_owned()),
+                other => other,
+            };
+            check.reservation(format!("refused: {reason}"), effect).mended_by(mend)
+        }
+        None => check.reservation("refused", effect),
+    }
+}
+
+fn tracing(facts: &MachineFacts) -> Finding {
+    let permission = &facts.permission;
+    let privileged = match (permission.holds("CAP_PERFMON"), permission.holds("CAP_SYS_ADMIN")) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => permission.perf_event_paranoid.map(|level| level < 0),
+        _ => None,
+    };
+    let effect =
+        "Latencies are measured all the same, but nothing can be said about who caused them.";
+    match (permission.tracefs_readable, privileged) {
+        (Some(true), Some(true)) => TRACING.fine("permitted"),
+        (_, Some(false)) => {
+            let level = permission.perf_event_paranoid.unwrap_or(2);
+            TRACING
+                .reservation(
+                    format!("refused: CAP_PERFMON is not held, and perf_event_paranoid is {level}"),
+                    effect,
+                )
+                .mended_by(match container(facts) {
+                    Some(name @ ("docker" | "podman")) => {
+                        format!("{name} run --cap-add=PERFMON -v /sys/kernel/tracing:/sys/kernel/tracing …")
+                    }
+                    Some(_) => "give the container CAP_PERFMON where it is started".to_owned(),
+                    None => GRANT.to_owned(),
+                })
+        }
+        (Some(false), _) => TRACING
+            .reservation("the descriptions of the kernel's tracepoints cannot be read", effect)
+            .mended_by(on_machine(
+                facts,
+                &if permission.user_id == Some(0) {
+                    "mount -t tracefs tracefs /sys/kernel/tracing".to_owned()
+                } else {
+                    format!("sudo mount -t tracefs tracefs /sys/kernel/tracing; {GRANT}")
+                },
+            )),
+        (None, Some(true)) => TRACING.unknown("the kernel shows no tracepoints"),
+        (_, None) => TRACING.unknown("neither capabilities nor perf_event_paranoid can be read"),
+    }
+}
+
+fn around(facts: &MachineFacts) -> Finding {
+    match facts.permission.container.as_deref() {
+        None => CONTAINER.unknown("this process's namespaces cannot be read"),
+        Some(name) => CONTAINER.fine(name),
+    }
+}

@@ -1,0 +1,209 @@
+//! What slows or stops processors: frequencies, idle states, siblings, the hypervisor.
+
+use tactus_model::cpus::CpuList;
+use tactus_model::facts::MachineFacts;
+use tactus_model::time::Nanos;
+
+use super::finding::{Check, Finding};
+use super::{boot, hypervisor, on_machine};
+
+const HYPERVISOR: Check = Check {
+    name: "hypervisor",
+    why: "Below a guest's kernel another one decides when its processors run.",
+};
+
+const STEAL: Check = Check {
+    name: "steal",
+    why: "Time that the hypervisor gave to others is time in which nothing here could run.",
+};
+
+const FREQUENCY: Check = Check {
+    name: "frequency governor",
+    why: "It decides how fast a processor runs after it was idle.",
+};
+
+const IDLE: Check = Check {
+    name: "idle states",
+    why: "The deeper a processor sleeps, the longer it takes to wake up.",
+};
+
+const SIBLINGS: Check = Check {
+    name: "SMT siblings",
+    why: "Two logical processors of one core share what executes instructions.",
+};
+
+const ISOLATION: Check = Check {
+    name: "isolated processors",
+    why: "Nothing disturbs a task that is alone on its processor but the kernel's own tick and callbacks.",
+};
+
+/// Up to here leaving an idle state is hidden among the other costs of a wakeup.
+const QUICK_EXIT_US: u64 = 10;
+
+pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
+    vec![
+        virtualization(facts),
+        steal(facts),
+        frequency(facts),
+        idle(facts),
+        siblings(facts),
+        isolation(facts),
+    ]
+}
+
+fn virtualization(facts: &MachineFacts) -> Finding {
+    match facts.processor.virtualization.as_deref() {
+        None => HYPERVISOR.unknown("these processors do not show one"),
+        Some("none") => HYPERVISOR.fine("none"),
+        Some(name) => HYPERVISOR
+            .reservation(
+                name,
+                "What the host does counts as latency here: its pauses look like those of the kernel \
+                 that is measured, and timers and interrupts take detours through it.",
+            )
+            .mended_by(
+                "measure on the machine itself, or pin its virtual processors on the host \
+                 (virsh vcpupin DOMAIN VCPU CPU)"
+                    .to_owned(),
+            ),
+    }
+}
+
+fn steal(facts: &MachineFacts) -> Finding {
+    match (hypervisor(facts), facts.steal) {
+        (_, None) => STEAL.unknown("/proc/stat cannot be read"),
+        (_, Some(Nanos::ZERO)) => STEAL.fine("none counted since boot"),
+        (_, Some(steal)) => {
+            let seconds = steal.as_nanos() as f64 / 1e9;
+            STEAL
+                .reservation(
+                    format!("{seconds:.2} s since boot, all processors together"),
+                    "The machine shares its processors. Runs say how much was taken while they lasted.",
+                )
+                .mended_by(
+                    "ask for dedicated processors on the host; a guest cannot mend it".to_owned(),
+                )
+        }
+    }
+}
+
+fn frequency(facts: &MachineFacts) -> Finding {
+    let Some(governors) = &facts.processor.governors else {
+        return FREQUENCY.unknown("the kernel shows none");
+    };
+    let drivers = facts.processor.frequency_drivers.clone().unwrap_or_default().join(", ");
+    let driver = if drivers.is_empty() { drivers } else { format!(" ({drivers})") };
+    let fact = format!("{}{driver}", governors.join(", "));
+    if governors.is_empty() {
+        return FREQUENCY.unknown(match hypervisor(facts) {
+            Some(_) => "the kernel drives no frequencies; its host does",
+            None => "the kernel drives no frequencies; the firmware may",
+        });
+    }
+    if governors.iter().all(|governor| governor == "performance") {
+        return FREQUENCY.fine(fact);
+    }
+    FREQUENCY
+        .reservation(
+            fact,
+            "An idle machine is slow and a busy one fast, so that a load can make latencies shorter, \
+             and a probe's figures depend on what ran before it.",
+        )
+        .mended_by(on_machine(
+            facts,
+            "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
+        ))
+}
+
+fn idle(facts: &MachineFacts) -> Finding {
+    let processor = &facts.processor;
+    let Some(states) = &processor.idle_states else {
+        return IDLE.unknown("the kernel shows none");
+    };
+    if states.is_empty() {
+        return IDLE.unknown(match hypervisor(facts) {
+            Some(_) => "the kernel has no driver for them; an idle processor is left to the host",
+            None => "the kernel has no driver for them; the firmware may",
+        });
+    }
+    let names = states.join(", ");
+    match processor.idle_exit_latency_us_max {
+        None => IDLE.unknown(format!("{names}; how long it takes to leave them is not shown")),
+        Some(exit) if exit <= QUICK_EXIT_US => {
+            IDLE.fine(format!("{names}; {exit} µs to leave the deepest that is enabled"))
+        }
+        Some(exit) => IDLE
+            .reservation(
+                format!("{names}; {exit} µs to leave the deepest"),
+                format!(
+                    "A wakeup on an idle processor comes up to {exit} µs late, and a load that keeps \
+                     processors awake makes latencies shorter."
+                ),
+            )
+            .mended_by(
+                "tactus measure --cpu-dma-latency 0ns  # keeps all processors awake while it measures"
+                    .to_owned(),
+            ),
+    }
+}
+
+fn siblings(facts: &MachineFacts) -> Finding {
+    match facts.processor.smt {
+        None => SIBLINGS.unknown("the kernel does not show which processors share a core"),
+        Some(false) => SIBLINGS.fine("each processor has a core of its own"),
+        Some(true) => SIBLINGS
+            .reservation(
+                "several processors share a core",
+                "What the sibling runs slows the measured code and can double the time it takes, \
+                 with no trace in the scheduler.",
+            )
+            .mended_by(on_machine(
+                facts,
+                "echo off | sudo tee /sys/devices/system/cpu/smt/control",
+            )),
+    }
+}
+
+fn isolation(facts: &MachineFacts) -> Finding {
+    let Some(isolated) = &facts.processor.isolated else {
+        return ISOLATION.unknown("the kernel does not show them");
+    };
+    if isolated.is_empty() {
+        return ISOLATION.fine("none: measured tasks share processors with everything else");
+    }
+    let tickless = facts.processor.nohz_full.clone().unwrap_or_default();
+    let offloaded = without_callbacks(facts, &tickless);
+    let with_tick = isolated.without(&tickless);
+    let with_callbacks = isolated.without(&offloaded);
+    let mut lacking = Vec::new();
+    let mut parameters = Vec::new();
+    if !with_tick.is_empty() {
+        lacking.push(format!("the tick stays on {with_tick}"));
+        parameters.push(format!("nohz_full={isolated}"));
+    }
+    if !with_callbacks.is_empty() {
+        lacking.push(format!("RCU callbacks run on {with_callbacks}"));
+        parameters.push(format!("rcu_nocbs={isolated}"));
+    }
+    if lacking.is_empty() {
+        return ISOLATION.fine(format!("{isolated}, without tick and RCU callbacks"));
+    }
+    ISOLATION
+        .reservation(
+            format!("{isolated}, but {}", lacking.join(" and ")),
+            "A task that is alone on such a processor is still interrupted, for microseconds each time.",
+        )
+        .mended_by(boot::mend(facts, &parameters.join(" ")))
+}
+
+/// The processors whose RCU callbacks run elsewhere: those of `rcu_nocbs`, and
+/// every one without a tick (`Documentation/admin-guide/kernel-parameters.txt`).
+fn without_callbacks(facts: &MachineFacts, tickless: &CpuList) -> CpuList {
+    let all = facts.processor.present.as_ref().or(facts.processor.online.as_ref());
+    let named = match boot::value(facts, "rcu_nocbs") {
+        Some("all") => all.cloned(),
+        Some(list) => list.parse().ok(),
+        None => None,
+    };
+    named.unwrap_or_default().iter().chain(tickless.iter()).collect()
+}

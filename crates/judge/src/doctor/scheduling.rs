@@ -1,0 +1,202 @@
+//! The scheduler: what it holds back, and what else it has to run.
+
+use tactus_model::facts::MachineFacts;
+use tactus_model::time::Nanos;
+
+use super::finding::{Check, Finding};
+use super::{container, on_machine};
+
+const QUOTA: Check = Check {
+    name: "cgroup quota",
+    why: "A group that has used up its quota stops until the next period, ordinary tasks in it included.",
+};
+
+const THROTTLING: Check = Check {
+    name: "real-time throttling",
+    why: "It keeps a part of each processor from real-time tasks, so that one that never sleeps cannot take the machine away.",
+};
+
+const OTHERS: Check = Check {
+    name: "other real-time tasks",
+    why: "They go before all ordinary tasks, and before measured ones of lower priority.",
+};
+
+const SLACK: Check = Check {
+    name: "timer slack",
+    why: "The kernel delays timers of ordinary tasks by so much, to let several expire together.",
+};
+
+const AUTOGROUP: Check = Check {
+    name: "autogroup",
+    why: "The scheduler shares processors among sessions before it looks at nice values.",
+};
+
+const LOAD: Check = Check { name: "load now", why: "What else runs is measured too." };
+
+const PROCESSORS: Check =
+    Check { name: "allowed processors", why: "Only on these can anything be measured from here." };
+
+/// The slack that the kernel gives to every task.
+const USUAL_SLACK: Nanos = Nanos::from_micros(50);
+
+/// From here on a processor's worth of other work has run in the last minute.
+const BUSY: f64 = 1.0;
+
+pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
+    vec![
+        quota(facts),
+        throttling(facts),
+        others(facts),
+        processors(facts),
+        load(facts),
+        slack(facts),
+        autogroup(facts),
+    ]
+}
+
+fn quota(facts: &MachineFacts) -> Finding {
+    let cgroup = &facts.cgroup;
+    let (quota, period) = match (cgroup.quota_us, cgroup.quota_period_us) {
+        (None, _) => return QUOTA.unknown("this process's cgroup cannot be found"),
+        (Some(-1), _) => return QUOTA.fine("none"),
+        (Some(quota), Some(period)) if period > 0 => (quota as f64, period as f64),
+        _ => return QUOTA.unknown("the quota's period cannot be read"),
+    };
+    let (share, period_ms) = (quota / period, period / 1000.0);
+    let fact = format!("{share:.2} processors ({} ms of each {period_ms} ms)", quota / 1000.0);
+    let found = if share < 1.0 {
+        QUOTA.invalidates(
+            fact,
+            format!(
+                "A single busy task is stopped for {:.1} ms of each {period_ms} ms; such pauses \
+                 are the quota's and not the machine's.",
+                (1.0 - share) * period_ms
+            ),
+        )
+    } else {
+        QUOTA.reservation(
+            fact,
+            format!(
+                "When loads use more, everything here stops until the next {period_ms} ms begin; \
+                 such pauses are the quota's and not the machine's."
+            ),
+        )
+    };
+    let mend = match (container(facts), &cgroup.cpu_directory, cgroup.version) {
+        (Some(name @ ("docker" | "podman")), ..) => {
+            format!("{name} run without --cpus and --cpu-quota")
+        }
+        (Some("kubernetes"), ..) => {
+            "take resources.limits.cpu out of the pod's container".to_owned()
+        }
+        (Some(_), ..) => "start the container without a quota of processor time".to_owned(),
+        (None, Some(directory), Some(1)) => {
+            format!("echo -1 | sudo tee {directory}/cpu.cfs_quota_us  # or in a group above it")
+        }
+        (None, Some(directory), _) => {
+            format!("echo max | sudo tee {directory}/cpu.max  # or in a group above it")
+        }
+        (None, None, _) => return found,
+    };
+    found.mended_by(mend)
+}
+
+fn throttling(facts: &MachineFacts) -> Finding {
+    let scheduling = &facts.scheduling;
+    match (scheduling.rt_runtime_us, scheduling.rt_period_us) {
+        (Some(-1), _) => THROTTLING
+            .reservation(
+                "off",
+                "Figures are not affected, but a real-time task that never sleeps freezes its processor for good.",
+            )
+            .mended_by(on_machine(facts, "sudo sysctl kernel.sched_rt_runtime_us=950000")),
+        (Some(runtime), Some(period)) if period > 0 => THROTTLING.fine(format!(
+            "{} % for real-time tasks; only those that never sleep meet the limit",
+            100 * runtime / period
+        )),
+        _ => THROTTLING.unknown("sched_rt_runtime_us cannot be read"),
+    }
+}
+
+fn others(facts: &MachineFacts) -> Finding {
+    match facts.scheduling.realtime_tasks.as_deref() {
+        None => OTHERS.unknown("not all processes can be seen from here"),
+        Some([]) => OTHERS.fine("none"),
+        Some(tasks) => OTHERS
+            .reservation(
+                tasks.join(", "),
+                "When they run, measured tasks of lower priority wait for them.",
+            )
+            .mended_by(
+                "end them, or make them ordinary: sudo chrt --other --all-tasks --pid 0 PID"
+                    .to_owned(),
+            ),
+    }
+}
+
+fn processors(facts: &MachineFacts) -> Finding {
+    let (Some(allowed), Some(online)) = (&facts.permission.allowed_cpus, &facts.processor.online)
+    else {
+        return PROCESSORS.unknown("this process's processors cannot be read");
+    };
+    let isolated = facts.processor.isolated.clone().unwrap_or_default();
+    let missing = online.without(allowed).without(&isolated);
+    if missing.is_empty() {
+        return PROCESSORS.fine(allowed.to_string());
+    }
+    PROCESSORS
+        .reservation(
+            format!("{allowed} of {online}"),
+            format!("Nothing is measured on {missing}, and loads do not run there."),
+        )
+        .mended_by(match container(facts) {
+            Some(name @ ("docker" | "podman")) => format!("{name} run without --cpuset-cpus"),
+            Some(_) => "start the container without a cpuset".to_owned(),
+            None => format!("taskset --cpu-list {online} tactus …  # as far as the cpuset allows"),
+        })
+}
+
+fn load(facts: &MachineFacts) -> Finding {
+    let Some([minute, ..]) = facts.load_average else {
+        return LOAD.unknown("/proc/loadavg cannot be read");
+    };
+    let fact = format!("{minute:.2} tasks ran or waited for a disk in the last minute, on average");
+    if minute < BUSY {
+        return LOAD.fine(fact);
+    }
+    LOAD.reservation(
+        fact,
+        "Something else is busy, so that even the idle load is none. Runs say what they found.",
+    )
+    .mended_by("wait until the machine is quiet; top shows who is busy".to_owned())
+}
+
+fn slack(facts: &MachineFacts) -> Finding {
+    let Some(slack) = facts.scheduling.timer_slack else {
+        return SLACK.unknown("/proc/self/timerslack_ns cannot be read");
+    };
+    let fact = format!("{slack}; measuring sets its own (timer-slack)");
+    if slack <= USUAL_SLACK {
+        return SLACK.fine(fact);
+    }
+    SLACK
+        .reservation(
+            fact,
+            format!("Programs that set none of their own are woken up to {slack} late on purpose."),
+        )
+        .mended_by("echo 0 > /proc/self/timerslack_ns  # in the shell that starts it".to_owned())
+}
+
+fn autogroup(facts: &MachineFacts) -> Finding {
+    match facts.scheduling.autogroup {
+        None => AUTOGROUP.unknown("sched_autogroup_enabled cannot be read"),
+        Some(false) => AUTOGROUP.fine("off"),
+        Some(true) => AUTOGROUP
+            .reservation(
+                "on",
+                "A nice value acts within a session only: an ordinary task of nice -20 gains \
+                 nothing over a load in another session.",
+            )
+            .mended_by(on_machine(facts, "sudo sysctl kernel.sched_autogroup_enabled=0")),
+    }
+}

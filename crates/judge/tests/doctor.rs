@@ -1,0 +1,262 @@
+//! What the doctor says of machines made up for it, as a person reads it.
+
+#[path = "../../sys/tests/support/mod.rs"]
+mod support;
+
+use support::FakeRoot;
+use tactus_judge::doctor::{Finding, State, examine, findings_text, worst};
+use tactus_model::facts::MachineFacts;
+use tactus_model::time::{Instant, Nanos};
+use tactus_sys::facts::{CallFacts, read_with};
+
+const WIDTH: usize = 100;
+
+/// What the kernel's calls answer where timers are of high resolution.
+fn calls(tick_rate_hz: u64) -> CallFacts {
+    CallFacts {
+        machine: None,
+        timer_resolution: Some(Nanos::from_nanos(1)),
+        tick: Some(Nanos::from_nanos(1_000_000_000 / tick_rate_hz)),
+    }
+}
+
+fn findings(tick_rate_hz: u64, trees: &[&str]) -> Vec<Finding> {
+    examine(&read_with(FakeRoot::new(&trees.concat()).path(), &calls(tick_rate_hz)))
+}
+
+fn state(findings: &[Finding], check: &str) -> State {
+    findings.iter().find(|finding| finding.check == check).expect("a check of this name").state
+}
+
+/// What machines have in common that run nothing but themselves.
+const OWN_NAMESPACES: &str = r"
+    proc/self/ns/pid -> pid:[4026531836]
+    proc/self/ns/uts -> uts:[4026531838]
+    proc/self/ns/ipc -> ipc:[4026531839]
+    proc/self/ns/cgroup -> cgroup:[4026531835]
+    proc/self/ns/user -> user:[4026531837]
+    proc/self/timerslack_ns = 50000
+    proc/self/cgroup = 0::/user.slice
+    proc/self/mountinfo = 35 24 0:30 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw
+    sys/fs/cgroup/user.slice/
+    proc/sys/kernel/sched_rt_runtime_us = 950000
+    proc/sys/kernel/sched_rt_period_us = 1000000
+    proc/1/stat = 1 (init) S 0 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    proc/loadavg = 0.02 0.05 0.09 1/230 4242
+";
+
+/// A server prepared with care: nothing is left to mend.
+const BARE_METAL: &str = r"
+    proc/sys/kernel/osrelease = 6.12.48
+    proc/sys/kernel/version = #1 SMP PREEMPT_RT Debian 6.12.48-1
+    proc/cmdline = BOOT_IMAGE=/vmlinuz isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3
+    proc/cpuinfo = model name\t: Intel(R) Xeon(R) E-2276G\nflags\t\t: fpu vme
+    sys/devices/system/cpu/present = 0-3
+    sys/devices/system/cpu/online = 0-3
+    sys/devices/system/cpu/isolated = 2-3
+    sys/devices/system/cpu/nohz_full = 2-3
+    sys/devices/system/cpu/smt/active = 0
+    sys/devices/system/cpu/cpufreq/policy0/scaling_governor = performance
+    sys/devices/system/cpu/cpufreq/policy0/scaling_driver = intel_pstate
+    sys/devices/system/cpu/cpu0/cpuidle/state0/name = POLL
+    sys/devices/system/cpu/cpu0/cpuidle/state0/latency = 0
+    sys/devices/system/cpu/cpu0/cpuidle/state1/name = C1
+    sys/devices/system/cpu/cpu0/cpuidle/state1/latency = 2
+    sys/devices/system/clocksource/clocksource0/current_clocksource = tsc
+    sys/devices/system/clocksource/clocksource0/available_clocksource = tsc hpet acpi_pm
+    proc/irq/9/effective_affinity_list = 0
+    proc/irq/9/acpi/
+    proc/sys/kernel/nmi_watchdog = 0
+    proc/sys/kernel/soft_watchdog = 0
+    proc/sys/kernel/sched_autogroup_enabled = 0
+    proc/self/status = Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-3\nNoNewPrivs:\t0\nSeccomp:\t0
+    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0
+    sys/kernel/tracing/events/sched/sched_switch/format = name: sched_switch
+    proc/meminfo = MemTotal:        8000000 kB\nSwapTotal:       0 kB
+    sys/kernel/mm/transparent_hugepage/enabled = always madvise [never]
+    proc/stat = cpu  100 0 50 1000 5 0 1 0 0 0
+";
+
+#[test]
+fn a_machine_that_was_prepared_is_fit() {
+    let found = findings(1000, &[OWN_NAMESPACES, BARE_METAL]);
+    assert_eq!(worst(&found), State::Fine, "{}", findings_text(&found, WIDTH));
+    insta::assert_snapshot!(findings_text(&found, WIDTH));
+}
+
+/// A laptop as it comes, used by somebody without privilege.
+const LAPTOP: &str = r"
+    proc/sys/kernel/osrelease = 6.1.0-18-amd64
+    proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01)
+    boot/config-6.1.0-18-amd64 = CONFIG_PREEMPT_VOLUNTARY=y
+    proc/cmdline = BOOT_IMAGE=/vmlinuz root=/dev/sda1 quiet
+    proc/cpuinfo = model name\t: Intel(R) Core(TM) i5-8250U\nflags\t\t: fpu vme ht
+    sys/devices/system/cpu/online = 0-7
+    sys/devices/system/cpu/isolated =
+    sys/devices/system/cpu/smt/active = 1
+    sys/devices/system/cpu/cpufreq/policy0/scaling_governor = powersave
+    sys/devices/system/cpu/cpufreq/policy0/scaling_driver = intel_pstate
+    sys/devices/system/cpu/cpu0/cpuidle/state0/name = POLL
+    sys/devices/system/cpu/cpu0/cpuidle/state0/latency = 0
+    sys/devices/system/cpu/cpu0/cpuidle/state1/name = C1
+    sys/devices/system/cpu/cpu0/cpuidle/state1/latency = 2
+    sys/devices/system/cpu/cpu0/cpuidle/state2/name = C10
+    sys/devices/system/cpu/cpu0/cpuidle/state2/latency = 890
+    sys/devices/system/clocksource/clocksource0/current_clocksource = hpet
+    sys/devices/system/clocksource/clocksource0/available_clocksource = hpet acpi_pm
+    proc/irq/9/effective_affinity_list = 2
+    proc/irq/9/acpi/
+    proc/700/stat = 700 (irqbalance) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    proc/800/stat = 800 (pipewire) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    proc/800/task/801/stat = 801 (data-loop.0) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 -89 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 88 1 0 0
+    proc/sys/kernel/nmi_watchdog = 1
+    proc/sys/kernel/soft_watchdog = 1
+    proc/sys/kernel/sched_autogroup_enabled = 1
+    proc/sys/kernel/perf_event_paranoid = 3
+    proc/self/status = Uid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\nCpus_allowed_list:\t0-7\nNoNewPrivs:\t0\nSeccomp:\t0
+    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0
+    sys/kernel/tracing/
+    proc/meminfo = MemTotal:        8000000 kB\nSwapTotal:       2097152 kB
+    sys/kernel/mm/transparent_hugepage/enabled = [always] madvise never
+    proc/loadavg = 1.62 1.05 0.59 1/830 4242
+    proc/stat = cpu  100 0 50 1000 5 0 1 0 0 0
+";
+
+#[test]
+fn a_laptop_as_it_comes() {
+    insta::assert_snapshot!(findings_text(&findings(250, &[OWN_NAMESPACES, LAPTOP]), WIDTH));
+}
+
+/// A small guest of KVM, whose cgroup of version 1 has no real-time budget.
+const GUEST: &str = r"
+    proc/sys/kernel/osrelease = 6.18.44
+    proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC
+    proc/cmdline = console=ttyS0 preempt=full
+    proc/cpuinfo = model name\t: AMD EPYC\nflags\t\t: fpu hypervisor lahf_lm
+    sys/devices/system/cpu/online = 0-1
+    sys/devices/system/cpu/isolated =
+    sys/devices/system/cpu/smt/active = 0
+    sys/devices/system/cpu/cpufreq/
+    sys/devices/system/cpu/cpuidle/current_driver = none
+    sys/devices/system/clocksource/clocksource0/current_clocksource = kvm-clock
+    sys/devices/system/clocksource/clocksource0/available_clocksource = kvm-clock tsc
+    proc/self/status = Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-1\nNoNewPrivs:\t0\nSeccomp:\t0
+    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0
+    sys/kernel/tracing/
+    proc/self/cgroup = 2:cpu,cpuacct:/job\n0::/
+    proc/self/mountinfo = 32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct
+    sys/fs/cgroup/cpu,cpuacct/job/cpu.rt_runtime_us = 0
+    sys/kernel/mm/transparent_hugepage/enabled = always [madvise] never
+    proc/meminfo = MemTotal:        8000000 kB\nSwapTotal:       0 kB
+    proc/stat = cpu  6191 0 3287 259378 504 0 68 1234 0 0
+";
+
+#[test]
+fn a_guest() {
+    let found = findings(1000, &[OWN_NAMESPACES, GUEST]);
+    assert_eq!(state(&found, "hypervisor"), State::Reservation);
+    assert_eq!(state(&found, "frequency governor"), State::Unknown, "the host's are not seen");
+    insta::assert_snapshot!(findings_text(&found, WIDTH));
+}
+
+/// A container of half a processor, which sees little of its machine.
+const CONTAINER: &str = r"
+    proc/sys/kernel/osrelease = 6.8.0
+    proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Mon Jan 1 2024
+    proc/cmdline = BOOT_IMAGE=/vmlinuz
+    proc/self/ns/pid -> pid:[4026532512]
+    proc/self/ns/user -> user:[4026531837]
+    proc/self/status = Uid:\t0\t0\t0\t0\nCapEff:\t00000000a80425fb\nCpus_allowed_list:\t4-5\nSeccomp:\t2\nNoNewPrivs:\t1
+    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0
+    proc/sys/kernel/perf_event_paranoid = 4
+    proc/sys/kernel/sched_rt_runtime_us = 950000
+    proc/sys/kernel/sched_rt_period_us = 1000000
+    proc/1/stat = 1 (sh) S 0 1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    .dockerenv =
+    proc/self/cgroup = 0::/
+    proc/self/mountinfo = 700 690 0:29 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw
+    sys/fs/cgroup/cpu.max = 50000 100000
+    sys/devices/system/cpu/online = 0-7
+    sys/devices/system/clocksource/clocksource0/current_clocksource = tsc
+    sys/kernel/mm/transparent_hugepage/enabled = [always] madvise never
+";
+
+#[test]
+fn a_container() {
+    let found = findings(250, &[CONTAINER]);
+    assert_eq!(worst(&found), State::Invalidates, "the quota");
+    assert_eq!(state(&found, "other real-time tasks"), State::Unknown, "they cannot be seen");
+    insta::assert_snapshot!(findings_text(&found, WIDTH));
+}
+
+/// A board with four processors of ARM's, of a kernel with a slow tick.
+const BOARD: &str = r"
+    proc/sys/kernel/osrelease = 6.6.20-v8
+    proc/sys/kernel/version = #1752 SMP PREEMPT Thu Mar 14
+    proc/cmdline = coherent_pool=1M isolcpus=3
+    proc/cpuinfo = processor\t: 0\nFeatures\t: fp asimd
+    proc/device-tree/model = Raspberry Pi 4 Model B Rev 1.5\0
+    sys/devices/system/cpu/present = 0-3
+    sys/devices/system/cpu/online = 0-3
+    sys/devices/system/cpu/isolated = 3
+    sys/devices/system/cpu/smt/active = 0
+    sys/devices/system/cpu/cpufreq/policy0/scaling_governor = ondemand
+    sys/devices/system/cpu/cpufreq/policy0/scaling_driver = cpufreq-dt
+    sys/devices/system/cpu/cpu0/cpuidle/state0/name = WFI
+    sys/devices/system/cpu/cpu0/cpuidle/state0/latency = 1
+    sys/devices/system/clocksource/clocksource0/current_clocksource = arch_sys_counter
+    proc/irq/11/effective_affinity_list = 0
+    proc/irq/11/fe00b880.mailbox/
+    proc/irq/31/smp_affinity_list = 0-3
+    proc/irq/31/eth0/
+    proc/self/status = Uid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\nCpus_allowed_list:\t0-3\nNoNewPrivs:\t0\nSeccomp:\t0
+    proc/self/limits = Max locked memory         unlimited unlimited bytes\nMax realtime priority 95 95
+    proc/meminfo = MemTotal:        4000000 kB\nSwapTotal:       102396 kB
+    proc/stat = cpu  100 0 50 1000 5 0 1 0 0 0
+";
+
+#[test]
+fn a_board_with_arm_processors() {
+    let found = findings(100, &[OWN_NAMESPACES, BOARD]);
+    assert_eq!(state(&found, "real-time classes"), State::Fine);
+    assert_eq!(state(&found, "deadline class"), State::Reservation, "no limit permits it");
+    assert_eq!(state(&found, "swap"), State::Fine, "memory can be locked");
+    insta::assert_snapshot!(findings_text(&found, WIDTH));
+}
+
+#[test]
+fn a_machine_of_which_nothing_is_known_is_neither_fit_nor_unfit() {
+    let found = examine(&MachineFacts::unknown(Instant::from_nanos(0)));
+    for finding in &found {
+        assert_eq!(finding.state, State::Unknown, "{finding:?}");
+    }
+    assert_eq!(worst(&found), State::Unknown);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_effect_and_its_mend() {
+    for trees in [&[OWN_NAMESPACES, LAPTOP][..], &[CONTAINER], &[OWN_NAMESPACES, BOARD]] {
+        for finding in findings(100, trees) {
+            assert!(finding.why.ends_with('.'), "{finding:?}");
+            if matches!(finding.state, State::Invalidates | State::Reservation) {
+                assert!(finding.mend.is_some(), "{finding:?}");
+                assert!(finding.effect.is_some_and(|effect| effect.ends_with('.')));
+            }
+        }
+    }
+}
+
+#[test]
+fn findings_are_in_the_order_of_their_states() {
+    let states: Vec<State> = findings(100, &[CONTAINER]).iter().map(|one| one.state).collect();
+    assert!(states.is_sorted(), "{states:?}");
+}
+
+#[test]
+fn timers_of_low_resolution_and_clocks_of_ticks_invalidate() {
+    let low = CallFacts { timer_resolution: Some(Nanos::from_millis(4)), ..CallFacts::default() };
+    let clock = "sys/devices/system/clocksource/clocksource0/current_clocksource = jiffies";
+    let found = examine(&read_with(FakeRoot::new(clock).path(), &low));
+    assert_eq!(state(&found, "high-resolution timers"), State::Invalidates);
+    assert_eq!(state(&found, "clock source"), State::Invalidates);
+}
