@@ -214,20 +214,57 @@ impl Blocks {
         Draws { weights, blocks }
     }
 
-    fn interval(&self, quantile: f64, draws: &Draws) -> Interval {
+    /// What each of `quantiles` comes to in [`RESAMPLES`] draws, where the blocks
+    /// support an interval; the same for the same `seed`.
+    ///
+    /// How much these differ is how much the quantile would differ in repetitions
+    /// of the measurement; drawing R rounds makes it smaller by (R − 1)/R in variance.
+    pub fn resampled(&self, quantiles: &[f64], seed: u64) -> Vec<Result<Vec<Nanos>, Unsupported>> {
+        let draws = self.draw(seed);
+        quantiles
+            .iter()
+            .map(|quantile| {
+                self.supports(*quantile)?;
+                let places = self.places(*quantile, &draws);
+                Ok(places.into_iter().map(|place| self.told(place)).collect())
+            })
+            .collect()
+    }
+
+    /// The quantile (0 to 1) of all blocks together; `None` when they are empty.
+    pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
+        let rank = nearest_rank(quantile, self.count);
+        let place = position_of_rank(self.counts.iter().copied(), rank);
+        (place < self.values.len()).then(|| self.told(place))
+    }
+
+    /// How many rounds hold samples.
+    pub fn rounds(&self) -> usize {
+        self.rounds.len()
+    }
+
+    /// The length that a place stands for, told as `LatencyHistogram::quantile`
+    /// tells it, or an interval could leave its own estimate out.
+    fn told(&self, place: usize) -> Nanos {
+        bucket_high(self.values[place]).min(self.max)
+    }
+
+    /// The place of the quantile in each draw.
+    fn places(&self, quantile: f64, draws: &Draws) -> Vec<usize> {
         let totals: Vec<u64> = self.blocks.iter().map(|block| block.count).collect();
         let table = Cumulated::around(quantile, &self.blocks);
-        let mut found: Vec<usize> = draws
+        draws
             .weights
             .chunks_exact(draws.blocks)
             .map(|weights| table.place(weights, nearest_rank(quantile, weighted(weights, &totals))))
-            .collect();
+            .collect()
+    }
+
+    fn interval(&self, quantile: f64, draws: &Draws) -> Interval {
+        let mut found = self.places(quantile, draws);
         found.sort_unstable();
         let tail = RESAMPLES / 40;
-        // Told as `LatencyHistogram::quantile` tells it, or the interval could
-        // leave its own estimate out.
-        let end = |place: usize| bucket_high(self.values[place]).min(self.max);
-        Interval { low: end(found[tail - 1]), high: end(found[RESAMPLES - tail]) }
+        Interval { low: self.told(found[tail - 1]), high: self.told(found[RESAMPLES - tail]) }
     }
 }
 
@@ -417,6 +454,25 @@ mod tests {
         kept.iter().for_each(|block| whole.merge_record(block));
         let interval = Blocks::new([kept.iter()]).intervals(&[0.5], 1)[0].unwrap();
         assert_eq!(Some(interval), whole.quantile(0.5).map(|it| Interval { low: it, high: it }));
+    }
+
+    #[test]
+    fn draws_scatter_around_the_quantile_of_all_blocks() {
+        let round = |level: u64| -> Vec<Histogram> {
+            let latencies = (0..50).map(|k| Nanos::from_micros(level + k % 3));
+            vec![latencies.collect::<LatencyHistogram>().to_record(); 20]
+        };
+        let rounds = [round(10), Vec::new(), round(30)];
+        let blocks = Blocks::new(&rounds);
+        assert_eq!(blocks.rounds(), 2, "a round without samples says nothing");
+        let draws = blocks.resampled(&[0.5, 0.9999], 3);
+        let median = draws[0].as_ref().unwrap();
+        assert_eq!(median.len(), RESAMPLES);
+        let estimate = blocks.quantile(0.5).unwrap();
+        assert!(median.iter().any(|drawn| *drawn < estimate + Nanos::from_nanos(1)));
+        assert!(median.iter().any(|drawn| *drawn > estimate));
+        assert!(matches!(draws[1], Err(Unsupported::FewBeyond { .. })));
+        assert_eq!(Blocks::new([Vec::<&Histogram>::new()]).quantile(0.5), None);
     }
 
     #[test]

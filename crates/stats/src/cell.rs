@@ -165,7 +165,7 @@ fn supported(histogram: &LatencyHistogram, quantile: f64) -> Option<Nanos> {
 
 /// The blocks of a measurement, those of all tasks in the same stretch of time as
 /// one: what disturbs a machine disturbs its tasks together.
-fn blocks_of_all_tasks(measurement: &Measurement) -> Vec<Histogram> {
+pub fn blocks_of_all_tasks(measurement: &Measurement) -> Vec<Histogram> {
     let count = measurement.tasks.iter().map(|task| task.blocks.len()).max().unwrap_or(0);
     (0..count)
         .map(|index| {
