@@ -1,0 +1,179 @@
+//! Which cells are compared with which.
+
+use serde::Serialize;
+use tactus_model::cell::Cell;
+use tactus_model::run::Run;
+
+/// Settings that say how long and how much is measured, not what: cells may differ in them.
+const AMOUNTS: [&str; 3] = ["warmup", "duration", "sample-limit"];
+/// Settings that decide what a latency is: cells that differ in them measure different things.
+const MEANINGS: [&str; 4] = ["probe", "sleep", "clock", "interval"];
+
+/// One side of a comparison: a run, or one cell of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection<'r> {
+    /// The run.
+    pub run: &'r Run,
+    /// The index of the cell in its plan, when one is meant.
+    pub cell: Option<usize>,
+}
+
+/// Two cells that are compared, by their indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) a: usize,
+    pub(crate) b: usize,
+}
+
+/// A setting in which two cells differ that should not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SettingDiffers {
+    /// Its name.
+    pub setting: &'static str,
+    /// Its value in A.
+    pub a: String,
+    /// Its value in B.
+    pub b: String,
+}
+
+/// Why two sides are not compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Incomparable {
+    /// The cells measure different things.
+    #[error("A and B do not measure the same: {}", in_words(.0))]
+    Meaning(Vec<SettingDiffers>),
+    /// No cell of one is a cell of the other.
+    #[error(
+        "no cell of {a} has the settings of a cell of {b}; name two cells, as {a}#1 {b}#1, to compare them all the same"
+    )]
+    NoCommonCell {
+        /// The run of A.
+        a: String,
+        /// The run of B.
+        b: String,
+    },
+    /// A whole run against one cell.
+    #[error(
+        "one side is a whole run and the other a single cell; name a cell of both, or of neither"
+    )]
+    RunAndCell,
+}
+
+fn in_words(differing: &[SettingDiffers]) -> String {
+    let parts: Vec<String> = differing
+        .iter()
+        .map(|differs| format!("{} is {} in A and {} in B", differs.setting, differs.a, differs.b))
+        .collect();
+    parts.join("; ")
+}
+
+/// Pairs the cells of two sides: those that were named, or all of the same settings.
+///
+/// With `force`, cells that measure different things are paired too, when they
+/// agree in everything else.
+pub(crate) fn pairs(
+    a: Selection<'_>,
+    b: Selection<'_>,
+    force: bool,
+) -> Result<Vec<Pair>, Incomparable> {
+    let (cells_a, cells_b) = (&a.run.header.plan.cells, &b.run.header.plan.cells);
+    match (a.cell, b.cell) {
+        (Some(a), Some(b)) => {
+            let differing = meanings_that_differ(&cells_a[a], &cells_b[b]);
+            if differing.is_empty() || force {
+                Ok(vec![Pair { a, b }])
+            } else {
+                Err(Incomparable::Meaning(differing))
+            }
+        }
+        (None, None) => {
+            let exact = matched(cells_a, cells_b, &AMOUNTS);
+            if !exact.is_empty() {
+                return Ok(exact);
+            }
+            let lenient = matched(cells_a, cells_b, &[&AMOUNTS[..], &MEANINGS].concat());
+            match lenient.first() {
+                None => Err(Incomparable::NoCommonCell {
+                    a: a.run.header.id.to_string(),
+                    b: b.run.header.id.to_string(),
+                }),
+                Some(_) if force => Ok(lenient),
+                Some(first) => Err(Incomparable::Meaning(meanings_that_differ(
+                    &cells_a[first.a],
+                    &cells_b[first.b],
+                ))),
+            }
+        }
+        _ => Err(Incomparable::RunAndCell),
+    }
+}
+
+fn meanings_that_differ(a: &Cell, b: &Cell) -> Vec<SettingDiffers> {
+    a.settings()
+        .zip(b.settings())
+        .filter(|((name, a), (_, b))| MEANINGS.contains(name) && a != b)
+        .map(|((setting, a), (_, b))| SettingDiffers { setting, a, b })
+        .collect()
+}
+
+/// Pairs cells that agree in all settings but `ignored`, each at most once.
+fn matched(a: &[Cell], b: &[Cell], ignored: &[&str]) -> Vec<Pair> {
+    let key = |cell: &Cell| -> Vec<String> {
+        let kept = cell.settings().filter(|(name, _)| !ignored.contains(name));
+        kept.map(|(_, value)| value).collect()
+    };
+    let mut free: Vec<Option<Vec<String>>> = b.iter().map(|cell| Some(key(cell))).collect();
+    a.iter()
+        .map(key)
+        .enumerate()
+        .filter_map(|(a, wanted)| {
+            let b = free.iter().position(|key| key.as_ref() == Some(&wanted))?;
+            free[b] = None;
+            Some(Pair { a, b })
+        })
+        .collect()
+}
+
+/// Why a text names no cell of a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` names no single cell of {run}; it is one of: {known}")]
+pub struct UnknownCell {
+    /// The text.
+    pub given: String,
+    /// The run.
+    pub run: String,
+    /// The cells there are, each with its number.
+    pub known: String,
+}
+
+/// Finds the cell that `text` names: by its label, by its number counted from 1, or
+/// by a part of its label that no other has.
+///
+/// # Errors
+/// There is no such cell, or several.
+pub fn find_cell(run: &Run, text: &str) -> Result<usize, UnknownCell> {
+    let labels = run.header.plan.labels();
+    let number = text.parse::<usize>().ok();
+    let by_part = || {
+        let mut holding = labels.iter().enumerate().filter(|(_, label)| label.contains(text));
+        let first = holding.next().filter(|_| !text.is_empty())?;
+        holding.next().is_none().then_some(first.0)
+    };
+    labels
+        .iter()
+        .position(|label| label == text)
+        .or_else(|| match number {
+            Some(number) => number.checked_sub(1).filter(|index| *index < labels.len()),
+            None => by_part(),
+        })
+        .ok_or_else(|| UnknownCell {
+            given: text.to_owned(),
+            run: run.header.id.to_string(),
+            known: labels
+                .iter()
+                .zip(1..)
+                .map(|(label, number)| format!("{number} ({label})"))
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+}

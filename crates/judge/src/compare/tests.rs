@@ -1,0 +1,134 @@
+//! Comparisons of simulated cells whose true difference is known.
+
+use tactus_model::experiment::SplitMix64;
+use tactus_stats::LatencyHistogram;
+
+use super::*;
+
+/// What is planted into a simulated cell.
+#[derive(Clone, Copy)]
+struct Planted {
+    /// Every latency is this many times as long.
+    factor: f64,
+    /// One in so many wakeups comes 1 ms later.
+    delayed_one_in: Option<u64>,
+}
+
+const NOTHING: Planted = Planted { factor: 1.0, delayed_one_in: None };
+
+fn uniform(random: &mut SplitMix64) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON / 4.0
+}
+
+fn normal(random: &mut SplitMix64) -> f64 {
+    (-2.0 * uniform(random).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
+}
+
+/// Rounds of 60 blocks of 200 wakeups. Rounds differ by 2 %, blocks by 5 % and
+/// follow each other with 0.7; a wakeup is log-normal with a tail.
+fn cell(random: &mut SplitMix64, rounds: usize, planted: Planted) -> Blocks {
+    let rounds: Vec<Vec<Histogram>> = (0..rounds)
+        .map(|_| {
+            let level = 0.02 * normal(random);
+            let mut drift = normal(random);
+            (0..60)
+                .map(|_| {
+                    drift = 0.7 * drift + (1.0 - 0.7_f64.powi(2)).sqrt() * normal(random);
+                    block(random, level + 0.05 * drift, planted)
+                })
+                .collect()
+        })
+        .collect();
+    Blocks::new(&rounds)
+}
+
+fn block(random: &mut SplitMix64, level: f64, planted: Planted) -> Histogram {
+    let latencies = (0..200).map(|_| {
+        let usual = 10_000.0 * planted.factor * (level + 0.3 * normal(random)).exp();
+        let delayed = planted.delayed_one_in.is_some_and(|one_in| random.below(one_in) == 0);
+        Nanos::from_nanos((usual + if delayed { 1e6 } else { 0.0 }) as u64)
+    });
+    latencies.collect::<LatencyHistogram>().to_record()
+}
+
+/// The verdicts of a comparison of two simulated cells, as a run of one cell has them.
+fn verdicts(random: &mut SplitMix64, rounds: usize, planted: Planted) -> Vec<Option<Verdict>> {
+    let (a, b) = (cell(random, rounds, NOTHING), cell(random, rounds, planted));
+    let mut figures = compare_blocks(&a, &b);
+    give_verdicts(figures.iter_mut(), CompareOptions::default().margin);
+    figures.iter().map(|figure| figure.verdict).collect()
+}
+
+fn differs(verdict: &Option<Verdict>) -> bool {
+    matches!(verdict, Some(Verdict::Better | Verdict::Worse))
+}
+
+#[test]
+fn cells_that_are_alike_are_rarely_called_different() {
+    for rounds in [2, 3, 5] {
+        let mut random = SplitMix64::new(40 + rounds as u64);
+        let alarms =
+            (0..100).filter(|_| verdicts(&mut random, rounds, NOTHING).iter().any(differs)).count();
+        println!("{rounds} rounds: {alarms} of 100 pairs of alike cells were called different");
+        assert!(alarms <= 8, "{rounds} rounds: {alarms} of 100, where 5 are expected at most");
+    }
+}
+
+/// The verdicts of 20 pairs.
+fn twenty(seed: u64, rounds: usize, planted: Planted) -> Vec<Vec<Option<Verdict>>> {
+    let mut random = SplitMix64::new(seed);
+    (0..20).map(|_| verdicts(&mut random, rounds, planted)).collect()
+}
+
+#[test]
+fn a_slowdown_of_a_tenth_is_found_in_most_pairs() {
+    let planted = Planted { factor: 1.1, ..NOTHING };
+    for rounds in [3, 5] {
+        let all = twenty(51, rounds, planted);
+        let found = all.iter().filter(|it| it.contains(&Some(Verdict::Worse))).count();
+        println!("{rounds} rounds: a slowdown of 10 % was found in {found} of 20 pairs");
+        // Four tests and the freedom of three rounds ask for a factor of five deviations.
+        assert!(found >= if rounds < 5 { 5 } else { 15 }, "{rounds} rounds: {found} of 20");
+    }
+}
+
+#[test]
+fn a_rare_delay_is_found_in_most_pairs_and_in_the_tail_alone() {
+    let planted = Planted { delayed_one_in: Some(300), ..NOTHING };
+    for rounds in [3, 5] {
+        let all = twenty(52, rounds, planted);
+        let found = all.iter().filter(|it| it[3] == Some(Verdict::Worse)).count();
+        let median = all.iter().filter(|it| differs(&it[0])).count();
+        println!("{rounds} rounds: 1 ms for one wakeup in 300 was found in {found} of 20 pairs");
+        assert!(found >= 15, "{rounds} rounds: {found} of 20");
+        assert!(median <= 3, "{rounds} rounds: {median} of 20 medians were called different");
+    }
+}
+
+#[test]
+fn one_round_is_never_compared() {
+    let mut random = SplitMix64::new(53);
+    let (a, b) = (cell(&mut random, 3, NOTHING), cell(&mut random, 1, NOTHING));
+    for figure in compare_blocks(&a, &b) {
+        assert!(figure.a.is_some() && figure.b.is_some(), "the figures are told all the same");
+        let why = figure.not_compared.unwrap().to_string();
+        assert!(why.contains("B with samples: 1") && why.contains("--rounds 3"), "{why}");
+    }
+}
+
+#[test]
+fn a_difference_within_the_margin_is_none_that_matters() {
+    let difference = |ratio: f64, low, high| Difference {
+        ratio,
+        ratio_low: low,
+        ratio_high: high,
+        nanos: 0.0,
+        nanos_low: 0.0,
+        nanos_high: 0.0,
+        chance: 0.001,
+    };
+    assert_eq!(verdict(&difference(1.02, 1.01, 1.03), 0.001, 0.05), Verdict::Same);
+    assert_eq!(verdict(&difference(1.10, 1.04, 1.16), 0.001, 0.05), Verdict::Worse);
+    assert_eq!(verdict(&difference(0.90, 0.85, 0.96), 0.001, 0.05), Verdict::Better);
+    assert_eq!(verdict(&difference(1.10, 0.98, 1.23), 0.2, 0.05), Verdict::NoDifferenceFound);
+}

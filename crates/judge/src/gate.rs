@@ -1,0 +1,318 @@
+//! Whether a run meets the demands that are made on it.
+//!
+//! Every demand is held against every cell. What a sample cannot support is said,
+//! and counts as not met unless that is allowed: a gate that opens because too
+//! little was measured would be none.
+
+pub mod junit;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use tactus_model::result::{Histogram, Measurement};
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_stats::CellSummary;
+use tactus_stats::bootstrap::Blocks;
+use tactus_stats::cell::blocks_of_all_tasks;
+
+use crate::compare::{Comparison, PairComparison, Verdict};
+
+/// A latency that a share of the due times must not exceed; as text `99.9=80us`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuantileLimit {
+    /// The share in per cent, more than 0 and less than 100.
+    pub percent: f64,
+    /// The latency.
+    pub limit: Nanos,
+}
+
+/// Why a text is no limit of a quantile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no limit of a quantile: write a percentage between 0 and 100 and a length, as 99.9=80us"
+)]
+pub struct NotAQuantileLimit(String);
+
+impl FromStr for QuantileLimit {
+    type Err = NotAQuantileLimit;
+
+    fn from_str(text: &str) -> Result<Self, NotAQuantileLimit> {
+        let read = || {
+            let (percent, limit) = text.split_once('=')?;
+            let percent: f64 = percent.trim().trim_end_matches('%').trim().parse().ok()?;
+            let limit = limit.trim().parse().ok()?;
+            (percent > 0.0 && percent < 100.0).then_some(Self { percent, limit })
+        };
+        read().ok_or_else(|| NotAQuantileLimit(text.to_owned()))
+    }
+}
+
+impl fmt::Display for QuantileLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}={}", self.percent, self.limit))
+    }
+}
+
+/// Something that every cell of a run must meet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Demand {
+    /// No due time is met later than this (*intended schedule*).
+    Max(Nanos),
+    /// A share of the due times is met within a latency (*intended schedule*).
+    Quantile(QuantileLimit),
+    /// No more due times than these are slept through.
+    Missed(u64),
+}
+
+impl fmt::Display for Demand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Max(limit) => write!(f, "max at most {limit}"),
+            Self::Quantile(QuantileLimit { percent, limit }) => {
+                write!(f, "{percent}% at most {limit}")
+            }
+            Self::Missed(limit) => write!(f, "missed at most {limit}"),
+        }
+    }
+}
+
+/// What became of a demand on a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It is met.
+    Met,
+    /// It is not met.
+    NotMet,
+    /// The sample cannot tell.
+    Unsupported,
+}
+
+impl Outcome {
+    /// The outcome in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::NotMet => "not met",
+            Self::Unsupported => "unsupported",
+        }
+    }
+
+    const fn of(met: bool) -> Self {
+        if met { Self::Met } else { Self::NotMet }
+    }
+}
+
+/// A demand on a cell, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Judgement {
+    /// The name of the cell.
+    pub cell: String,
+    /// The demand.
+    pub demand: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Whether the gate counts it as met.
+    pub passes: bool,
+    /// What was found, and why it cannot be judged where that is so.
+    pub found: String,
+}
+
+/// Every demand on every cell of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GateReport {
+    /// The run.
+    pub run: String,
+    /// Cell by cell, in the order of the plan.
+    pub judgements: Vec<Judgement>,
+}
+
+impl GateReport {
+    /// How many judgements do not pass.
+    pub fn failures(&self) -> usize {
+        self.judgements.iter().filter(|judgement| !judgement.passes).count()
+    }
+
+    fn add(
+        &mut self,
+        cell: &str,
+        demand: String,
+        (outcome, found): (Outcome, String),
+        allow: bool,
+    ) {
+        let passes = match outcome {
+            Outcome::Met => true,
+            Outcome::NotMet => false,
+            Outcome::Unsupported => allow,
+        };
+        let cell = cell.to_owned();
+        self.judgements.push(Judgement { cell, demand, outcome, passes, found });
+    }
+}
+
+/// Holds every demand against every cell of `run`, and the run against a baseline
+/// where a comparison of the baseline (A) with it (B) is given.
+///
+/// With `allow_unsupported`, what the sample cannot support counts as met; a cell
+/// without any result never does.
+pub fn judge(
+    run: &Run,
+    demands: &[Demand],
+    against_baseline: Option<&Comparison>,
+    allow_unsupported: bool,
+) -> GateReport {
+    let mut report = GateReport { run: run.header.id.to_string(), judgements: Vec::new() };
+    for (cell, label) in run.header.plan.labels().iter().enumerate() {
+        let measurements: Vec<&Measurement> = run.of_cell(cell).collect();
+        let evidence = Evidence::of(&measurements, run.header.plan.rounds);
+        for demand in demands {
+            let judged = match &evidence {
+                Some(evidence) => evidence.judge(*demand),
+                None => (Outcome::NotMet, no_result(run, cell)),
+            };
+            report.add(label, demand.to_string(), judged, allow_unsupported);
+        }
+        if let Some(comparison) = against_baseline {
+            let pair = comparison.pairs.iter().find(|pair| pair.b.cell == cell);
+            let (name, judged) = match pair {
+                Some(pair) => (pair.a.run.as_str(), no_worse(pair)),
+                None => ("the baseline", not_in_baseline()),
+            };
+            let demand = format!("no worse than {name}");
+            report.add(label, demand, judged, allow_unsupported);
+        }
+    }
+    report
+}
+
+fn no_result(run: &Run, cell: usize) -> String {
+    let failure = run.failures.iter().find(|failure| failure.turn.cell == cell);
+    let reason = failure.map_or("it was not measured", |failure| &failure.reason);
+    format!("no result: {reason}")
+}
+
+fn not_in_baseline() -> (Outcome, String) {
+    (Outcome::Unsupported, "the baseline has no cell of these settings".to_owned())
+}
+
+/// What the measurements of a cell say of demands.
+struct Evidence {
+    summary: CellSummary,
+    blocks: Blocks,
+    rounds_planned: u32,
+}
+
+impl Evidence {
+    fn of(measurements: &[&Measurement], rounds_planned: u32) -> Option<Self> {
+        let rounds: Vec<Vec<Histogram>> =
+            measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
+        (!measurements.is_empty()).then(|| Self {
+            summary: CellSummary::pool(measurements),
+            blocks: Blocks::new(&rounds),
+            rounds_planned,
+        })
+    }
+
+    fn judge(&self, demand: Demand) -> (Outcome, String) {
+        let (met, mut found, unsupported) = match demand {
+            Demand::Missed(limit) => {
+                let missed = self.summary.accounting.missed;
+                let intended = self.summary.accounting.intended;
+                (missed <= limit, format!("{missed} of {intended}"), None)
+            }
+            Demand::Max(limit) => match self.summary.max {
+                Some(max) => (max <= limit, max.to_string(), None),
+                None => (true, String::new(), Some("no wakeup was observed".to_owned())),
+            },
+            Demand::Quantile(QuantileLimit { percent, limit }) => {
+                let quantile = percent / 100.0;
+                let unsupported = self.blocks.supports(quantile).err();
+                match self.summary.by_schedule.quantile(quantile) {
+                    Some(figure) => (
+                        figure <= limit,
+                        figure.to_string(),
+                        unsupported.map(|reason| reason.to_string()),
+                    ),
+                    None => (true, String::new(), Some("no wakeup was observed".to_owned())),
+                }
+            }
+        };
+        // A figure beyond the limit is beyond it however little was measured.
+        let unsupported = unsupported.or_else(|| self.incomplete(demand)).filter(|_| met);
+        let outcome = match &unsupported {
+            Some(reason) if found.is_empty() => {
+                found.clone_from(reason);
+                Outcome::Unsupported
+            }
+            Some(reason) => {
+                found = format!("{found}, but {reason}");
+                Outcome::Unsupported
+            }
+            None => Outcome::of(met),
+        };
+        (outcome, found)
+    }
+
+    /// What is missing from the sample as a whole.
+    fn incomplete(&self, demand: Demand) -> Option<String> {
+        let (rounds, planned) = (self.summary.rounds, self.rounds_planned);
+        let dropped = self.summary.accounting.dropped;
+        if rounds < planned {
+            Some(format!("only {rounds} of {planned} rounds have a result"))
+        } else if dropped > 0 && !matches!(demand, Demand::Missed(_)) {
+            Some(format!(
+                "the latencies of {dropped} wakeups were dropped; raise --sample-limit or measure shorter"
+            ))
+        } else {
+            None
+        }
+    }
+}
+
+/// Judges a cell against its partner in the baseline, by the quantiles that both support.
+fn no_worse(pair: &PairComparison) -> (Outcome, String) {
+    let mut figures = Vec::new();
+    let mut left_out = Vec::new();
+    let mut worse = false;
+    for figure in &pair.quantiles {
+        let percent = percent(figure.quantile);
+        match (&figure.difference, figure.verdict, &figure.not_compared) {
+            (Some(difference), Some(verdict), _) => {
+                worse |= verdict == Verdict::Worse;
+                figures.push(format!(
+                    "{percent} {:.2}× ({:.2}–{:.2}, {})",
+                    difference.ratio,
+                    difference.ratio_low,
+                    difference.ratio_high,
+                    verdict.words()
+                ));
+            }
+            (_, _, Some(reason)) => left_out.push((percent, reason.to_string())),
+            _ => {}
+        }
+    }
+    if figures.is_empty() {
+        let reason = left_out.into_iter().next().map_or_else(String::new, |(_, reason)| reason);
+        return (Outcome::Unsupported, reason);
+    }
+    let mut found = figures.join(", ");
+    for (percent, reason) in left_out {
+        found.push_str(&format!("; {percent} not compared: {reason}"));
+    }
+    // Missed due times are in no quantile per wakeup, so more of them are said beside.
+    if pair.a.missed > 0 || pair.b.missed > 0 {
+        found.push_str(&format!("; missed {} → {}", pair.a.missed, pair.b.missed));
+    }
+    (Outcome::of(!worse), found)
+}
+
+/// A share as a percentage without decimals that say nothing: `99.9%`.
+fn percent(share: f64) -> String {
+    let text = format!("{:.6}", share * 100.0);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}

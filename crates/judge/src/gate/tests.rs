@@ -1,0 +1,187 @@
+//! Demands on a made-up run, and pairing of its cells.
+
+use tactus_model::experiment::{Experiment, Overrides, Turn};
+use tactus_model::facts::MachineFacts;
+use tactus_model::policy::Scheduling;
+use tactus_model::result::{
+    Accounting, Failure, Granted, LoadResult, MachineRates, ProbeCost, TaskResult, TaskUsage,
+};
+use tactus_model::run::{RunHeader, RunId, RunStatus};
+use tactus_model::sample::Sample;
+use tactus_model::time::Instant;
+use tactus_stats::LatencyHistogram;
+use tactus_stats::summary::{block_length, summarise};
+
+use super::*;
+use crate::compare::{CompareOptions, Incomparable, Selection, compare, find_cell};
+
+const WINDOW: Nanos = Nanos::from_secs(2);
+
+/// A run of two cells and `rounds` rounds whose wakeups come 10 µs to 19 µs late;
+/// the second cell sleeps through `missed` due times a round, 5 ms late each.
+fn run(id: &str, settings: &str, rounds: u32, missed: u64) -> Run {
+    let text = format!("[settings]\npolicy = [\"other\", \"fifo:90\"]\n{settings}");
+    let overrides = Overrides { rounds: Some(rounds), ..Overrides::default() };
+    let plan = Experiment::parse(&text).unwrap().plan(&overrides).unwrap();
+    let turns = plan.turns();
+    Run {
+        header: RunHeader {
+            id: RunId::new(id),
+            created: Instant::from_nanos(0),
+            version: "0.1.0".to_owned(),
+            status: RunStatus::Complete,
+            plan,
+            facts_before: MachineFacts::unknown(Instant::from_nanos(0)),
+            facts_after: None,
+        },
+        measurements: turns
+            .into_iter()
+            .map(|turn| measurement(turn, if turn.cell == 1 { missed } else { 0 }))
+            .collect(),
+        failures: Vec::new(),
+    }
+}
+
+fn measurement(turn: Turn, missed: u64) -> Measurement {
+    let samples: Vec<Sample> = (0..2000)
+        .map(|k| {
+            let due = Nanos::from_millis(k);
+            Sample { due, came: due + Nanos::from_micros(10 + k * 7 % 10) }
+        })
+        .collect();
+    let summary = summarise(&samples, WINDOW);
+    let late: LatencyHistogram = (0..missed).map(|_| Nanos::from_millis(5)).collect();
+    let task = TaskResult {
+        task: 0,
+        cpu: Some(0),
+        granted: Granted {
+            scheduling: Scheduling::ORDINARY,
+            cpus: [0].into_iter().collect(),
+            memory_locked: true,
+            timer_slack: None,
+        },
+        accounting: Accounting {
+            intended: 2000 + missed,
+            observed: 2000,
+            missed,
+            ..Accounting::default()
+        },
+        blocks: summary.blocks,
+        missed_latencies: late.to_record(),
+        series: summary.series,
+        scope: summary.scope,
+        worst: summary.worst,
+        usage: TaskUsage::default(),
+    };
+    Measurement {
+        turn,
+        started: Instant::from_nanos(0),
+        window: WINDOW,
+        block_length: block_length(WINDOW),
+        tasks: vec![task],
+        load: LoadResult::default(),
+        rates: MachineRates::default(),
+        cost: ProbeCost::default(),
+        shortfalls: Vec::new(),
+    }
+}
+
+fn limit(text: &str) -> Demand {
+    Demand::Quantile(text.parse().unwrap())
+}
+
+fn check(run: &Run, demand: Demand, allow: bool, expected: [(Outcome, bool, &str); 2]) {
+    let report = judge(run, &[demand], None, allow);
+    assert_eq!(report.judgements.len(), 2);
+    for (judgement, (outcome, passes, found)) in report.judgements.iter().zip(expected) {
+        assert_eq!((judgement.outcome, judgement.passes), (outcome, passes), "{judgement:?}");
+        assert!(judgement.found.contains(found), "{judgement:?} does not say: {found}");
+    }
+}
+
+#[test]
+fn a_demand_is_held_against_every_cell() {
+    use Outcome::{Met, NotMet, Unsupported};
+    let run = run("candidate", "", 3, 1);
+    let max = Demand::Max(Nanos::from_micros(200));
+    check(&run, max, false, [(Met, true, "19us"), (NotMet, false, "5ms")]);
+    check(&run, Demand::Missed(2), false, [(Met, true, "0 of 6000"), (NotMet, false, "3 of 6003")]);
+    check(&run, Demand::Missed(3), false, [(Met, true, "0 of"), (Met, true, "3 of 6003")]);
+    check(&run, limit("99=20us"), false, [(Met, true, "19us"), (Met, true, "19.007us")]);
+    check(&run, limit("50=9us"), true, [(NotMet, false, "14"), (NotMet, false, "15.0")]);
+    let few = "measure longer";
+    check(&run, limit("99.99=1s"), false, [(Unsupported, false, few), (Unsupported, false, few)]);
+    check(&run, limit("99.99=1s"), true, [(Unsupported, true, few), (Unsupported, true, few)]);
+}
+
+#[test]
+fn what_was_not_measured_is_not_met_even_when_little_is_allowed() {
+    let mut run = run("candidate", "", 3, 0);
+    run.measurements.retain(|found| found.turn.cell == 0);
+    let turn = Turn { round: 0, cell: 1 };
+    let reason = "the probe was killed".to_owned();
+    run.failures.push(Failure { turn, reason, hint: None });
+    let (met, none) = ((Outcome::Met, true, "0 of"), (Outcome::NotMet, false, "was killed"));
+    check(&run, Demand::Missed(0), true, [met, none]);
+    run.measurements.pop();
+    let fewer = (Outcome::Unsupported, false, "only 2 of 3 rounds");
+    check(&run, Demand::Missed(0), false, [fewer, none]);
+}
+
+#[test]
+fn a_run_is_no_worse_than_itself_and_one_round_cannot_tell() {
+    let against = |rounds: u32| {
+        let (baseline, run) = (run("baseline", "", rounds, 0), run("candidate", "", rounds, 2));
+        let [a, b] = [&baseline, &run].map(|run| Selection { run, cell: None });
+        let comparison = compare(a, b, &CompareOptions::default()).unwrap();
+        judge(&run, &[], Some(&comparison), false).judgements
+    };
+    let several = against(3);
+    assert!(several.iter().all(|judgement| judgement.passes), "{several:?}");
+    assert!(several[0].found.contains("50% 1.00× (") && several[0].found.contains("the same"));
+    assert!(several[0].found.contains("99.9% not compared"), "{several:?}");
+    assert!(several[1].found.contains("missed 0 → 6"), "{several:?}");
+    let one = against(1);
+    assert!(one.iter().all(|judgement| judgement.outcome == Outcome::Unsupported), "{one:?}");
+    assert!(one[0].found.contains("--rounds 3"), "{one:?}");
+}
+
+#[test]
+fn what_measures_something_else_is_not_compared_unless_told() {
+    let (plain, other) = (run("a", "", 2, 0), run("b", "interval = \"2ms\"", 2, 0));
+    let longer = run("c", "duration = \"9s\"", 2, 0);
+    let compared = |b: &Run, force| {
+        let [a, b] = [&plain, b].map(|run| Selection { run, cell: None });
+        compare(a, b, &CompareOptions { force, ..CompareOptions::default() })
+    };
+    let refused = compared(&other, false).unwrap_err();
+    assert!(refused.to_string().contains("interval is 1ms in A and 2ms in B"), "{refused}");
+    assert_eq!(compared(&other, true).unwrap().pairs.len(), 2);
+    assert_eq!(compared(&longer, false).unwrap().pairs.len(), 2, "length is no obstacle");
+    let [a, b] = [(&plain, None), (&longer, Some(0))].map(|(run, cell)| Selection { run, cell });
+    let refused = compare(a, b, &CompareOptions::default()).unwrap_err();
+    assert_eq!(refused, Incomparable::RunAndCell);
+}
+
+#[test]
+fn a_cell_is_found_by_label_number_or_part() {
+    let run = run("a", "", 1, 0);
+    for (text, cell) in [("other", 0), ("1", 0), ("2", 1), ("fifo:90", 1), ("fifo", 1)] {
+        assert_eq!(find_cell(&run, text), Ok(cell), "{text}");
+    }
+    for text in ["", "0", "3", "deadline", "o"] {
+        let told = find_cell(&run, text).unwrap_err().to_string();
+        assert!(told.contains("2 (fifo:90)"), "{text}: {told}");
+    }
+}
+
+#[test]
+fn limits_of_quantiles_are_read_and_written() {
+    for text in ["99.9=80us", "50=1.5ms"] {
+        assert_eq!(text.parse::<QuantileLimit>().unwrap().to_string(), text);
+    }
+    assert_eq!("99 % = 1ms".parse::<QuantileLimit>().unwrap().to_string(), "99=1ms");
+    for text in ["99.9", "100=1ms", "0=1ms", "-5=1ms", "99=80", "=1ms", "NaN=1ms"] {
+        assert!(text.parse::<QuantileLimit>().is_err(), "{text}");
+    }
+}
