@@ -1,8 +1,10 @@
 //! The subcommands, one file each.
 
+mod compare;
 mod completions;
 mod delete;
 mod export;
+mod gate;
 mod import;
 mod internal;
 mod list;
@@ -27,6 +29,8 @@ pub(crate) enum Command {
     List(list::ListArguments),
     Show(show::ShowArguments),
     Report(report::ReportArguments),
+    Compare(compare::CompareArguments),
+    Gate(gate::GateArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
     Delete(delete::DeleteArguments),
@@ -43,6 +47,8 @@ impl Command {
             Self::List(arguments) => list::run(&arguments),
             Self::Show(arguments) => show::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
+            Self::Compare(arguments) => compare::run(&arguments),
+            Self::Gate(arguments) => gate::run(&arguments),
             Self::Export(arguments) => export::run(&arguments),
             Self::Import(arguments) => import::run(&arguments),
             Self::Delete(arguments) => delete::run(&arguments),

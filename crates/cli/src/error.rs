@@ -13,6 +13,8 @@ use crate::signals::INTERRUPTED;
 /// What kind of error ended a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
+    /// What was measured does not meet a demand.
+    NotMet,
     /// The command line or a file it names is wrong.
     Usage,
     /// Something is not permitted or not available on this machine.
@@ -45,6 +47,10 @@ impl CommandError {
         Self::new(ErrorKind::Usage, anyhow::anyhow!("{message}"))
     }
 
+    pub(crate) fn not_met(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::NotMet, anyhow::anyhow!("{message}"))
+    }
+
     pub(crate) fn internal(error: impl Into<anyhow::Error>) -> Self {
         Self::new(ErrorKind::Internal, error)
     }
@@ -58,6 +64,7 @@ impl CommandError {
     pub(crate) fn report(self) -> ExitCode {
         let (prefix, code) = match self.kind {
             ErrorKind::OutputClosed => return ExitCode::SUCCESS,
+            ErrorKind::NotMet => ("not met", 1),
             ErrorKind::Usage => ("error", 2),
             ErrorKind::Unavailable => ("not available", 3),
             ErrorKind::Internal => ("internal error", 4),

@@ -1,6 +1,7 @@
 //! The command from outside, as one program: each file is one point of view.
 
 mod commands;
+mod judged;
 mod killed;
 mod support;
 mod unprivileged;

@@ -1,0 +1,190 @@
+//! `tactus compare`: two runs or cells side by side.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use clap::Args;
+use tactus_judge::compare::{
+    CompareOptions, Comparison, Difference, Incomparable, PairComparison, QuantileComparison,
+    Selection, compare, find_cell,
+};
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_report::format::{self, THIN_SPACE};
+
+use super::gate::load_run;
+use super::open_store;
+use crate::error::{CommandError, CommandResult};
+use crate::json_lines::write_line;
+
+/// Compare two runs, or two cells, with confidence.
+///
+/// Cells of the same settings are paired. For each quantile that both samples
+/// support, B against A is told as a ratio and as a difference, each with a 95 %
+/// interval, and a verdict: better, worse, the same (the interval lies within the
+/// margin), or no difference found. Rounds are the unit, and never is one round
+/// enough: measure with --rounds 3 or more. All quantiles and cells of a comparison
+/// are tested together (Holm), so that where nothing differs, anything is called
+/// better or worse with a chance of at most 5 %.
+#[derive(Args)]
+pub(crate) struct CompareArguments {
+    /// A run by name, unique beginning of a name, `last`, or the file of an exported run; or one cell of it as RUN#CELL, by label, part of a label, or number from 1
+    #[arg(value_name = "A")]
+    a: String,
+    /// What is compared with A, written as A is
+    #[arg(value_name = "B")]
+    b: String,
+    /// Figures that differ by less than this count as the same
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
+    margin: f64,
+    /// Compare cells of another probe, sleep, clock or interval too
+    #[arg(long)]
+    force: bool,
+    /// Exit with code 1 when any figure is worse
+    #[arg(long)]
+    fail_on_worse: bool,
+    /// Write one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads a margin: `5%` or `5`.
+pub(super) fn margin(text: &str) -> Result<f64, String> {
+    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>();
+    match percent {
+        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        _ => Err(format!("`{text}` is no margin; write a percentage between 0 and 100, as 5%")),
+    }
+}
+
+/// One side as it was named.
+struct NamedSide {
+    run: Run,
+    cell: Option<usize>,
+}
+
+impl NamedSide {
+    fn read(text: &str) -> CommandResult<Self> {
+        let (run, cell) =
+            text.split_once('#').map_or((text, None), |(run, cell)| (run, Some(cell)));
+        let run = load_run(run, open_store)?;
+        let cell = cell.map(|cell| find_cell(&run, cell)).transpose();
+        Ok(Self { cell: cell.map_err(CommandError::usage)?, run })
+    }
+
+    fn selection(&self) -> Selection<'_> {
+        Selection { run: &self.run, cell: self.cell }
+    }
+}
+
+impl From<Incomparable> for CommandError {
+    fn from(error: Incomparable) -> Self {
+        let hint = matches!(error, Incomparable::Meaning(_))
+            .then_some("--force compares them all the same");
+        let error = Self::usage(error);
+        match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &CompareArguments) -> CommandResult {
+    let (a, b) = (NamedSide::read(&arguments.a)?, NamedSide::read(&arguments.b)?);
+    let options = CompareOptions { margin: arguments.margin, force: arguments.force };
+    let comparison = compare(a.selection(), b.selection(), &options)?;
+    if arguments.json {
+        write_line(&comparison)?;
+    } else {
+        write!(std::io::stdout(), "{}", text(&comparison))?;
+    }
+    if arguments.fail_on_worse && comparison.any_worse() {
+        return Err(CommandError::not_met("B is worse than A"));
+    }
+    Ok(())
+}
+
+fn text(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    comparison.pairs.iter().for_each(|pair| put_pair(&mut text, pair));
+    // Writing to a String cannot fail.
+    for (side, labels) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
+        for label in labels {
+            let _ = writeln!(text, "only in {side}: {}", format::printable(label));
+        }
+    }
+    for fact in &comparison.facts {
+        let line = format!("the machines differ: {}: {} → {}", fact.fact, fact.a, fact.b);
+        let _ = writeln!(text, "{}", format::printable(&line));
+    }
+    let _ = writeln!(
+        text,
+        "Intervals hold the true value in 95 of 100 repetitions, each for itself. The same: within \
+         ±{}{THIN_SPACE}%.\nBetter and worse: all {} tests together give a false alarm in at most 5 \
+         of 100 comparisons (Holm).",
+        comparison.margin * 100.0,
+        comparison
+            .pairs
+            .iter()
+            .flat_map(|pair| &pair.quantiles)
+            .filter(|figure| figure.difference.is_some())
+            .count(),
+    );
+    text
+}
+
+fn put_pair(text: &mut String, pair: &PairComparison) {
+    let name = |side: &tactus_judge::compare::ComparedCell| {
+        let rounds = format::counted(side.rounds as u64, "round");
+        format::printable(&format!("{}#{} ({}), {rounds}", side.run, side.cell + 1, side.label))
+    };
+    let _ = writeln!(text, "A  {}\nB  {}", name(&pair.a), name(&pair.b));
+    let _ = writeln!(
+        text,
+        "  {:>8}  {:>9}  {:>9}  {:>6}  {:<13}  {:>10}  {:<24}  verdict",
+        "quantile", "A", "B", "B / A", "95 %", "B − A", "95 %"
+    );
+    pair.quantiles.iter().for_each(|figure| put_figure(text, figure));
+    if pair.a.missed > 0 || pair.b.missed > 0 {
+        let share = |missed, intended| format::share(missed, intended);
+        let _ = writeln!(
+            text,
+            "  missed due times, which these quantiles do not hold: {} ({}) → {} ({})",
+            pair.a.missed,
+            share(pair.a.missed, pair.a.intended),
+            pair.b.missed,
+            share(pair.b.missed, pair.b.intended),
+        );
+    }
+    text.push('\n');
+}
+
+fn put_figure(text: &mut String, figure: &QuantileComparison) {
+    let quantile = format::percentile(figure.quantile);
+    let (a, b) = (format::latency_or_nothing(figure.a), format::latency_or_nothing(figure.b));
+    let _ = write!(text, "  {quantile:>8}  {a:>9}  {b:>9}  ");
+    let _ = match (&figure.difference, figure.verdict, &figure.not_compared) {
+        (Some(difference), Some(verdict), _) => {
+            writeln!(text, "{}  {}", difference_text(difference), verdict.words())
+        }
+        (_, _, Some(reason)) => writeln!(text, "not compared: {reason}"),
+        _ => writeln!(text),
+    };
+}
+
+fn difference_text(difference: &Difference) -> String {
+    let ratios = format!("{:.3}–{:.3}", difference.ratio_low, difference.ratio_high);
+    let lengths = format!("{} to {}", signed(difference.nanos_low), signed(difference.nanos_high));
+    format!(
+        "{:>6.3}  {ratios:<13}  {:>10}  {lengths:<24}",
+        difference.ratio,
+        signed(difference.nanos)
+    )
+}
+
+/// A difference of lengths with its sign.
+fn signed(nanos: f64) -> String {
+    let sign = if nanos < 0.0 { '−' } else { '+' };
+    // A cast saturates; no difference of lengths lies outside their range.
+    format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.abs().round() as u64)))
+}

@@ -1,0 +1,152 @@
+//! `tactus gate`: whether a run meets demands, for continuous integration.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use serde::Serialize;
+use tactus_judge::compare::{CompareOptions, Comparison, Selection, compare};
+use tactus_judge::gate::junit::junit;
+use tactus_judge::gate::{Demand, GateReport, Judgement, QuantileLimit, judge};
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_report::format::printable;
+use tactus_store::Store;
+
+use super::compare::margin;
+use super::open_store;
+use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::json_lines::write_line;
+
+/// Require figures of a run, and exit with code 1 when a demand is not met.
+///
+/// Every demand is held against every cell of the run. Where the sample cannot
+/// support a demand (too few samples for the quantile, one round for a comparison),
+/// this is said and counts as not met, unless --allow-unsupported is given. Limits
+/// speak of the intended schedule: due times that were slept through count with
+/// their latency. docs/ci.md shows how to use this in continuous integration.
+#[derive(Args)]
+pub(crate) struct GateArguments {
+    /// The run by name, unique beginning of a name, `last`, or the file of an exported run
+    #[arg(value_name = "RUN", default_value = "last")]
+    run: String,
+    /// No wakeup is later than this
+    #[arg(long, value_name = "LENGTH")]
+    max: Option<Nanos>,
+    /// A share of the wakeups, in per cent, is no later than this: 99.9=80us; repeatable
+    #[arg(long, value_name = "PERCENT=LENGTH")]
+    quantile: Vec<QuantileLimit>,
+    /// No more due times than these are slept through
+    #[arg(long, value_name = "N")]
+    missed: Option<u64>,
+    /// No quantile is worse than that of the same cell in this run or exported file, as `tactus compare` finds
+    #[arg(long, value_name = "BASELINE")]
+    no_worse_than: Option<String>,
+    /// Figures that differ from the baseline by less than this count as the same
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
+    margin: f64,
+    /// Count demands that the sample cannot support as met
+    #[arg(long)]
+    allow_unsupported: bool,
+    /// Write the outcome as JUnit XML to this file too
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl GateArguments {
+    fn demands(&self) -> Vec<Demand> {
+        let max = self.max.map(Demand::Max);
+        let quantiles = self.quantile.iter().copied().map(Demand::Quantile);
+        let missed = self.missed.map(Demand::Missed);
+        max.into_iter().chain(quantiles).chain(missed).collect()
+    }
+}
+
+/// The report as `--json` gives it.
+#[derive(Serialize)]
+struct GateOutcome<'a> {
+    passes: bool,
+    #[serde(flatten)]
+    report: &'a GateReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<&'a Comparison>,
+}
+
+pub(crate) fn run(arguments: &GateArguments) -> CommandResult {
+    let demands = arguments.demands();
+    if demands.is_empty() && arguments.no_worse_than.is_none() {
+        return Err(CommandError::usage(
+            "nothing is demanded; add --max, --quantile, --missed or --no-worse-than",
+        ));
+    }
+    let run = load_run(&arguments.run, open_store)?;
+    let comparison = match &arguments.no_worse_than {
+        Some(baseline) => Some(against(&load_run(baseline, open_store)?, &run, arguments.margin)?),
+        None => None,
+    };
+    let report = judge(&run, &demands, comparison.as_ref(), arguments.allow_unsupported);
+    if let Some(path) = &arguments.junit {
+        write_file(path, &junit(&report))?;
+    }
+    if arguments.json {
+        let passes = report.failures() == 0;
+        let comparison = comparison.as_ref();
+        write_line(&GateOutcome { passes, report: &report, comparison })?;
+    } else {
+        write!(std::io::stdout(), "{}", text(&report))?;
+    }
+    match report.failures() {
+        0 => Ok(()),
+        failures => {
+            let all = report.judgements.len();
+            Err(CommandError::not_met(format!("{failures} of {all} demands of {}", report.run)))
+        }
+    }
+}
+
+fn against(baseline: &Run, run: &Run, margin: f64) -> CommandResult<Comparison> {
+    let whole = |run| Selection { run, cell: None };
+    let options = CompareOptions { margin, force: false };
+    Ok(compare(whole(baseline), whole(run), &options)?)
+}
+
+/// Reads a run from the store, or from a file when one of that name is there.
+///
+/// The store is opened only when it is needed.
+pub(super) fn load_run(
+    name: &str,
+    open_store: impl FnOnce() -> CommandResult<Store>,
+) -> CommandResult<Run> {
+    let path = Path::new(name);
+    if !path.is_file() {
+        let store = open_store()?;
+        return Ok(store.load(&store.find(name)?)?);
+    }
+    let file = File::open(path)
+        .with_context(|| format!("{name} cannot be read"))
+        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
+    let mut store = Store::open_in_memory()?;
+    let id = store.import(file)?;
+    Ok(store.load(&id)?)
+}
+
+fn write_file(path: &Path, content: &str) -> CommandResult {
+    fs::write(path, content)
+        .with_context(|| format!("{} cannot be written", path.display()))
+        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))
+}
+
+fn text(report: &GateReport) -> String {
+    let line = |judgement: &Judgement| {
+        let Judgement { cell, demand, outcome, passes, found } = judgement;
+        let sign = if *passes { "ok  " } else { "FAIL" };
+        let told = format!("{sign}  {cell}: {demand}: {}: {found}", outcome.words());
+        format!("{}\n", printable(&told))
+    };
+    report.judgements.iter().map(line).collect()
+}

@@ -1,0 +1,83 @@
+//! Comparing and gating, from outside: what is told, and the exit codes.
+
+use std::fs;
+
+use crate::support::{Tactus, text};
+use serde_json::Value;
+
+/// Measures a run of two cells so short that a test can afford it, and names it.
+fn measured(tactus: &Tactus, rounds: &str, more: &[&str]) -> String {
+    let short = ["--duration", "1100ms", "--warmup", "10ms", "--no-page", "--seed", "1", "--json"];
+    let arguments = [&["measure", "--cpus", "0", "--rounds", rounds][..], &short, more].concat();
+    let lines = tactus.succeed(&arguments);
+    let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    last["run"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn two_runs_are_compared_by_their_rounds() {
+    let tactus = Tactus::new();
+    let two_cells = ["--policy", "other", "--policy", "batch"];
+    let (a, b) = (measured(&tactus, "2", &two_cells), measured(&tactus, "2", &two_cells));
+    let told = tactus.succeed(&["compare", &a, &b]);
+    for part in [&a, &b, "B / A", "(other), 2 rounds", "(batch), 2 rounds", "Holm"] {
+        assert!(told.contains(part), "{part} is missing in:\n{told}");
+    }
+    let told = tactus.succeed(&["compare", &a, &b, "--json"]);
+    let comparison: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(comparison["pairs"].as_array().unwrap().len(), 2);
+    let median = &comparison["pairs"][0]["quantiles"][0];
+    let figure = |name: &str| median["difference"][name].as_f64().unwrap();
+    assert!(figure("ratio_low") <= figure("ratio") && figure("ratio") <= figure("ratio_high"));
+    assert!(median["verdict"].is_string() && median["adjusted_chance"].is_number());
+
+    let told = tactus.succeed(&["compare", &format!("{a}#other"), &format!("{a}#2")]);
+    assert!(told.contains("(other)") && told.contains("(batch)"), "{told}");
+    let told = tactus.fail(2, &["compare", &format!("{a}#3"), &a]);
+    assert!(told.contains("1 (other), 2 (batch)"), "{told}");
+    // Nothing that takes three times as long is missed; a run is not worse than itself.
+    tactus.succeed(&["compare", &a, &a, "--fail-on-worse"]);
+    tactus.fail(2, &["compare", &a, &b, "--margin", "none"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_way_out() {
+    let tactus = Tactus::new();
+    let (a, b) = (measured(&tactus, "1", &[]), measured(&tactus, "1", &["--interval", "2ms"]));
+    let told = tactus.fail(2, &["compare", &a, &b]);
+    assert!(
+        told.contains("interval is 1ms in A and 2ms in B") && told.contains("--force"),
+        "{told}"
+    );
+    let told = tactus.succeed(&["compare", &a, &b, "--force"]);
+    assert!(told.contains("not compared") && told.contains("--rounds 3"), "{told}");
+}
+
+#[test]
+fn a_gate_opens_by_its_exit_code_and_writes_what_it_found() {
+    let tactus = Tactus::new();
+    let run = measured(&tactus, "2", &[]);
+    let baseline = tactus.folder().join("baseline.json");
+    let (junit, baseline) = (tactus.folder().join("gate.xml"), baseline.to_str().unwrap());
+    tactus.succeed(&["export", &run, "-o", baseline, "--without-samples"]);
+
+    let met = ["--max", "1h", "--quantile", "50=1h", "--missed", "100000"];
+    let gate = ["gate", &run, "--no-worse-than", baseline, "--junit", junit.to_str().unwrap()];
+    let told = tactus.succeed(&[&gate[..], &met].concat());
+    assert_eq!(told.lines().filter(|line| line.starts_with("ok  ")).count(), 4, "{told}");
+    let written = fs::read_to_string(&junit).unwrap();
+    assert!(written.contains("tests=\"4\" failures=\"0\""), "{written}");
+
+    let told = tactus.fail(1, &["gate", &run, "--max", "1ns"]);
+    assert!(told.contains("not met: 1 of 1 demands"), "{told}");
+    tactus.fail(1, &["gate", &run, "--quantile", "99.9999=1h"]);
+    let output = tactus.run(&["gate", &run, "--quantile", "99.9999=1h", "--json"]);
+    let told: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!((output.status.code(), &told["passes"]), (Some(1), &Value::Bool(false)));
+    assert_eq!(told["judgements"][0]["outcome"], "unsupported");
+    tactus.succeed(&["gate", &run, "--quantile", "99.9999=1h", "--allow-unsupported"]);
+
+    assert!(tactus.fail(2, &["gate", &run]).contains("nothing is demanded"));
+    tactus.fail(2, &["gate", &run, "--quantile", "99.9"]);
+    tactus.fail(3, &["gate", &run, "--max", "1h", "--junit", "/no/such/folder/gate.xml"]);
+}
