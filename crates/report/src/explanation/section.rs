@@ -112,11 +112,11 @@ fn causes(explanation: &Explanation) -> Vec<CauseView> {
     let most = rows.iter().map(|row| row.time).max().unwrap_or_default();
     rows.into_iter()
         .map(|row| CauseView {
-            cause: row.cause.to_string(),
+            cause: row.name,
             share: format::share(row.time.as_nanos(), explanation.pareto.time.as_nanos()),
             bar: row.time.as_nanos() as f64 / most.as_nanos().max(1) as f64 * 100.0,
             time: format::latency(row.time),
-            samples: format::count(row.samples),
+            samples: row.samples.map_or_else(|| format::NOTHING.to_owned(), format::count),
             first: format::count(row.first),
             most: format::latency(row.max),
         })

@@ -67,7 +67,7 @@ fn pareto(explanation: &Explanation, width: usize) -> String {
     ];
     if width >= FOR_COUNTS {
         columns.extend([
-            Column::of("samples", &rows, |row| Entry::count(row.samples)),
+            Column::of("samples", &rows, |row| Entry::text(samples(row.samples))),
             Column::of("first in", &rows, |row| Entry::count(row.first)),
             Column::of("most in one", &rows, |row| Entry::latency(Some(row.max))),
         ]);
@@ -77,7 +77,7 @@ fn pareto(explanation: &Explanation, width: usize) -> String {
             .insert(1, Column::names("", &rows, |row| Entry::text(bar(row.time.as_nanos(), most))));
     }
     // The names of causes stand last, where the longest has room.
-    let causes = rows.iter().map(|row| row.cause.to_string());
+    let causes = rows.iter().map(|row| row.name.clone());
     let figures = grid(columns, usize::MAX);
     let lines = figures.lines().zip(["cause".to_owned()].into_iter().chain(causes));
     let written: String = lines.map(|(figures, cause)| beside(figures, &cause, width)).collect();
@@ -109,6 +109,10 @@ fn segments(explanation: &Explanation, width: usize) -> String {
         Column::of("max", &rows, |(_, lengths)| Entry::latency(lengths.max())),
     ];
     format!("\n{}", grid(columns, width))
+}
+
+fn samples(count: Option<u64>) -> String {
+    count.map_or_else(|| format::NOTHING.to_owned(), format::count)
 }
 
 fn bar(part: u64, most: u64) -> String {

@@ -70,19 +70,60 @@ fn unexplained(explanation: &Explanation) -> Nanos {
     explanation.pareto.rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum()
 }
 
-/// The rows of the Pareto; the remainder is among them even where it is nothing.
-pub(super) fn rows(explanation: &Explanation) -> Vec<ParetoRow> {
-    let mut rows = explanation.pareto.rows.clone();
-    if !rows.is_empty() && rows.iter().all(|row| row.cause.explains()) {
-        rows.push(ParetoRow {
-            cause: Cause::UnexplainedGap,
-            time: Nanos::ZERO,
-            samples: 0,
-            first: 0,
-            max: Nanos::ZERO,
-        });
+/// The most causes that have a row of their own.
+const ROWS: usize = 12;
+
+/// A row of the Pareto as it is shown.
+pub(super) struct Row {
+    /// What the row stands for.
+    pub(super) name: String,
+    /// The time it took in all late samples.
+    pub(super) time: Nanos,
+    /// In how many late samples it had a part; none where that cannot be told of several causes.
+    pub(super) samples: Option<u64>,
+    /// In how many late samples it had the greatest part.
+    pub(super) first: u64,
+    /// The most that one cause took in one sample.
+    pub(super) max: Nanos,
+}
+
+/// The rows of the Pareto: the greatest causes, the lesser ones together, and
+/// last the remainder, even where it is nothing.
+pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
+    let (causes, gaps): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
+        explanation.pareto.rows.iter().partition(|row| row.cause.explains());
+    if causes.is_empty() && gaps.is_empty() {
+        return Vec::new();
     }
+    // A row for a single lesser cause would take the place of that cause.
+    let own = if causes.len() > ROWS + 1 { ROWS } else { causes.len() };
+    let (greatest, lesser) = causes.split_at(own);
+    let mut rows: Vec<Row> = greatest
+        .iter()
+        .map(|row| Row {
+            name: row.cause.to_string(),
+            time: row.time,
+            samples: Some(row.samples),
+            first: row.first,
+            max: row.max,
+        })
+        .collect();
+    if !lesser.is_empty() {
+        let name = format!("{} together", format::counted(lesser.len() as u64, "lesser cause"));
+        rows.push(Row { samples: None, ..together(name, lesser) });
+    }
+    rows.push(together(Cause::UnexplainedGap.to_string(), &gaps));
     rows
+}
+
+fn together(name: String, rows: &[&ParetoRow]) -> Row {
+    Row {
+        name,
+        time: rows.iter().map(|row| row.time).sum(),
+        samples: Some(rows.iter().map(|row| row.samples).sum()),
+        first: rows.iter().map(|row| row.first).sum(),
+        max: rows.iter().map(|row| row.max).max().unwrap_or_default(),
+    }
 }
 
 /// For how many samples the timer was found, and what is known of the others.

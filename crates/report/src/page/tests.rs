@@ -128,7 +128,7 @@ fn explanations_stand_on_the_page_of_their_run_alone() {
         }
     }
     let drawings = explained.matches("aria-label=\"Timeline: ").count();
-    assert_eq!(drawings, 7, "one for each late sample");
+    assert_eq!(drawings, 9, "one for each late sample");
 }
 
 #[test]
