@@ -22,6 +22,9 @@ _tactus() {
             tactus,delete)
                 cmd="tactus__subcmd__delete"
                 ;;
+            tactus,doctor)
+                cmd="tactus__subcmd__doctor"
+                ;;
             tactus,export)
                 cmd="tactus__subcmd__export"
                 ;;
@@ -54,6 +57,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,delete)
                 cmd="tactus__subcmd__help__subcmd__delete"
+                ;;
+            tactus__subcmd__help,doctor)
+                cmd="tactus__subcmd__help__subcmd__doctor"
                 ;;
             tactus__subcmd__help,export)
                 cmd="tactus__subcmd__help__subcmd__export"
@@ -131,7 +137,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version measure record list show report export import delete completions internal help"
+            opts="-h -V --help --version doctor measure record list show report export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -172,6 +178,24 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__doctor)
+            opts="-h -V --json --root --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__export)
             opts="-o -h -V --output --without-samples --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -195,7 +219,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="measure record list show report export import delete completions internal help"
+            opts="doctor measure record list show report export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -223,6 +247,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__delete)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__doctor)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

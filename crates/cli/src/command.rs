@@ -1,10 +1,9 @@
 //! The subcommands, one file each.
 
-mod compare;
 mod completions;
 mod delete;
+mod doctor;
 mod export;
-mod gate;
 mod import;
 mod internal;
 mod list;
@@ -24,13 +23,12 @@ use crate::error::CommandResult;
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    Doctor(doctor::DoctorArguments),
     Measure(measure::MeasureArguments),
     Record(record::RecordArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Report(report::ReportArguments),
-    Compare(compare::CompareArguments),
-    Gate(gate::GateArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
     Delete(delete::DeleteArguments),
@@ -42,13 +40,12 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self) -> CommandResult {
         match self {
+            Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Measure(arguments) => measure::run(arguments),
             Self::Record(arguments) => record::run(&arguments),
             Self::List(arguments) => list::run(&arguments),
             Self::Show(arguments) => show::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
-            Self::Compare(arguments) => compare::run(&arguments),
-            Self::Gate(arguments) => gate::run(&arguments),
             Self::Export(arguments) => export::run(&arguments),
             Self::Import(arguments) => import::run(&arguments),
             Self::Delete(arguments) => delete::run(&arguments),

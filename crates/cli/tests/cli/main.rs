@@ -1,7 +1,7 @@
 //! The command from outside, as one program: each file is one point of view.
 
 mod commands;
-mod judged;
+mod doctor;
 mod killed;
 mod support;
 mod unprivileged;

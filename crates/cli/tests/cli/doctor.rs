@@ -1,0 +1,36 @@
+//! What the doctor says from outside.
+
+use std::fs;
+
+use crate::support::Tactus;
+use serde_json::Value;
+
+#[test]
+fn this_machine_is_examined_and_nothing_is_measured() {
+    let tactus = Tactus::new();
+    // Whether this machine is fit is not for a test to demand.
+    let output = tactus.run(&["doctor", "--json"]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    let findings: Vec<Value> = crate::support::text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(findings.iter().any(|finding| finding["check"] == "clock source"));
+    for finding in &findings {
+        assert!(finding["fact"].is_string() && finding["why"].is_string(), "{finding}");
+    }
+    assert!(!tactus.store().exists(), "looking at a machine makes no store");
+}
+
+#[test]
+fn what_invalidates_is_told_by_the_exit_code() {
+    let tactus = Tactus::new();
+    let place = tactus.folder().join("sys/devices/system/clocksource/clocksource0");
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("current_clocksource"), "jiffies\n").unwrap();
+    let root = tactus.folder().to_str().unwrap();
+    let output = tactus.run(&["doctor", "--root", root]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = crate::support::text(&output.stdout);
+    assert!(told.contains("invalidates  clock source: jiffies"), "{told}");
+}
