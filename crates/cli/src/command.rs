@@ -1,9 +1,11 @@
 //! The subcommands, one file each.
 
+mod compare;
 mod completions;
 mod delete;
 mod doctor;
 mod export;
+mod gate;
 mod import;
 mod internal;
 mod list;
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     List(list::ListArguments),
     Show(show::ShowArguments),
     Report(report::ReportArguments),
+    Compare(compare::CompareArguments),
+    Gate(gate::GateArguments),
     Export(export::ExportArguments),
     Import(import::ImportArguments),
     Delete(delete::DeleteArguments),
@@ -46,6 +50,8 @@ impl Command {
             Self::List(arguments) => list::run(&arguments),
             Self::Show(arguments) => show::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
+            Self::Compare(arguments) => compare::run(&arguments),
+            Self::Gate(arguments) => gate::run(&arguments),
             Self::Export(arguments) => export::run(&arguments),
             Self::Import(arguments) => import::run(&arguments),
             Self::Delete(arguments) => delete::run(&arguments),

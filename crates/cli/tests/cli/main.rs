@@ -2,6 +2,7 @@
 
 mod commands;
 mod doctor;
+mod judged;
 mod killed;
 mod support;
 mod unprivileged;
