@@ -1,6 +1,8 @@
 //! Comparing and gating, from outside: what is told, and the exit codes.
 
-use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
 
 use crate::support::{Tactus, text};
 use serde_json::Value;
@@ -35,7 +37,7 @@ fn two_runs_are_compared_by_their_rounds() {
     assert!(told.contains("(other)") && told.contains("(batch)"), "{told}");
     let told = tactus.fail(2, &["compare", &format!("{a}#3"), &a]);
     assert!(told.contains("1 (other), 2 (batch)"), "{told}");
-    // Nothing that takes three times as long is missed; a run is not worse than itself.
+    // A run is not worse than itself.
     tactus.succeed(&["compare", &a, &a, "--fail-on-worse"]);
     tactus.fail(2, &["compare", &a, &b, "--margin", "none"]);
 }
@@ -80,4 +82,28 @@ fn a_gate_opens_by_its_exit_code_and_writes_what_it_found() {
     assert!(tactus.fail(2, &["gate", &run]).contains("nothing is demanded"));
     tactus.fail(2, &["gate", &run, "--quantile", "99.9"]);
     tactus.fail(3, &["gate", &run, "--max", "1h", "--junit", "/no/such/folder/gate.xml"]);
+}
+
+#[test]
+fn the_script_of_the_documents_works_as_written() {
+    let tactus = Tactus::new();
+    let documents = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md");
+    let documents = fs::read_to_string(documents).unwrap();
+    let script = documents.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_tactus"));
+    let path = format!("{}:{}", program.parent().unwrap().display(), env::var("PATH").unwrap());
+    let run = || {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).current_dir(tactus.folder()).env("PATH", &path);
+        shell.env("TACTUS_STORE", tactus.store()).env("DURATION", "300ms").output().unwrap()
+    };
+    // A busy machine may miss the limits; what is written must be there either way.
+    for _ in ["a baseline is made", "it is used"] {
+        let output = run();
+        let code = output.status.code();
+        assert!(matches!(code, Some(0 | 1)), "{code:?}: {}", text(&output.stderr));
+        for file in ["tactus-baseline.json", "tactus-gate.xml", "tactus-report.html"] {
+            assert!(tactus.folder().join(file).is_file(), "{file} was not written");
+        }
+    }
 }
