@@ -16,6 +16,9 @@ _tactus() {
             ",$1")
                 cmd="tactus"
                 ;;
+            tactus,compare)
+                cmd="tactus__subcmd__compare"
+                ;;
             tactus,completions)
                 cmd="tactus__subcmd__completions"
                 ;;
@@ -27,6 +30,9 @@ _tactus() {
                 ;;
             tactus,export)
                 cmd="tactus__subcmd__export"
+                ;;
+            tactus,gate)
+                cmd="tactus__subcmd__gate"
                 ;;
             tactus,help)
                 cmd="tactus__subcmd__help"
@@ -52,6 +58,9 @@ _tactus() {
             tactus,show)
                 cmd="tactus__subcmd__show"
                 ;;
+            tactus__subcmd__help,compare)
+                cmd="tactus__subcmd__help__subcmd__compare"
+                ;;
             tactus__subcmd__help,completions)
                 cmd="tactus__subcmd__help__subcmd__completions"
                 ;;
@@ -63,6 +72,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,export)
                 cmd="tactus__subcmd__help__subcmd__export"
+                ;;
+            tactus__subcmd__help,gate)
+                cmd="tactus__subcmd__help__subcmd__gate"
                 ;;
             tactus__subcmd__help,help)
                 cmd="tactus__subcmd__help__subcmd__help"
@@ -137,12 +149,30 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version doctor measure record list show report export import delete completions internal help"
+            opts="-h -V --help --version doctor measure record list show report compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__compare)
+            opts="-h -V --margin --force --fail-on-worse --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --margin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -218,9 +248,61 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tactus__subcmd__help)
-            opts="doctor measure record list show report export import delete completions internal help"
+        tactus__subcmd__gate)
+            opts="-h -V --max --quantile --missed --no-worse-than --margin --allow-unsupported --junit --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --max)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --quantile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --missed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --no-worse-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --margin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --junit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help)
+            opts="doctor measure record list show report compare gate export import delete completions internal help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -275,6 +357,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__gate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
