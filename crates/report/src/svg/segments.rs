@@ -65,7 +65,7 @@ fn bar(drawing: &mut Drawing, stack: &Stack, y: f64) {
         if length > Nanos::ZERO {
             let title = format!("{} {}", Segment::ALL[number], format::latency(length));
             drawing.titled_rectangle(
-                &format!("fill block c{number}"),
+                &format!("fill{} c{number}", if width >= NUMBERED { " block" } else { "" }),
                 (from, y),
                 (width, HEIGHT),
                 &title,

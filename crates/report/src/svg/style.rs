@@ -70,7 +70,7 @@ pub const STYLE: &str = "\
 .drawing .t1{fill:color-mix(in srgb,var(--c2,#00785a) 35%,var(--paper,#fff))}\
 .drawing .t2{fill:color-mix(in srgb,var(--c5,#856404) 35%,var(--paper,#fff))}\
 .drawing .t3{fill:var(--grid,#e3e5e8)}\
-.drawing .several{fill:var(--tint,#f4f6f7)}\
+.drawing .several{fill:var(--grid,#e3e5e8)}\
 .drawing .block{stroke:var(--paper,#fff);stroke-width:.4}\
 .drawing .several.block{stroke:var(--axis,#8b949e);stroke-dasharray:1 2}\
 .drawing .asked.block{stroke:var(--ink,#1d2327);stroke-width:1;stroke-dasharray:3 2}\

@@ -35,6 +35,9 @@ const NAMES: f64 = 16.0;
 /// What is narrower than this is drawn together with its narrow neighbours.
 const NARROW: f64 = 0.8;
 
+/// What is narrower than this has no outline.
+const OUTLINED: f64 = 3.0;
+
 /// What is narrower than this does not part the name of what it interrupts.
 const SEEN: f64 = 2.5;
 
@@ -80,13 +83,13 @@ impl Look {
     const fn class(self) -> &'static str {
         match self {
             Self::Idle => "axis fill",
-            Self::Probe => "fill block c0",
-            Self::Thread => "thread block",
-            Self::Asked => "thread asked block",
-            Self::Interrupt => "fill block c1",
-            Self::Timer => "fill block c5",
-            Self::Softirq => "fill block c3",
-            Self::Several => "several block",
+            Self::Probe => "fill c0",
+            Self::Thread => "thread",
+            Self::Asked => "thread asked",
+            Self::Interrupt => "fill c1",
+            Self::Timer => "fill c5",
+            Self::Softirq => "fill c3",
+            Self::Several => "several",
         }
     }
 
@@ -153,34 +156,65 @@ pub fn panel(lateness: &Lateness<'_>) -> Drawing {
 
 fn put(drawing: &mut Drawing, block: &Block, tint: usize, y: f64) {
     let (top, bottom) = block.look.reach();
-    let class = match block.look {
-        Look::Thread | Look::Asked => format!("{} t{tint}", block.look.class()),
-        look => look.class().to_owned(),
-    };
     let width = (block.to - block.from).max(0.4);
+    let mut class = block.look.class().to_owned();
+    if matches!(block.look, Look::Thread | Look::Asked) {
+        class.push_str(&format!(" t{tint}"));
+    }
+    // The outline that parts neighbours would cover a narrow block.
+    if width >= OUTLINED {
+        class.push_str(" block");
+    }
     let size = (width, bottom - top);
     drawing.titled_rectangle(&class, (block.from, y + top), size, &block.title);
 }
 
-/// Writes the names that have room. One that goes on after an interruption too
-/// narrow to be seen is written once, over all of it.
+/// A stretch over which one name stands.
+struct Named<'a> {
+    block: &'a Block,
+    to: f64,
+    /// How much of it the name has for itself.
+    covered: f64,
+}
+
+/// Writes the names that have room. One that goes on after interruptions too
+/// narrow to be seen is written once, over all of it; where several take turns
+/// so fast, the one that had the most.
 fn name(drawing: &mut Drawing, blocks: &[Block], y: f64) {
-    let wide: Vec<&Block> = blocks.iter().filter(|block| block.to - block.from >= SEEN).collect();
-    let goes_on = |a: &&Block, b: &&Block| {
-        a.look.reach() == b.look.reach() && a.name == b.name && b.from - a.to < SEEN
-    };
-    for same in wide.chunk_by(goes_on) {
-        let (first, last) = (same[0], same[same.len() - 1]);
-        let width = last.to - first.from;
-        // A name of which less than four letters have room tells nobody anything.
-        if first.look == Look::Idle || width < label::width("four") + 2.0 {
+    let mut spans = spans(blocks);
+    // A name of which less than four letters have room tells nobody anything.
+    spans.retain(|span| span.to - span.block.from >= label::width("four") + 2.0);
+    spans.sort_by(|a, b| b.covered.total_cmp(&a.covered));
+    let mut taken: Vec<(f64, f64)> = Vec::new();
+    for Named { block, to, .. } in spans {
+        if taken.iter().any(|(other_from, other_to)| block.from < *other_to && to > *other_from) {
             continue;
         }
-        let (top, bottom) = first.look.reach();
-        let shown = label::shorten(&first.name, width - 2.0);
-        let middle = (first.from + width / 2.0, y + f64::midpoint(top, bottom) + 3.5);
-        drawing.text(first.look.text_class(), Anchor::Middle, middle, &shown);
+        taken.push((block.from, to));
+        let (top, bottom) = block.look.reach();
+        let shown = label::shorten(&block.name, to - block.from - 2.0);
+        let middle = (f64::midpoint(block.from, to), y + f64::midpoint(top, bottom) + 3.5);
+        drawing.text(block.look.text_class(), Anchor::Middle, middle, &shown);
     }
+}
+
+fn spans(blocks: &[Block]) -> Vec<Named<'_>> {
+    let mut spans: Vec<Named<'_>> = Vec::new();
+    for block in blocks.iter().filter(|block| block.look != Look::Idle) {
+        let width = block.to - block.from;
+        // What ended before can only be the last of its name.
+        let before = spans.iter_mut().rev().find(|span| {
+            span.block.name == block.name && span.block.look.reach() == block.look.reach()
+        });
+        match before {
+            Some(span) if block.from - span.to < SEEN => {
+                span.to = block.to;
+                span.covered += width;
+            }
+            _ => spans.push(Named { block, to: block.to, covered: width }),
+        }
+    }
+    spans
 }
 
 /// The tint of each thread by its name, so that neighbours are told apart: the
@@ -317,7 +351,7 @@ pub fn key() -> Drawing {
         let x = if place < half { 6.0 } else { 210.0 };
         let y = 24.0 + step * (place % half) as f64;
         let (top, bottom) = look.reach();
-        drawing.rectangle(look.class(), (x, y + top), (24.0, bottom - top));
+        drawing.rectangle(&format!("{} block", look.class()), (x, y + top), (24.0, bottom - top));
         drawing.text("mark", Anchor::Start, (x + 30.0, y + 13.5), name);
     }
     drawing
