@@ -51,6 +51,11 @@ fn hypervisor(facts: &MachineFacts) -> Option<&str> {
     facts.processor.virtualization.as_deref().filter(|name| *name != "none")
 }
 
+/// A part of a whole, both of them settings of the kernel; the whole is not 0.
+fn percent(part: i64, whole: i64) -> String {
+    format!("{:.0} %", 100.0 * part as f64 / whole as f64)
+}
+
 /// A command that changes the machine, which no container may do from within.
 fn on_machine(facts: &MachineFacts, command: &str) -> String {
     match container(facts) {

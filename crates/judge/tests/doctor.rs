@@ -247,6 +247,20 @@ fn what_is_wrong_is_said_with_its_effect_and_its_mend() {
 }
 
 #[test]
+fn settings_beyond_all_reason_are_examined_like_others() {
+    let mut facts = MachineFacts::unknown(Instant::from_nanos(0));
+    facts.scheduling.rt_runtime_us = Some(i64::MAX);
+    facts.scheduling.rt_period_us = Some(1);
+    facts.kernel.tick_rate_hz = Some(0);
+    facts.cgroup.quota_us = Some(i64::MIN);
+    facts.cgroup.quota_period_us = Some(u64::MAX);
+    facts.permission.rtprio_limit = Some(u64::MAX);
+    facts.permission.capabilities = Some(Vec::new());
+    facts.steal = Some(Nanos::MAX);
+    assert!(findings_text(&examine(&facts), 0).contains("tick rate"));
+}
+
+#[test]
 fn findings_are_in_the_order_of_their_states() {
     let states: Vec<State> = findings(100, &[CONTAINER]).iter().map(|one| one.state).collect();
     assert!(states.is_sorted(), "{states:?}");

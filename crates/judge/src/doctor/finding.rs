@@ -11,7 +11,7 @@ pub struct Finding {
     pub check: &'static str,
     /// How it stands with it.
     pub state: State,
-    /// What was found, as a person reads it.
+    /// What was found, as a person reads it; where it is unknown, the reason for that.
     pub fact: String,
     /// Why it matters for timing, in whole sentences.
     pub why: &'static str,

@@ -7,7 +7,7 @@ use tactus_sys::Errno;
 use tactus_sys::permission::{Asked, Diagnosis, diagnose};
 
 use super::finding::{Check, Finding};
-use super::{container, on_machine};
+use super::{container, on_machine, percent};
 
 const REALTIME: Check = Check {
     name: "real-time classes",
@@ -105,7 +105,7 @@ fn deadline(facts: &MachineFacts) -> Finding {
     let capacity = match (scheduling.rt_runtime_us, scheduling.rt_period_us) {
         (Some(-1), _) => "without limit: nothing is checked before a task is admitted".to_owned(),
         (Some(runtime), Some(period)) if period > 0 => {
-            format!("{} % of each processor can be reserved", 100 * runtime / period)
+            format!("{} of each processor can be reserved", percent(runtime, period))
         }
         _ => return DEADLINE.unknown("sched_rt_runtime_us cannot be read"),
     };

@@ -4,7 +4,7 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::time::Nanos;
 
 use super::finding::{Check, Finding};
-use super::{container, on_machine};
+use super::{container, on_machine, percent};
 
 const QUOTA: Check = Check {
     name: "cgroup quota",
@@ -111,8 +111,8 @@ fn throttling(facts: &MachineFacts) -> Finding {
             )
             .mended_by(on_machine(facts, "sudo sysctl kernel.sched_rt_runtime_us=950000")),
         (Some(runtime), Some(period)) if period > 0 => THROTTLING.fine(format!(
-            "{} % for real-time tasks; only those that never sleep meet the limit",
-            100 * runtime / period
+            "{} for real-time tasks; only those that never sleep meet the limit",
+            percent(runtime, period)
         )),
         _ => THROTTLING.unknown("sched_rt_runtime_us cannot be read"),
     }
