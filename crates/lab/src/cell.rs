@@ -1,15 +1,26 @@
 //! What runs inside a measuring process: one cell, told by an order, answered by messages.
 
+mod tracer;
+
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use tactus_load::{HostOptions, LoadError, LoadSnapshot, RunningLoad};
+use tactus_model::cell::Cell;
+use tactus_model::experiment::SplitMix64;
 use tactus_model::message::{Message, Order};
-use tactus_model::result::{LoadResult, MachineRates, Measurement, Shortfall};
+use tactus_model::recording::ThreadId;
+use tactus_model::result::{LoadResult, MachineRates, Measurement, Shortfall, TaskResult};
+use tactus_model::time::Nanos;
+use tactus_model::traced::{Evidence, RecordingAccount, TracedStretch, TracedTask};
 use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, TaskProcess};
+use tactus_record::live::Recorded;
+use tactus_stats::LatencyHistogram;
 use tactus_sys::counters::MachineCounters;
+
+use tracer::Tracer;
 
 /// Runs the measuring process of this program: the order on standard input, the
 /// messages on standard output.
@@ -80,38 +91,44 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// Starts the load, lets it warm up, and measures.
+/// Starts the load, lets it warm up, and measures: once as it is, and once more
+/// while events are recorded, where the cell asks for that. Chance decides which
+/// comes first, so that the difference of the two is the recorder's.
 fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measurement, Stopped> {
     let executable = std::env::current_exe()?;
+    let mut shortfalls = Shortfalls::default();
+    let tracing = order.cell.while_traced().and_then(|cell| {
+        let prepared = Tracer::prepare(&cell);
+        prepared.map(|tracer| (cell, tracer)).map_err(|error| shortfalls.tell(error, messages)).ok()
+    });
     let load = RunningLoad::start(&order.cell.load, &HostOptions::new(executable.clone()))?;
-    let mut shortfalls: Vec<Shortfall> = load.shortfalls().to_vec();
-    for shortfall in &shortfalls {
-        messages.say(&Message::Shortfall(shortfall.clone()));
+    for shortfall in load.shortfalls() {
+        shortfalls.tell(shortfall.clone(), messages);
     }
     thread::sleep(Duration::from(order.cell.warmup));
 
-    let process = task_process(executable);
-    let mut meanwhile = Meanwhile { load: Some(load), ..Meanwhile::default() };
-    let outcome = tactus_probe::run(&order.cell, order.seed, &process, &mut |event| match event {
-        ProbeEvent::Shortfall(shortfall) => messages.say(&Message::Shortfall(shortfall)),
-        ProbeEvent::Opened => {
-            messages.say(&Message::Opened);
-            meanwhile.open();
-        }
-        ProbeEvent::Closed => {
-            meanwhile.close();
-            messages.say(&Message::Closed);
-        }
-        ProbeEvent::Samples { task, block } => messages.say(&Message::Samples { task, block }),
-    })?;
+    let windows = if tracing.is_some() { 2 } else { 1 };
+    let mut turn = Turn {
+        order,
+        process: task_process(executable),
+        messages,
+        shortfalls,
+        meanwhile: Meanwhile::of(load, windows),
+    };
+    let (mut before, mut after) = match tracing {
+        Some(tracing) if traced_first(order.seed) => (Some(tracing), None),
+        tracing => (None, tracing),
+    };
+    let earlier = turn.traced(before.take(), true)?;
+    let outcome = turn.untraced()?;
+    let traced = turn.traced(after.take(), false)?.or(earlier);
+
+    let Turn { messages, mut shortfalls, meanwhile, .. } = turn;
     let Meanwhile { achieved: load, rates, ends, .. } = meanwhile;
     for reason in ends {
-        let ended = load_ended(&order.cell.load.load.to_string(), &reason);
-        messages.say(&Message::Shortfall(ended.clone()));
-        shortfalls.push(ended);
+        shortfalls.tell(load_ended(&order.cell.load.load.to_string(), &reason), messages);
     }
-    let ProbeOutcome { started, window, block_length, tasks, cost, shortfalls: more } = outcome;
-    shortfalls.extend(more);
+    let ProbeOutcome { started, window, block_length, tasks, cost, .. } = outcome;
     Ok(Measurement {
         turn: order.turn,
         started,
@@ -121,8 +138,136 @@ fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measur
         load,
         rates,
         cost,
-        shortfalls,
+        shortfalls: shortfalls.all,
+        traced,
     })
+}
+
+/// Whether the traced window comes first.
+fn traced_first(seed: u64) -> bool {
+    SplitMix64::new(seed).below(2) == 1
+}
+
+/// What was not granted, each told once although both windows may find it.
+#[derive(Default)]
+struct Shortfalls {
+    all: Vec<Shortfall>,
+}
+
+impl Shortfalls {
+    fn tell<W: Write>(&mut self, shortfall: Shortfall, messages: &mut Messages<W>) {
+        if !self.all.contains(&shortfall) {
+            messages.say(&Message::Shortfall(shortfall.clone()));
+            self.all.push(shortfall);
+        }
+    }
+}
+
+/// The windows of one turn, taken while one load runs.
+struct Turn<'a, W> {
+    order: &'a Order,
+    process: TaskProcess,
+    messages: &'a mut Messages<W>,
+    shortfalls: Shortfalls,
+    meanwhile: Meanwhile,
+}
+
+impl<W: Write> Turn<'_, W> {
+    /// Takes the window that latency is told from.
+    fn untraced(&mut self) -> Result<ProbeOutcome, Stopped> {
+        let Self { order, process, messages, shortfalls, meanwhile } = self;
+        let outcome =
+            tactus_probe::run(&order.cell, order.seed, process, &mut |event| match event {
+                ProbeEvent::Shortfall(shortfall) => shortfalls.tell(shortfall, messages),
+                ProbeEvent::Prepared { .. } => {}
+                ProbeEvent::Opened => {
+                    messages.say(&Message::Opened);
+                    meanwhile.open();
+                }
+                ProbeEvent::Closed => {
+                    meanwhile.close();
+                    messages.say(&Message::Closed);
+                }
+                ProbeEvent::Samples { task, block } => {
+                    messages.say(&Message::Samples { task, block });
+                }
+            })?;
+        Ok(outcome)
+    }
+
+    /// Takes the window that explanations are told from; none without a tracer or
+    /// when its recording fails, which is told.
+    fn traced(
+        &mut self,
+        tracing: Option<(Cell, Tracer)>,
+        came_first: bool,
+    ) -> Result<Option<TracedStretch>, Stopped> {
+        let Some((cell, mut tracer)) = tracing else { return Ok(None) };
+        let Self { order, process, messages, shortfalls, meanwhile } = self;
+        let outcome = tactus_probe::run(&cell, order.seed, process, &mut |event| match event {
+            ProbeEvent::Shortfall(shortfall) => shortfalls.tell(shortfall, messages),
+            ProbeEvent::Prepared { threads } => tracer.start(&threads),
+            ProbeEvent::Opened => {}
+            ProbeEvent::Closed => {
+                tracer.stop();
+                meanwhile.end_window();
+            }
+            ProbeEvent::Samples { task, block } if tracer.has_recorded() => {
+                messages.say(&Message::TracedSamples { task, block });
+            }
+            ProbeEvent::Samples { .. } => {}
+        })?;
+        let recorded = match tracer.into_recorded() {
+            Ok(recorded) => recorded,
+            Err(shortfall) => {
+                shortfalls.tell(shortfall, messages);
+                return Ok(None);
+            }
+        };
+        let recording = self.hand_over(cell.duration, recorded)?;
+        let tasks = outcome.tasks.iter().zip(outcome.threads).map(traced_task).collect();
+        let (opened, window) = (outcome.opened, outcome.window);
+        Ok(Some(TracedStretch { opened, window, came_first, tasks, recording }))
+    }
+
+    /// Sends a recording, unless it is too large, and gives its account.
+    fn hand_over(
+        &mut self,
+        window: Nanos,
+        recorded: Recorded,
+    ) -> Result<RecordingAccount, Stopped> {
+        let Recorded { summary, recording } = recorded;
+        let bytes = recording.into_bytes().map_err(|error| Stopped {
+            reason: format!("the recording cannot be read back: {error}"),
+            hint: None,
+        })?;
+        for shortfall in &summary.shortfalls {
+            self.shortfalls.tell(shortfall.clone(), self.messages);
+        }
+        let length = bytes.len() as u64;
+        if length > Evidence::RECORDING_LIMIT {
+            self.shortfalls.tell(tracer::too_large(window, length), self.messages);
+        } else {
+            for piece in bytes.chunks(RECORDING_PIECE) {
+                self.messages.say(&Message::Recording { bytes: piece.to_vec() });
+            }
+        }
+        Ok(RecordingAccount { events: summary.cost.events, lost: summary.lost(), bytes: length })
+    }
+}
+
+/// The bytes of a recording that are sent in one message.
+const RECORDING_PIECE: usize = 256 << 10;
+
+fn traced_task((result, thread): (&TaskResult, ThreadId)) -> TracedTask {
+    let mut latencies = LatencyHistogram::new();
+    result.blocks.iter().for_each(|block| latencies.merge_record(block));
+    TracedTask {
+        task: result.task,
+        thread,
+        accounting: result.accounting,
+        latencies: latencies.to_record(),
+    }
 }
 
 /// How a task that is a process of its own is started: `tactus internal task`.
@@ -139,10 +284,11 @@ fn load_ended(load: &str, reason: &str) -> Shortfall {
     }
 }
 
-/// What the load and the machine did while the window was open.
-#[derive(Default)]
+/// What the load and the machine did while the untraced window was open.
 struct Meanwhile {
     load: Option<RunningLoad>,
+    /// Windows that are still to close; the load ends with the last.
+    windows: u32,
     opened: Option<(MachineCounters, LoadSnapshot)>,
     achieved: LoadResult,
     rates: MachineRates,
@@ -151,22 +297,41 @@ struct Meanwhile {
 }
 
 impl Meanwhile {
+    fn of(load: RunningLoad, windows: u32) -> Self {
+        Self {
+            load: Some(load),
+            windows,
+            opened: None,
+            achieved: LoadResult::default(),
+            rates: MachineRates::default(),
+            ends: Vec::new(),
+        }
+    }
+
     fn open(&mut self) {
         let Some(load) = &mut self.load else { return };
         let snapshot = load.snapshot();
         self.opened = Some((MachineCounters::read(Path::new("/")), snapshot));
     }
 
-    /// Takes the second reading and ends the load: nothing is gained from one that
-    /// runs beside the evaluation.
+    /// Takes the second reading.
     fn close(&mut self) {
         let counters = MachineCounters::read(Path::new("/"));
-        let (Some(mut load), Some((earlier, snapshot))) = (self.load.take(), self.opened.take())
-        else {
-            return;
-        };
-        self.rates = counters.since(&earlier);
-        self.achieved = load.snapshot().since(&snapshot);
-        self.ends = load.stop();
+        if let (Some(load), Some((earlier, snapshot))) = (&mut self.load, self.opened.take()) {
+            self.rates = counters.since(&earlier);
+            self.achieved = load.snapshot().since(&snapshot);
+        }
+        self.end_window();
+    }
+
+    /// Ends the load after the last window: nothing is gained from one that runs
+    /// beside the evaluation.
+    fn end_window(&mut self) {
+        self.windows = self.windows.saturating_sub(1);
+        if self.windows == 0
+            && let Some(load) = self.load.take()
+        {
+            self.ends = load.stop();
+        }
     }
 }

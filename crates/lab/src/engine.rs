@@ -10,6 +10,7 @@ use tactus_model::message::{Message, Order};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
+use tactus_model::traced::Evidence;
 use tactus_store::{Store, StoreError};
 
 use crate::event::Event;
@@ -32,7 +33,7 @@ pub struct Engine<'a> {
 
 /// What became of a turn.
 enum Outcome {
-    Finished(Box<Measurement>, Vec<(u32, SampleBlock)>),
+    Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, Evidence),
     Failed(Failure),
     Stopped,
 }
@@ -97,8 +98,8 @@ impl<'a> Engine<'a> {
                 remaining: plan.estimate(&turns[done..]),
             });
             match self.take(&plan, turn, done, listener) {
-                Outcome::Finished(measurement, samples) => {
-                    self.store.save_measurement(run, &measurement, &samples)?;
+                Outcome::Finished(measurement, samples, evidence) => {
+                    self.store.save_traced(run, &measurement, &samples, &evidence)?;
                     listener(Event::TurnFinished { label, measurement: &measurement });
                 }
                 Outcome::Failed(failure) => {
@@ -153,7 +154,10 @@ impl<'a> Engine<'a> {
         listener: &mut dyn FnMut(Event<'_>),
     ) -> Heard {
         let mut samples = Vec::new();
-        let mut deadline = Instant::now() + Duration::from(cell.warmup) + self.patience;
+        let mut evidence = Evidence::default();
+        // Either window may come first, and the other one before its end is told.
+        let patience = Duration::from(cell.length()) + self.patience;
+        let mut deadline = Instant::now() + patience;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let input = match self.signals.recv_timeout(left) {
@@ -165,19 +169,33 @@ impl<'a> Engine<'a> {
             };
             match input {
                 Input::Message(Message::Opened) => {
-                    deadline = Instant::now() + Duration::from(cell.duration) + self.patience;
+                    deadline = Instant::now() + patience;
                     listener(Event::WindowOpened { turn });
                 }
                 // Evaluation takes longer the more samples there are.
                 Input::Message(Message::Closed) => {
-                    deadline = Instant::now() + Duration::from(cell.duration) + self.patience;
+                    deadline = Instant::now() + patience;
                 }
                 Input::Message(Message::Samples { task, block }) => samples.push((task, block)),
+                Input::Message(Message::TracedSamples { task, block }) => {
+                    evidence.samples.push((task, block));
+                }
+                Input::Message(Message::Recording { bytes }) => {
+                    let length = (evidence.recording.len() + bytes.len()) as u64;
+                    if length > Evidence::RECORDING_LIMIT {
+                        let limit = Evidence::RECORDING_LIMIT;
+                        let reason = format!(
+                            "the measuring process sent a recording of more than {limit} bytes"
+                        );
+                        return Heard::LastWord(failed(turn, reason));
+                    }
+                    evidence.recording.extend_from_slice(&bytes);
+                }
                 Input::Message(Message::Shortfall(shortfall)) => {
                     listener(Event::Shortfall { turn, shortfall });
                 }
                 Input::Message(Message::Finished(measurement)) => {
-                    return Heard::LastWord(Outcome::Finished(measurement, samples));
+                    return Heard::LastWord(Outcome::Finished(measurement, samples, evidence));
                 }
                 Input::Message(Message::Failed { reason, hint }) => {
                     return Heard::LastWord(Outcome::Failed(Failure { turn, reason, hint }));

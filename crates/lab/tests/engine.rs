@@ -89,6 +89,7 @@ fn measurement(turn: Turn) -> Measurement {
         rates: MachineRates::default(),
         cost: ProbeCost::default(),
         shortfalls: Vec::new(),
+        traced: None,
     }
 }
 

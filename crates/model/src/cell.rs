@@ -30,6 +30,10 @@ pub struct Cell {
     pub warmup: Nanos,
     /// How long the measured window is.
     pub duration: Nanos,
+    /// How long a second window is in which the kernel's events are recorded; zero for none.
+    /// Plans that were kept before there was such a window lack it.
+    #[serde(default)]
+    pub traced: Nanos,
     /// The most samples that a task keeps; those beyond it are counted as dropped.
     pub sample_limit: u64,
 }
@@ -64,6 +68,22 @@ pub enum Inconsistent {
 }
 
 impl Cell {
+    /// The same cell as it is measured while events are recorded; none when it is not.
+    ///
+    /// Its window is as long as [`Self::traced`], but at least one interval, since
+    /// nothing is due in a shorter one.
+    pub fn while_traced(&self) -> Option<Self> {
+        let Probe::Timer(probe) = &self.probe;
+        let duration = self.traced.max(probe.interval.mean());
+        (self.traced > Nanos::ZERO).then(|| Self { duration, ..self.clone() })
+    }
+
+    /// How long the load runs in a turn at least: both windows and what precedes them.
+    pub fn length(&self) -> Nanos {
+        let traced = self.while_traced().map_or(Nanos::ZERO, |cell| cell.duration);
+        self.warmup + self.duration + traced
+    }
+
     /// Checks that the settings go together.
     pub fn check(&self) -> Result<(), Inconsistent> {
         let Probe::Timer(probe) = &self.probe;

@@ -307,7 +307,7 @@ impl Plan {
         turns
             .into_iter()
             .filter_map(|turn| self.cells.get(turn.cell))
-            .map(|cell| cell.warmup + cell.duration + Self::CELL_OVERHEAD)
+            .map(|cell| cell.length() + Self::CELL_OVERHEAD)
             .sum()
     }
 }

@@ -21,4 +21,5 @@ pub mod sample;
 pub mod settings;
 pub mod text;
 pub mod time;
+pub mod traced;
 pub mod varint;

@@ -25,7 +25,8 @@ pub struct Order {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
 pub enum Message {
-    /// The load runs and the measured window opens.
+    /// The load runs and the measured window opens. Nothing is said of the window in which
+    /// events are recorded; it may lie before or after.
     Opened,
     /// The window is closed; what follows is evaluation.
     Closed,
@@ -35,6 +36,19 @@ pub enum Message {
         task: u32,
         /// Its samples.
         block: SampleBlock,
+    },
+    /// Samples of one task of the window in which events were recorded, likewise.
+    TracedSamples {
+        /// The task's number.
+        task: u32,
+        /// Its samples.
+        block: SampleBlock,
+    },
+    /// A piece of the recording; the pieces in their order are the whole.
+    Recording {
+        /// The next bytes.
+        #[serde(with = "crate::sample::base64_text")]
+        bytes: Vec<u8>,
     },
     /// Something was not granted; said as soon as it is known.
     Shortfall(Shortfall),

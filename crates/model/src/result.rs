@@ -9,6 +9,7 @@ use crate::experiment::Turn;
 use crate::policy::Scheduling;
 use crate::sample::Sample;
 use crate::time::{Instant, Nanos, Realtime};
+use crate::traced::TracedStretch;
 
 /// How many lengths fell into each bucket, in a form to keep and to send.
 ///
@@ -247,6 +248,9 @@ pub struct Measurement {
     pub cost: ProbeCost,
     /// What the machine did not grant.
     pub shortfalls: Vec<Shortfall>,
+    /// The window in which events were recorded, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced: Option<TracedStretch>,
 }
 
 impl Measurement {

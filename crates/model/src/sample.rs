@@ -119,17 +119,24 @@ impl SampleBlock {
     }
 }
 
-mod base64_text {
+/// Bytes that stand in JSON as base64.
+pub mod base64_text {
     use base64::{Engine, prelude::BASE64_STANDARD};
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    /// Writes bytes as base64.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&BASE64_STANDARD.encode(bytes))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<u8>, D::Error> {
+    /// Reads bytes from base64.
+    ///
+    /// # Errors
+    /// The text is not base64.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
         BASE64_STANDARD.decode(text.as_bytes()).map_err(D::Error::custom)
     }

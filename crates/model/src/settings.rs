@@ -225,6 +225,13 @@ pub const SETTINGS: &[Setting] = &[
         get: |cell| cell.duration.to_string(),
     },
     Setting {
+        name: "traced",
+        value: "LENGTH",
+        about: "How long it is measured again while kernel events are recorded, for explanations; 0s for not at all",
+        set: |cell, text| put(&mut cell.traced, text),
+        get: |cell| cell.traced.to_string(),
+    },
+    Setting {
         name: "sample-limit",
         value: "N",
         about: "The most samples a task keeps in memory; the rest is counted as dropped",
@@ -331,6 +338,7 @@ impl Cell {
             target: Target::Host,
             warmup: Nanos::ZERO,
             duration: Nanos::ZERO,
+            traced: Nanos::ZERO,
             sample_limit: 0,
         }
     }

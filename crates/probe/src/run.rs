@@ -6,9 +6,10 @@ use std::time::{Duration, Instant as StdInstant};
 use tactus_model::cell::Cell;
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::probe::{Probe, TimerProbe};
+use tactus_model::recording::ThreadId;
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
-use tactus_model::time::{ClockName, Instant, Nanos, Realtime};
+use tactus_model::time::{ClockName, Instant, Monotonic, Nanos, Realtime};
 use tactus_stats::summary::block_length;
 use tactus_sys::affinity;
 
@@ -24,7 +25,13 @@ use crate::task::{Answer, Command, TaskOrder};
 pub enum ProbeEvent {
     /// Something was not granted; each is told once.
     Shortfall(Shortfall),
-    /// All tasks are prepared and the window is about to open: counters are read now.
+    /// All tasks are prepared, in these threads, by the tasks' numbers. What takes a
+    /// while to begin, as recording does, is begun now.
+    Prepared {
+        /// A thread for each task.
+        threads: Vec<ThreadId>,
+    },
+    /// The window is about to open: counters are read now.
     Opened,
     /// The window is closed, and nothing of it has been evaluated yet: counters are read now.
     Closed,
@@ -42,6 +49,12 @@ pub enum ProbeEvent {
 pub struct ProbeOutcome {
     /// When the window opened.
     pub started: Instant<Realtime>,
+    /// The same moment by the monotonic clock, which events are stamped by. It is
+    /// exact where the probe sleeps by that clock, and otherwise off by what lies
+    /// between reading two clocks.
+    pub opened: Instant<Monotonic>,
+    /// The thread of each task, by number.
+    pub threads: Vec<ThreadId>,
     /// How long it was.
     pub window: Nanos,
     /// The length of the stretches in [`TaskResult::blocks`].
@@ -107,9 +120,10 @@ fn run_within(
     }
     let orders = orders(cell, probe, seed)?;
     let mut crew = Crew::start(&orders, probe.tasks, process)?;
-    let cost = meet(&mut crew, patience, &mut shortfalls)?;
+    let (cost, threads) = meet(&mut crew, patience, &mut shortfalls)?;
+    (shortfalls.listen)(ProbeEvent::Prepared { threads: threads.clone() });
     (shortfalls.listen)(ProbeEvent::Opened);
-    let started = open_window(&mut crew, probe)?;
+    let (started, opened) = open_window(&mut crew, probe)?;
     let window = START_LEAD + probe.align + cell.duration;
     crew.hear_all(window + patience.grace, |task, answer| match answer {
         Answer::Measured => Ok(()),
@@ -123,6 +137,8 @@ fn run_within(
         .collect::<Result<_, _>>()?;
     Ok(ProbeOutcome {
         started,
+        opened,
+        threads,
         window: cell.duration,
         block_length: block_length(cell.duration),
         tasks,
@@ -145,17 +161,20 @@ fn orders(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskOrder>, 
     Ok((0..).zip(places).map(order).collect())
 }
 
-/// Waits until every task is prepared; returns the cost of the first task's loop.
+/// Waits until every task is prepared; returns the cost of the first task's loop and
+/// every task's thread.
 fn meet(
     crew: &mut Crew,
     patience: &Patience,
     shortfalls: &mut Shortfalls<'_>,
-) -> Result<ProbeCost, ProbeError> {
+) -> Result<(ProbeCost, Vec<ThreadId>), ProbeError> {
     let mut cost_of_first = ProbeCost::default();
+    let mut threads = vec![ThreadId::default(); crew.len()];
     crew.hear_all(patience.preparation, |task, answer| {
-        let Answer::Ready { shortfalls: found, cost } = answer else {
+        let Answer::Ready { shortfalls: found, cost, thread } = answer else {
             return Err(ProbeError::OutOfTurn(task));
         };
+        threads[task as usize] = thread;
         if task == 0 {
             cost_of_first = cost;
         }
@@ -164,21 +183,26 @@ fn meet(
         }
         Ok(())
     })?;
-    Ok(cost_of_first)
+    Ok((cost_of_first, threads))
 }
 
-/// Gives all tasks one instant to start at; returns it by the realtime clock.
-fn open_window(crew: &mut Crew, probe: &TimerProbe) -> Result<Instant<Realtime>, ProbeError> {
+/// Gives all tasks one instant to start at; returns it by the realtime and by the
+/// monotonic clock.
+fn open_window(
+    crew: &mut Crew,
+    probe: &TimerProbe,
+) -> Result<(Instant<Realtime>, Instant<Monotonic>), ProbeError> {
     let now = facility::now(probe.clock);
-    let realtime = match probe.clock {
-        ClockName::Realtime => now,
-        _ => facility::now(ClockName::Realtime),
-    };
+    let meanwhile = |clock| if clock == probe.clock { now } else { facility::now(clock) };
+    // The monotonic clock first: events are matched by it to the microsecond.
+    let monotonic = meanwhile(ClockName::Monotonic);
+    let realtime = meanwhile(ClockName::Realtime);
     let at = aligned_start(now.saturating_add(START_LEAD.as_nanos()), probe.align);
     for task in 0..crew.len() as u32 {
         crew.tell(task, Command::Start { at })?;
     }
-    Ok(Instant::from_nanos(realtime.saturating_add(at - now)))
+    let of = |clock_now: u64| clock_now.saturating_add(at - now);
+    Ok((Instant::from_nanos(of(realtime)), Instant::from_nanos(of(monotonic))))
 }
 
 /// Has one task evaluate what it found, and passes its samples on.

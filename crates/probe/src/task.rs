@@ -8,11 +8,12 @@ use std::io::{BufRead, BufReader, Write};
 use serde::{Deserialize, Serialize};
 use tactus_model::cell::Cell;
 use tactus_model::probe::{Probe, TimerProbe};
+use tactus_model::recording::ThreadId;
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Nanos;
 use tactus_sys::permission::{Asked, diagnose};
-use tactus_sys::{SysError, memory, sched, usage};
+use tactus_sys::{SysError, memory, sched, thread, usage};
 
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Facility};
@@ -56,6 +57,8 @@ pub(crate) enum Answer {
         shortfalls: Vec<Shortfall>,
         /// What its loop costs.
         cost: ProbeCost,
+        /// The thread that it is.
+        thread: ThreadId,
     },
     /// Its window is over.
     Measured,
@@ -141,7 +144,7 @@ impl<'a> Task<'a> {
         memory::touch_stack();
         preparation.lock_memory(policy);
         let (granted, shortfalls) = preparation.finish()?;
-        line.say(Answer::Ready { shortfalls, cost });
+        line.say(Answer::Ready { shortfalls, cost, thread: thread::current_id() });
 
         let Some(Command::Start { at }) = line.hear() else { return Ok(()) };
         facility.sleep_until(at.saturating_sub(HEAD_START.as_nanos()))?;

@@ -41,6 +41,7 @@ fn measure(cell: &Cell) -> Result<Measured, ProbeError> {
     let outcome = run(cell, 7, &process, &mut |event| {
         events.push(match &event {
             ProbeEvent::Shortfall(_) => "shortfall",
+            ProbeEvent::Prepared { .. } => "prepared",
             ProbeEvent::Opened => "opened",
             ProbeEvent::Closed => "closed",
             ProbeEvent::Samples { .. } => "samples",
@@ -99,7 +100,7 @@ fn every_kind_of_interval_is_accounted_for() {
 #[test]
 fn events_come_in_order_and_samples_after_the_window() {
     let measured = check("");
-    assert_eq!(measured.events, ["opened", "closed", "samples"]);
+    assert_eq!(measured.events, ["prepared", "opened", "closed", "samples"]);
     assert!(measured.outcome.cost.loop_ns > 0.0);
     assert_eq!(measured.outcome.window, Nanos::from_millis(60));
 }

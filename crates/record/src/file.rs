@@ -234,6 +234,20 @@ impl RecordingFile {
         self.events.iter().map(|place| u64::from(place.head.count)).sum()
     }
 
+    /// The bytes of the whole recording, as a file holds them.
+    ///
+    /// # Errors
+    /// It lies in a file that cannot be read.
+    pub fn into_bytes(self) -> io::Result<Vec<u8>> {
+        match self.storage {
+            Storage::Memory(bytes) => Ok(bytes),
+            Storage::File(_) => {
+                let length = usize::try_from(self.storage.length()?);
+                self.storage.read(0, length.map_err(io::Error::other)?)
+            }
+        }
+    }
+
     fn next_event(&mut self) -> Result<Option<Item>, SourceError> {
         let storage = &self.storage;
         let mut load = |(offset, length)| {

@@ -286,6 +286,7 @@ mod tests {
             rates: MachineRates { over: Nanos::from_secs(1), ..MachineRates::default() },
             cost: ProbeCost::default(),
             shortfalls: Vec::new(),
+            traced: None,
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tactus_model::facts::MachineFacts;
 use tactus_model::result::{Accounting, Histogram, Measurement, TaskResult};
 use tactus_model::sample::{DamagedBlock, SampleBlock};
+use tactus_model::traced::Evidence;
 
 /// The greatest count that is kept: 2⁵³, up to which every reader of JSON is exact.
 ///
@@ -99,6 +100,31 @@ pub(crate) fn check(
         }
     }
     check_samples(&observed, samples)
+}
+
+/// Checks that what was found while events were recorded accounts for every sample too.
+pub(crate) fn check_traced(
+    measurement: &Measurement,
+    evidence: &Evidence,
+) -> Result<(), Imbalance> {
+    let mut observed = BTreeMap::new();
+    for task in measurement.traced.iter().flat_map(|traced| &traced.tasks) {
+        let number = task.task;
+        let Accounting { intended, observed: came, missed, dropped, early } = task.accounting;
+        within(number, "intended", intended, COUNT_LIMIT)?;
+        if !task.accounting.balances() {
+            let observed = came;
+            return Err(Imbalance::Intended { task: number, intended, observed, missed, dropped });
+        }
+        within(number, "early", early, came)?;
+        check_histogram(number, "the traced latencies", &task.latencies)?;
+        let counted = task.latencies.count;
+        equal(number, ("the count of traced latencies", counted), ("observed", came))?;
+        if observed.insert(number, came).is_some() {
+            return Err(Imbalance::TwiceTheSameTask(number));
+        }
+    }
+    check_samples(&observed, &evidence.samples)
 }
 
 /// Checks that the facts of a machine can be kept as they are.

@@ -20,7 +20,7 @@ const APPLICATION_ID: i64 = 0x5461_6374;
 
 /// The steps that lead from an empty file to today's tables, the first from
 /// version 0 to version 1. Steps are only ever added.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// Opens the database in the file `path`, which is made with its directory when it is not there.
 ///
@@ -159,7 +159,8 @@ mod tests {
     use super::*;
 
     /// A later version that adds a column.
-    const TWO_STEPS: &[&str] = &[MIGRATIONS[0], "ALTER TABLE run ADD COLUMN note TEXT"];
+    const ONE_MORE: &[&str] =
+        &[MIGRATIONS[0], MIGRATIONS[1], "ALTER TABLE run ADD COLUMN note TEXT"];
 
     fn notes(connection: &Connection) -> rusqlite::Result<i64> {
         connection.query_row("SELECT count(note) FROM run", [], |row| row.get(0))
@@ -171,13 +172,31 @@ mod tests {
         let path = directory.path().join("runs.sqlite");
         let mut connection = open(&path).unwrap();
         notes(&connection).unwrap_err();
-        prepare(&mut connection, &path, TWO_STEPS).unwrap();
+        prepare(&mut connection, &path, ONE_MORE).unwrap();
         assert_eq!(notes(&connection).unwrap(), 0);
-        prepare(&mut connection, &path, TWO_STEPS).unwrap();
+        prepare(&mut connection, &path, ONE_MORE).unwrap();
         drop(connection);
         let error = open(&path).unwrap_err();
-        assert!(matches!(error, StoreError::Newer { found: 2, known: 1, .. }), "{error}");
+        assert!(matches!(error, StoreError::Newer { found: 3, known: 2, .. }), "{error}");
         assert!(error.to_string().contains("use the newer tactus"), "{error}");
+    }
+
+    #[test]
+    fn runs_of_the_first_version_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("runs.sqlite");
+        let mut connection = Connection::open(&path).unwrap();
+        prepare(&mut connection, &path, &MIGRATIONS[..1]).unwrap();
+        let insert = "INSERT INTO run (id, name, created_ns, version, status, rounds, cells, plan,
+            facts_before) VALUES ('old', 'old', 1, '0', 'complete', 1, 1, '', '')";
+        connection.execute(insert, []).unwrap();
+        drop(connection);
+        let connection = open(&path).unwrap();
+        let count = |table: &str| -> i64 {
+            let query = format!("SELECT count(*) FROM {table}");
+            connection.query_row(&query, [], |row| row.get(0)).unwrap()
+        };
+        assert_eq!((count("run"), count("recording")), (1, 0));
     }
 
     #[test]
@@ -185,7 +204,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.sqlite");
         let mut connection = open(&path).unwrap();
-        let broken = [TWO_STEPS[0], TWO_STEPS[1], "no SQL"];
+        let broken = [ONE_MORE[0], ONE_MORE[1], ONE_MORE[2], "no SQL"];
         prepare(&mut connection, &path, &broken).unwrap_err();
         notes(&connection).unwrap_err();
         drop(connection);

@@ -24,6 +24,17 @@ pub(crate) struct ExportedResult {
     pub(crate) measurement: Measurement,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) samples: Vec<ExportedBlock>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) traced: Option<ExportedEvidence>,
+}
+
+/// The traced window's recording and samples, as they stand in an export.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ExportedEvidence {
+    pub(crate) samples: Vec<ExportedBlock>,
+    #[serde(with = "tactus_model::sample::base64_text")]
+    pub(crate) recording: Vec<u8>,
 }
 
 /// A block of samples and whose they are, as it stands in an export.
@@ -82,11 +93,20 @@ fn write_run(
 }
 
 fn result(database: &Connection, number: i64, with_samples: bool) -> Result<ExportedResult, Fault> {
-    let samples = if with_samples { load::samples(database, number)? } else { Vec::new() };
-    Ok(ExportedResult {
-        measurement: load::measurement(database, number)?,
-        samples: samples.into_iter().map(|(task, block)| ExportedBlock { task, block }).collect(),
-    })
+    let measurement = load::measurement(database, number)?;
+    if !with_samples {
+        return Ok(ExportedResult { measurement, samples: Vec::new(), traced: None });
+    }
+    let evidence = load::evidence(database, number)?;
+    let traced = (!evidence.is_empty()).then(|| ExportedEvidence {
+        samples: exported(evidence.samples),
+        recording: evidence.recording,
+    });
+    Ok(ExportedResult { measurement, samples: exported(load::samples(database, number)?), traced })
+}
+
+fn exported(samples: Vec<(u32, SampleBlock)>) -> Vec<ExportedBlock> {
+    samples.into_iter().map(|(task, block)| ExportedBlock { task, block }).collect()
 }
 
 /// The document that is being written.

@@ -9,8 +9,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use tactus_model::result::Failure;
 use tactus_model::run::{RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
+use tactus_model::traced::Evidence;
 
-use crate::export::{ExportedResult, FORMAT, FORMAT_VERSION};
+use crate::export::{ExportedBlock, ExportedResult, FORMAT, FORMAT_VERSION};
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
 use crate::{Store, StoreError, balance, load, name, save};
@@ -73,6 +74,10 @@ fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Res
         }
         let samples = load::samples(database, ours)?;
         if !samples.is_empty() && samples != load::samples(database, theirs)? {
+            return Ok(false);
+        }
+        let evidence = load::evidence(database, ours)?;
+        if !evidence.is_empty() && evidence != load::evidence(database, theirs)? {
             return Ok(false);
         }
     }
@@ -152,13 +157,17 @@ impl<'c> Import<'c> {
 
     fn keep(&self, result: ExportedResult) -> Result<(), Fault> {
         let (run, _) = self.run.as_ref().ok_or_else(|| not_an_export(HEADER_FIRST))?;
-        let ExportedResult { measurement, samples } = result;
-        let samples: Vec<(u32, SampleBlock)> =
-            samples.into_iter().map(|part| (part.task, part.block)).collect();
+        let ExportedResult { measurement, samples, traced } = result;
+        let samples = imported(samples);
+        let evidence = traced.map_or_else(Evidence::default, |traced| Evidence {
+            samples: imported(traced.samples),
+            recording: traced.recording,
+        });
         let turn = measurement.turn;
         balance::check_readable(&samples)
+            .and_then(|()| balance::check_readable(&evidence.samples))
             .map_err(|imbalance| StoreError::Unbalanced { turn, imbalance })?;
-        save::insert_measurement(self.database, run, &measurement, &samples)
+        save::insert_measurement(self.database, run, &measurement, &samples, &evidence)
     }
 
     /// Writes what had to wait, once the whole document was read.
@@ -179,6 +188,10 @@ impl<'c> Import<'c> {
         self.refused = Some(blame_document(fault.into()));
         E::custom("refused")
     }
+}
+
+fn imported(samples: Vec<ExportedBlock>) -> Vec<(u32, SampleBlock)> {
+    samples.into_iter().map(|part| (part.task, part.block)).collect()
 }
 
 const HEADER_FIRST: &str = "`results` stands before `header`";

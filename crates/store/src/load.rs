@@ -9,6 +9,7 @@ use tactus_model::result::{Failure, Measurement, TaskResult};
 use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Instant;
+use tactus_model::traced::Evidence;
 
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
@@ -48,17 +49,18 @@ impl Store {
     /// # Errors
     /// [`StoreError::NotMeasured`], or as [`Store::load`].
     pub fn samples(&self, run: &RunId, turn: Turn) -> Result<Vec<(u32, SampleBlock)>, StoreError> {
+        self.read(|database| samples(database, number_of(database, run, turn)?))
+    }
+
+    /// Reads the recording of one turn's traced window and the samples that it explains;
+    /// none when no recording was kept.
+    ///
+    /// # Errors
+    /// As [`Store::samples`].
+    pub fn recording(&self, run: &RunId, turn: Turn) -> Result<Option<Evidence>, StoreError> {
         self.read(|database| {
-            let row = find::row(database, run)?;
-            let number = database
-                .query_row(
-                    "SELECT number FROM measurement WHERE run = ?1 AND round = ?2 AND cell = ?3",
-                    params![row.number, turn.round, turn.cell],
-                    |row| row.get(0),
-                )
-                .optional()?
-                .ok_or_else(|| StoreError::NotMeasured { run: run.clone(), turn })?;
-            samples(database, number)
+            let evidence = evidence(database, number_of(database, run, turn)?)?;
+            Ok(Some(evidence).filter(|evidence| !evidence.recording.is_empty()))
         })
     }
 
@@ -79,6 +81,19 @@ impl Store {
             Ok(turns.collect::<rusqlite::Result<_>>()?)
         })
     }
+}
+
+/// The key of a turn's measurement.
+fn number_of(database: &Connection, run: &RunId, turn: Turn) -> Result<i64, Fault> {
+    let row = find::row(database, run)?;
+    let number = database
+        .query_row(
+            "SELECT number FROM measurement WHERE run = ?1 AND round = ?2 AND cell = ?3",
+            params![row.number, turn.round, turn.cell],
+            |row| row.get(0),
+        )
+        .optional()?;
+    Ok(number.ok_or_else(|| StoreError::NotMeasured { run: run.clone(), turn })?)
 }
 
 /// Reads the header of a run.
@@ -138,9 +153,34 @@ pub(crate) fn samples(
     database: &Connection,
     measurement: i64,
 ) -> Result<Vec<(u32, SampleBlock)>, Fault> {
-    let mut query = database.prepare_cached(
+    blocks(
+        database,
         "SELECT task, count, bytes FROM sample_block WHERE measurement = ?1 ORDER BY number",
+        measurement,
+    )
+}
+
+/// Reads the recording of one measurement and its samples, in the order in which they were saved.
+pub(crate) fn evidence(database: &Connection, measurement: i64) -> Result<Evidence, Fault> {
+    let samples = blocks(
+        database,
+        "SELECT task, count, bytes FROM traced_sample_block WHERE measurement = ?1
+         ORDER BY number",
+        measurement,
     )?;
+    let recording: Option<Vec<u8>> = database
+        .prepare_cached("SELECT bytes FROM recording WHERE measurement = ?1")?
+        .query_row([measurement], |row| row.get(0))
+        .optional()?;
+    Ok(Evidence { samples, recording: recording.unwrap_or_default() })
+}
+
+fn blocks(
+    database: &Connection,
+    query: &str,
+    measurement: i64,
+) -> Result<Vec<(u32, SampleBlock)>, Fault> {
+    let mut query = database.prepare_cached(query)?;
     let blocks = query.query_map([measurement], |row| {
         Ok((row.get(0)?, SampleBlock { count: row.get(1)?, bytes: row.get(2)? }))
     })?;

@@ -8,6 +8,7 @@ use tactus_model::result::{Failure, Histogram, Measurement, TaskResult};
 use tactus_model::run::{RunHeader, RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::{Instant, Nanos, Realtime};
+use tactus_model::traced::Evidence;
 
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
@@ -65,11 +66,26 @@ impl Store {
         measurement: &Measurement,
         samples: &[(u32, SampleBlock)],
     ) -> Result<(), StoreError> {
+        self.save_traced(run, measurement, samples, &Evidence::default())
+    }
+
+    /// Keeps what one turn found, as [`Store::save_measurement`] does, and with it
+    /// what explains the samples of its traced window.
+    ///
+    /// # Errors
+    /// As [`Store::save_measurement`].
+    pub fn save_traced(
+        &mut self,
+        run: &RunId,
+        measurement: &Measurement,
+        samples: &[(u32, SampleBlock)],
+        evidence: &Evidence,
+    ) -> Result<(), StoreError> {
         self.write(|database| {
             let row = open_run(database, run)?;
             check_planned(&row, measurement.turn)?;
             forget_failure(database, &row, measurement.turn)?;
-            insert_measurement(database, &row, measurement, samples)
+            insert_measurement(database, &row, measurement, samples, evidence)
         })
     }
 
@@ -172,9 +188,11 @@ pub(crate) fn insert_measurement(
     run: &RunRow,
     measurement: &Measurement,
     samples: &[(u32, SampleBlock)],
+    evidence: &Evidence,
 ) -> Result<(), Fault> {
     let turn = measurement.turn;
     balance::check(measurement, samples)
+        .and_then(|()| balance::check_traced(measurement, evidence))
         .map_err(|imbalance| StoreError::Unbalanced { turn, imbalance })?;
     check_free(database, run, turn)?;
     database
@@ -196,6 +214,26 @@ pub(crate) fn insert_measurement(
     )?;
     for (task, block) in samples {
         insert.execute(params![number, task, block.count, block.bytes])?;
+    }
+    insert_evidence(database, number, evidence)
+}
+
+fn insert_evidence(
+    database: &Connection,
+    measurement: i64,
+    evidence: &Evidence,
+) -> Result<(), Fault> {
+    let mut insert = database.prepare_cached(
+        "INSERT INTO traced_sample_block (measurement, task, count, bytes)
+         VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for (task, block) in &evidence.samples {
+        insert.execute(params![measurement, task, block.count, block.bytes])?;
+    }
+    if !evidence.recording.is_empty() {
+        database
+            .prepare_cached("INSERT INTO recording (measurement, bytes) VALUES (?1, ?2)")?
+            .execute(params![measurement, evidence.recording])?;
     }
     Ok(())
 }
@@ -285,6 +323,7 @@ fn without_tasks(measurement: &Measurement) -> Measurement {
         rates: measurement.rates.clone(),
         cost: measurement.cost,
         shortfalls: measurement.shortfalls.clone(),
+        traced: measurement.traced.clone(),
     }
 }
 

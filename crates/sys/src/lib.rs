@@ -24,6 +24,7 @@ pub mod pty;
 pub mod sched;
 pub mod shared_memory;
 pub mod sleep;
+pub mod thread;
 mod timespec;
 pub mod tracefs;
 pub mod usage;

@@ -6,8 +6,18 @@ use crate::support::{self, Tactus};
 use serde_json::Value;
 
 /// A cell so short that a test can afford it.
-const SHORT: [&str; 8] =
-    ["measure", "--duration", "200ms", "--warmup", "50ms", "--no-page", "--seed", "1"];
+const SHORT: [&str; 10] = [
+    "measure",
+    "--duration",
+    "200ms",
+    "--traced",
+    "50ms",
+    "--warmup",
+    "50ms",
+    "--no-page",
+    "--seed",
+    "1",
+];
 
 fn short<'a>(more: &[&'a str]) -> Vec<&'a str> {
     SHORT.into_iter().chain(more.iter().copied()).collect()

@@ -83,6 +83,7 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         rates: MachineRates::default(),
         cost: ProbeCost::default(),
         shortfalls: Vec::new(),
+        traced: None,
     }
 }
 

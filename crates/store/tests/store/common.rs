@@ -7,6 +7,7 @@ use tactus_model::facts::{
     KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, ProcessorFacts, SchedulingFacts,
 };
 use tactus_model::policy::Scheduling;
+use tactus_model::recording::ThreadId;
 use tactus_model::result::{
     Accounting, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, Outlier,
     ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
@@ -14,6 +15,7 @@ use tactus_model::result::{
 use tactus_model::run::RunId;
 use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Nanos, Realtime};
+use tactus_model::traced::{Evidence, RecordingAccount, TracedStretch, TracedTask};
 use tactus_store::Store;
 
 /// 2026-11-21 11:33:55 in UTC.
@@ -119,8 +121,38 @@ pub fn measurement(turn: Turn, seed: u64, size: Size) -> (Measurement, Vec<(u32,
             reason: "the kernel refused".to_owned(),
             mend: None,
         }],
+        traced: None,
     };
     (measurement, samples)
+}
+
+/// The same measurement with a traced window, and what explains that window's samples.
+pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, Evidence) {
+    let mut random = SplitMix64::new(seed);
+    let samples = block_of_samples(&mut random, 50);
+    let evidence = Evidence {
+        samples: vec![(0, SampleBlock::encode(&samples))],
+        // The store does not look into it.
+        recording: (0..5_000).map(|_| random.next_u64() as u8).collect(),
+    };
+    let traced = TracedStretch {
+        opened: Instant::from_nanos(12_345),
+        window: Nanos::from_millis(50),
+        came_first: true,
+        tasks: vec![TracedTask {
+            task: 0,
+            thread: ThreadId(4_711),
+            accounting: Accounting {
+                intended: 51,
+                observed: 50,
+                missed: 1,
+                ..Accounting::default()
+            },
+            latencies: histogram(samples.iter().map(|sample| sample.latency())),
+        }],
+        recording: RecordingAccount { events: 900, lost: 3, bytes: 5_000 },
+    };
+    (Measurement { traced: Some(traced), ..measurement }, evidence)
 }
 
 /// Samples a millisecond apart whose latencies have a body of some microseconds and a long tail.
@@ -215,7 +247,8 @@ fn histogram(latencies: impl Iterator<Item = Nanos> + Clone) -> Histogram {
 pub fn some_run(store: &mut Store) -> RunId {
     let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED).unwrap();
     let (measurement, samples) = measurement(turn(0, 1), 1, Size::SMALL);
-    store.save_measurement(&run, &measurement, &samples).unwrap();
+    let (measurement, evidence) = with_traced(measurement, 1);
+    store.save_traced(&run, &measurement, &samples, &evidence).unwrap();
     store.save_failure(&run, &failure(turn(1, 0))).unwrap();
     run
 }

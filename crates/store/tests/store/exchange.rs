@@ -40,7 +40,11 @@ fn a_run_is_the_same_in_another_store() {
     assert_eq!(there.load(&run).unwrap(), here.load(&run).unwrap());
     for turn in [turn(0, 0), turn(0, 1)] {
         assert_eq!(there.samples(&run, turn).unwrap(), here.samples(&run, turn).unwrap());
+        assert_eq!(there.recording(&run, turn).unwrap(), here.recording(&run, turn).unwrap());
     }
+    let kept = here.recording(&run, turn(0, 1)).unwrap().expect("one turn was recorded");
+    assert_eq!((kept.samples.len(), kept.recording.len()), (1, 5_000));
+    assert_eq!(here.recording(&run, turn(0, 0)).unwrap(), None);
     assert_eq!(exported(&there, &run, true), json, "and exports to the same bytes");
 }
 
@@ -54,6 +58,7 @@ fn samples_may_stay_behind() {
     there.import(&json[..]).unwrap();
     assert_eq!(there.load(&run).unwrap(), here.load(&run).unwrap());
     assert_eq!(there.samples(&run, turn(0, 1)).unwrap(), []);
+    assert_eq!(there.recording(&run, turn(0, 1)).unwrap(), None);
 }
 
 #[test]
@@ -180,6 +185,13 @@ fn an_import_must_balance_too() {
         task["accounting"]["intended"] = json!(intended + 1);
     });
     assert!(matches!(error, StoreError::Unbalanced { .. }), "{error}");
+    check_refused("intended", |document| {
+        let task = &mut document["results"][0]["measurement"]["traced"]["tasks"][0];
+        task["accounting"]["missed"] = json!(0);
+    });
+    check_refused("the count of samples", |document| {
+        document["results"][0]["traced"]["samples"] = document["results"][0]["samples"].clone();
+    });
     check_refused("a block of samples is damaged", |document| {
         document["results"][0]["samples"][0]["block"]["bytes"] = json!("AAAA");
     });

@@ -1,0 +1,132 @@
+//! The recorder of a cell's traced window: whether it can run here, where, and what it kept.
+
+use std::sync::Arc;
+
+use tactus_model::cell::Cell;
+use tactus_model::cpus::{CpuChoice, CpuList};
+use tactus_model::recording::ThreadId;
+use tactus_model::result::Shortfall;
+use tactus_model::time::Nanos;
+use tactus_model::traced::Evidence;
+use tactus_record::decode::Tracepoint;
+use tactus_record::live::{
+    DrainerOptions, Keep, Options, RecordError, Recorded, Recorder, Symbols,
+};
+use tactus_sys::affinity;
+
+/// Records while a cell is measured.
+pub(super) struct Tracer {
+    window: Nanos,
+    symbols: Arc<Symbols>,
+    /// The processors that are not measured, when there are any.
+    aside: Option<CpuList>,
+    progress: Progress,
+}
+
+/// How far a recording has come.
+enum Progress {
+    Prepared,
+    Recording(Recorder),
+    Recorded(Box<Recorded>),
+    Failed(RecordError),
+}
+
+/// The size of the ring of the attempt by which it is found out whether recording is possible.
+const ATTEMPT_RING: usize = 64 << 10;
+
+impl Tracer {
+    /// Finds out whether recording is possible, by trying it with one event, and
+    /// does beforehand what takes long.
+    ///
+    /// # Errors
+    /// What is not granted, as it is to be told.
+    pub(super) fn prepare(cell: &Cell) -> Result<Self, Shortfall> {
+        let window = cell.duration;
+        let symbols = Arc::new(Symbols::read());
+        let attempt = Options {
+            tracepoints: Tracepoint::of_the_system().into_iter().take(1).collect(),
+            ring_size: ATTEMPT_RING,
+            symbols: Some(symbols.clone()),
+            ..Options::default()
+        };
+        Recorder::start(attempt)
+            .and_then(Recorder::stop)
+            .map_err(|error| refused(window, &error))?;
+        Ok(Self { window, symbols, aside: unmeasured(cell), progress: Progress::Prepared })
+    }
+
+    /// Records from now on: the whole system, and what else concerns `threads`.
+    pub(super) fn start(&mut self, threads: &[ThreadId]) {
+        let options = Options {
+            drainer: DrainerOptions { cpus: self.aside.clone(), ..DrainerOptions::default() },
+            // A little more than is kept, so that what is too large is known to be.
+            keep: Keep::Memory { limit: 2 * Evidence::RECORDING_LIMIT },
+            symbols: Some(self.symbols.clone()),
+            ..Options::of_threads(threads)
+        };
+        self.progress = match Recorder::start(options) {
+            Ok(recorder) => Progress::Recording(recorder),
+            Err(error) => Progress::Failed(error),
+        };
+    }
+
+    /// Ends the recording.
+    pub(super) fn stop(&mut self) {
+        self.progress = match std::mem::replace(&mut self.progress, Progress::Prepared) {
+            Progress::Recording(recorder) => match recorder.stop() {
+                Ok(recorded) => Progress::Recorded(Box::new(recorded)),
+                Err(error) => Progress::Failed(error),
+            },
+            other => other,
+        };
+    }
+
+    /// Whether there is a recording.
+    pub(super) fn has_recorded(&self) -> bool {
+        matches!(self.progress, Progress::Recorded(_))
+    }
+
+    /// What was recorded.
+    ///
+    /// # Errors
+    /// There is none, as it is to be told.
+    pub(super) fn into_recorded(self) -> Result<Recorded, Shortfall> {
+        match self.progress {
+            Progress::Recorded(recorded) => Ok(*recorded),
+            Progress::Failed(error) => Err(refused(self.window, &error)),
+            Progress::Prepared | Progress::Recording(_) => {
+                Err(refused(self.window, &RecordError::Ended("drainer")))
+            }
+        }
+    }
+}
+
+fn refused(window: Nanos, error: &RecordError) -> Shortfall {
+    Shortfall {
+        asked: format!("traced {window}"),
+        granted: "no window with recorded events".to_owned(),
+        reason: error.to_string(),
+        mend: error.mend(),
+    }
+}
+
+/// What is told of a recording that is too large to be kept.
+pub(super) fn too_large(window: Nanos, bytes: u64) -> Shortfall {
+    Shortfall {
+        asked: format!("traced {window}"),
+        granted: "its samples without the recording".to_owned(),
+        reason: format!(
+            "the recording takes {} MiB, and {} MiB a turn are kept",
+            bytes.div_ceil(1 << 20),
+            Evidence::RECORDING_LIMIT >> 20,
+        ),
+        mend: Some(format!("--traced {}", Nanos::from_nanos(window.as_nanos() / 2))),
+    }
+}
+
+/// The processors on which this process may run and `cell` does not measure.
+fn unmeasured(cell: &Cell) -> Option<CpuList> {
+    let CpuChoice::These(measured) = &cell.policy.cpus else { return None };
+    let ours = affinity::get().ok()?;
+    Some(ours.without(measured)).filter(|aside| !aside.is_empty())
+}
