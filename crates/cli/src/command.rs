@@ -4,6 +4,7 @@ mod compare;
 mod completions;
 mod delete;
 mod doctor;
+mod explain;
 mod export;
 mod gate;
 mod import;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Record(record::RecordArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
+    Explain(explain::ExplainArguments),
     Report(report::ReportArguments),
     Compare(compare::CompareArguments),
     Gate(gate::GateArguments),
@@ -49,6 +51,7 @@ impl Command {
             Self::Record(arguments) => record::run(&arguments),
             Self::List(arguments) => list::run(&arguments),
             Self::Show(arguments) => show::run(&arguments),
+            Self::Explain(arguments) => explain::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
             Self::Compare(arguments) => compare::run(&arguments),
             Self::Gate(arguments) => gate::run(&arguments),

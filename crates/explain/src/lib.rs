@@ -21,6 +21,7 @@ mod number_map;
 pub mod outcome;
 mod pareto;
 mod path;
+mod pool;
 pub mod segments;
 mod task;
 pub mod timeline;

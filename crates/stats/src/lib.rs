@@ -4,13 +4,15 @@
 //! takes a seed. The order in which data flows: [`summary`] turns a task's
 //! samples into what is kept of them, [`histogram`] is the form it is kept in,
 //! [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and [`unseen`] say
-//! what the pool supports, [`axis`] where a quantile stands in a graph.
+//! what the pool supports, [`axis`] where a quantile stands in a graph, [`paired`] what two kinds of window
+//! differ by.
 #![forbid(unsafe_code)]
 
 pub mod axis;
 pub mod bootstrap;
 pub mod cell;
 pub mod histogram;
+pub mod paired;
 pub mod summary;
 pub mod unseen;
 

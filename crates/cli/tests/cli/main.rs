@@ -2,6 +2,7 @@
 
 mod commands;
 mod doctor;
+mod explain;
 mod judged;
 mod killed;
 mod support;

@@ -1,0 +1,211 @@
+//! `tactus explain`: why the wakeups of a run were late.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+use tactus_explain::{Explanation, Options, ProbeTask, explain};
+use tactus_model::cell::Cell;
+use tactus_model::probe::Probe;
+use tactus_model::result::{Histogram, Measurement};
+use tactus_model::run::{Run, RunId};
+use tactus_model::time::Nanos;
+use tactus_model::traced::{Evidence, TracedStretch};
+use tactus_record::file::RecordingFile;
+use tactus_report::{CellExplanation, TracingCost};
+use tactus_stats::LatencyHistogram;
+use tactus_stats::paired::PairedDifference;
+use tactus_store::Store;
+
+use super::{find_runs, open_store, table_options};
+use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::json_lines::write_line;
+
+/// Say why wakeups were late: their causes, then the worst of them one by one.
+///
+/// Works from the events that were recorded while each cell was measured a second
+/// time (--traced), so it can be repeated anywhere the run is.
+#[derive(Args)]
+pub(crate) struct ExplainArguments {
+    /// A run by name, unique beginning of a name, or `last`
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+    /// One cell only: its name, or its number counted from 0
+    #[arg(long, value_name = "CELL")]
+    cell: Option<String>,
+    /// The latency above which a wakeup counts as late
+    #[arg(long, value_name = "LENGTH", default_value = "100us")]
+    threshold: Nanos,
+    /// How many of a cell's slowest wakeups are shown
+    #[arg(long, value_name = "N", default_value = "3")]
+    worst: usize,
+    /// Write one JSON object a line, a cell each
+    #[arg(long)]
+    json: bool,
+}
+
+/// The explanation of a cell, as `--json` gives it.
+#[derive(Serialize)]
+struct CellLine<'a> {
+    run: &'a RunId,
+    cell: usize,
+    label: &'a str,
+    tracing_cost: Option<PairedDifference>,
+    explanation: &'a Explanation,
+}
+
+pub(crate) fn run(arguments: &ExplainArguments) -> CommandResult {
+    let store = open_store()?;
+    let names: Vec<String> = arguments.run.iter().cloned().collect();
+    for id in find_runs(&store, &names)? {
+        let run = store.load(&id)?;
+        let labels = run.header.plan.labels();
+        let mut told = Vec::new();
+        for cell in chosen(&labels, arguments.cell.as_deref())? {
+            let Some(explanation) = explained(&store, &run, cell, arguments)? else { continue };
+            let (label, cost) = (labels[cell].clone(), tracing_cost(&run, cell));
+            if arguments.json {
+                let (label, tracing_cost) = (label.as_str(), cost);
+                let explanation = &explanation;
+                write_line(&CellLine { run: &id, cell, label, tracing_cost, explanation })?;
+            }
+            let tracing_cost = cost.map(whole_nanos);
+            told.push(CellExplanation { label, explanation, tracing_cost });
+        }
+        if told.is_empty() {
+            return Err(nothing_recorded(&run));
+        }
+        if !arguments.json {
+            let text = tactus_report::explanation_text(&told, &table_options());
+            write!(std::io::stdout(), "{text}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of the cells that were asked for.
+fn chosen(labels: &[String], wanted: Option<&str>) -> CommandResult<Vec<usize>> {
+    let Some(wanted) = wanted else { return Ok((0..labels.len()).collect()) };
+    let by_name = labels.iter().position(|label| label == wanted);
+    let by_number = || wanted.parse().ok().filter(|number| *number < labels.len());
+    match by_name.or_else(by_number) {
+        Some(cell) => Ok(vec![cell]),
+        None => {
+            let cells: Vec<String> = labels
+                .iter()
+                .enumerate()
+                .map(|(number, label)| format!("{number} {label}"))
+                .collect();
+            let message = format!("no cell is called `{wanted}`; there are: {}", cells.join(", "));
+            Err(CommandError::usage(message))
+        }
+    }
+}
+
+/// Explains every traced stretch of a cell and puts the explanations together; none
+/// where nothing was recorded.
+fn explained(
+    store: &Store,
+    run: &Run,
+    cell: usize,
+    arguments: &ExplainArguments,
+) -> CommandResult<Option<Explanation>> {
+    let options = Options {
+        threshold: arguments.threshold,
+        slowest: arguments.worst,
+        timelines: arguments.worst,
+    };
+    let settings = &run.header.plan.cells[cell];
+    let mut stretches = Vec::new();
+    for measurement in run.of_cell(cell) {
+        let Some(traced) = &measurement.traced else { continue };
+        let Some(Evidence { samples, recording }) =
+            store.recording(&run.header.id, measurement.turn)?
+        else {
+            continue;
+        };
+        let mut source = RecordingFile::from_bytes(recording).map_err(CommandError::internal)?;
+        let tasks = probe_tasks(settings, traced, &samples)?;
+        let stretch = explain(&mut source, tasks, options).map_err(CommandError::internal)?;
+        stretches.push(stretch);
+    }
+    Ok(Explanation::pool(stretches, arguments.worst))
+}
+
+/// What the tasks of a traced stretch were, with their samples.
+fn probe_tasks(
+    cell: &Cell,
+    traced: &TracedStretch,
+    samples: &[(u32, tactus_model::sample::SampleBlock)],
+) -> CommandResult<Vec<ProbeTask>> {
+    let Probe::Timer(probe) = &cell.probe;
+    let mut tasks: Vec<ProbeTask> = traced
+        .tasks
+        .iter()
+        .map(|task| ProbeTask {
+            task: task.task,
+            thread: task.thread,
+            sleep: probe.sleep,
+            opened: traced.opened,
+            samples: Vec::new(),
+        })
+        .collect();
+    for (number, block) in samples {
+        let block = block.decode().map_err(CommandError::internal)?;
+        if let Some(task) = tasks.iter_mut().find(|task| task.task == *number) {
+            task.samples.extend(block);
+        }
+    }
+    Ok(tasks)
+}
+
+/// By how much the medians of a cell's tasks were longer while events were recorded.
+///
+/// The pair is a task's two windows in one turn, next to each other in time.
+fn tracing_cost(run: &Run, cell: usize) -> Option<PairedDifference> {
+    let differences: Vec<f64> = run.of_cell(cell).flat_map(differences).collect();
+    PairedDifference::of(&differences)
+}
+
+fn differences(measurement: &Measurement) -> Vec<f64> {
+    let traced = measurement.traced.iter().flat_map(|traced| &traced.tasks);
+    traced
+        .filter_map(|task| {
+            let untraced = measurement.tasks.iter().find(|other| other.task == task.task)?;
+            let with = median(std::slice::from_ref(&task.latencies))?;
+            Some(with - median(&untraced.blocks)?)
+        })
+        .collect()
+}
+
+fn median(histograms: &[Histogram]) -> Option<f64> {
+    let mut all = LatencyHistogram::new();
+    histograms.iter().for_each(|histogram| all.merge_record(histogram));
+    all.quantile(0.5).map(|median| median.as_nanos() as f64)
+}
+
+fn whole_nanos(cost: PairedDifference) -> TracingCost {
+    TracingCost {
+        difference_ns: cost.mean.round() as i64,
+        low_ns: cost.low.round() as i64,
+        high_ns: cost.high.round() as i64,
+        pairs: cost.pairs,
+    }
+}
+
+/// Says that there is nothing to explain from, and why, as far as the run tells.
+fn nothing_recorded(run: &Run) -> CommandError {
+    let refused = run
+        .measurements
+        .iter()
+        .flat_map(|measurement| &measurement.shortfalls)
+        .find(|shortfall| shortfall.asked.starts_with("traced"));
+    let id = &run.header.id;
+    let reason = match refused {
+        Some(shortfall) => format!("no events were recorded in {id}: {}", shortfall.reason),
+        None => format!("no events were recorded in {id}"),
+    };
+    let mend = refused.and_then(|shortfall| shortfall.mend.clone());
+    CommandError::new(ErrorKind::Unavailable, anyhow::anyhow!(reason))
+        .with_hint(mend.unwrap_or_else(|| "tactus measure --traced 1s".to_owned()))
+}

@@ -1,0 +1,94 @@
+//! From a measurement to what delayed its samples.
+
+use serde_json::Value;
+
+use crate::support::Tactus;
+
+/// A real-time probe, short, with every sample above the threshold.
+const MEASURE: [&str; 15] = [
+    "measure",
+    "--policy",
+    "fifo:50",
+    "--cpus",
+    "0",
+    "--duration",
+    "200ms",
+    "--traced",
+    "300ms",
+    "--rounds",
+    "2",
+    "--warmup",
+    "0ns",
+    "--no-page",
+    "--json",
+];
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn nanos(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no length"))
+}
+
+#[test]
+fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
+    let tactus = Tactus::new();
+    let lines = json_lines(&tactus.succeed(&MEASURE));
+    let turns: Vec<&Value> = lines.iter().filter(|line| line["event"] == "turn-finished").collect();
+    assert_eq!(turns.len(), 2);
+    for turn in &turns {
+        let traced = &turn["measurement"]["traced"];
+        if traced.is_null() {
+            println!("skipped: {}", turn["measurement"]["shortfalls"]);
+            let told = tactus.fail(3, &["explain"]);
+            assert!(told.contains("no events were recorded"), "{told}");
+            return;
+        }
+        assert_eq!(nanos(&traced["window"]), 300_000_000);
+        assert!(nanos(&traced["recording"]["events"]) > 0);
+        let accounting = &traced["tasks"][0]["accounting"];
+        assert_eq!(nanos(&accounting["intended"]), 300);
+    }
+    let threshold = ["--threshold", "1ns", "--worst", "5"];
+    let arguments = [&["explain", "--json"], &threshold[..]].concat();
+    let cell = &json_lines(&tactus.succeed(&arguments))[0];
+    assert_eq!(cell["tracing_cost"]["pairs"], 2);
+    let explanation = &cell["explanation"];
+    let observed: u64 = turns
+        .iter()
+        .map(|turn| nanos(&turn["measurement"]["traced"]["tasks"][0]["accounting"]["observed"]))
+        .sum();
+    assert_eq!(nanos(&explanation["samples"]), observed, "the samples of both rounds");
+    let worst = explanation["worst"].as_array().unwrap();
+    assert_eq!(worst.len(), 5);
+    let mut divided = 0;
+    for sample in worst {
+        let latency = nanos(&sample["sample"]["came"]) - nanos(&sample["sample"]["due"]);
+        let parts = sample["parts"].as_array().unwrap();
+        if !parts.is_empty() {
+            let sum: u64 = parts.iter().map(|part| nanos(&part["time"])).sum();
+            assert_eq!(sum, latency, "{sample}");
+            divided += 1;
+        }
+    }
+    assert!(divided > 0, "no sample was divided among causes: {explanation}");
+    let pareto = &explanation["pareto"];
+    let rows: u64 = pareto["rows"].as_array().unwrap().iter().map(|row| nanos(&row["time"])).sum();
+    assert_eq!(rows, nanos(&pareto["time"]));
+
+    let text = tactus.succeed(&["explain", "last", "--threshold", "1ns", "--cell", "0"]);
+    assert!(text.contains("of the time over 1ns") || text.contains("worst"), "{text}");
+    let told = tactus.fail(2, &["explain", "--cell", "nothing"]);
+    assert!(told.contains("no cell is called `nothing`"), "{told}");
+}
+
+#[test]
+fn a_cell_that_is_not_traced_says_how_to_have_it_explained() {
+    let tactus = Tactus::new();
+    let mut measure = MEASURE;
+    measure[8] = "0s";
+    tactus.succeed(&measure);
+    let told = tactus.fail(3, &["explain"]);
+    assert!(told.contains("--traced"), "{told}");
+}
