@@ -28,6 +28,9 @@ _tactus() {
             tactus,doctor)
                 cmd="tactus__subcmd__doctor"
                 ;;
+            tactus,explain)
+                cmd="tactus__subcmd__explain"
+                ;;
             tactus,export)
                 cmd="tactus__subcmd__export"
                 ;;
@@ -69,6 +72,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,doctor)
                 cmd="tactus__subcmd__help__subcmd__doctor"
+                ;;
+            tactus__subcmd__help,explain)
+                cmd="tactus__subcmd__help__subcmd__explain"
                 ;;
             tactus__subcmd__help,export)
                 cmd="tactus__subcmd__help__subcmd__export"
@@ -149,7 +155,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version doctor measure record list show report compare gate export import delete completions internal help"
+            opts="-h -V --help --version doctor measure record list show explain report compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -226,6 +232,32 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__explain)
+            opts="-h -V --cell --threshold --worst --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --worst)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__export)
             opts="-o -h -V --output --without-samples --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -287,7 +319,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure record list show report compare gate export import delete completions internal help"
+            opts="doctor measure record list show explain report compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -343,6 +375,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__explain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -735,7 +781,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --sample-limit --rounds --seed --plan-only --continue --page --no-page --json --help --version"
+            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --sample-limit --rounds --seed --plan-only --continue --page --no-page --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -814,6 +860,10 @@ _tactus() {
                     return 0
                     ;;
                 --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --traced)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

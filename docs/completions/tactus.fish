@@ -31,6 +31,7 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "measure" -d 'Measure 
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store, the newest last'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "report" -d 'Write runs as one self-contained HTML page'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
@@ -63,6 +64,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l timer-slack -d
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'How many times every cell is measured' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'The seed of the order of cells and of random intervals' -r
@@ -87,6 +89,12 @@ complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d '
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Write one JSON object a line, a run each, with the summary of every cell'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'One cell only: its name, or its number counted from 0' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l threshold -d 'The latency above which a wakeup counts as late' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'How many of a cell\'s slowest wakeups are shown' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Write one JSON object a line, a cell each'
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'Write to this file instead of one beside the store' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
@@ -136,20 +144,21 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep the copies of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Be one copy of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store, the newest last'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "report" -d 'Write runs as one self-contained HTML page'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "import" -d 'Take runs that were exported elsewhere into the store'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store for good'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "completions" -d 'Write the completion script of a shell to standard output'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "internal" -d 'What a process that measuring starts has to do'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show report compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store, the newest last'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "report" -d 'Write runs as one self-contained HTML page'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "import" -d 'Take runs that were exported elsewhere into the store'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store for good'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "completions" -d 'Write the completion script of a shell to standard output'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "internal" -d 'What a process that measuring starts has to do'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cell" -d 'Measure one cell'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "task" -d 'Run one task of a probe'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Keep the copies of a load'
