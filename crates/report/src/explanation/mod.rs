@@ -21,7 +21,7 @@ pub struct CellExplanation {
     pub label: String,
     /// Why its samples were late.
     pub explanation: Explanation,
-    /// What tracing did to its latency; none where nothing was measured untraced beside it.
+    /// What tracing did to its latency; none where fewer than two pairs of stretches tell it.
     pub tracing_cost: Option<TracingCost>,
 }
 

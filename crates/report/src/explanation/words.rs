@@ -162,7 +162,8 @@ pub(super) fn matched(explanation: &Explanation) -> String {
 /// What tracing cost.
 pub(super) fn cost(cost: Option<&TracingCost>) -> String {
     let Some(cost) = cost else {
-        return "What tracing cost is not known: nothing was measured untraced beside it."
+        return "What tracing cost is not known: that takes two pairs of a traced and an untraced \
+                stretch."
             .to_owned();
     };
     let low = signed(cost.low_ns);
