@@ -98,6 +98,7 @@ fn by_tactus(tactus: &Path, setting: &Setting) -> anyhow::Result<Found> {
     let folder = tempfile::tempdir()?;
     let output = Command::new(tactus)
         .args(["measure", "--json", "--no-page", "--cpus", CPU, "--warmup", "200ms"])
+        .args(["--traced", "0s"])
         .args(["--policy", &format!("fifo:{PRIORITY}"), "--load", setting.load])
         // As cyclictest does unless it is told otherwise.
         .args(["--cpu-dma-latency", "0us"])
@@ -175,7 +176,7 @@ fn load_beside(
     let duration = setting.duration.saturating_mul(4).to_string();
     let child = Command::new(tactus)
         .args(["measure", "--no-page", "--cpus", "0", "--interval", "1s", "--load", setting.load])
-        .args(["--duration", &duration, "--warmup", "0ns"])
+        .args(["--duration", &duration, "--warmup", "0ns", "--traced", "0s"])
         .env("TACTUS_STORE", folder.join("load.sqlite"))
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -61,8 +61,9 @@ pub(crate) fn run(arguments: &ExplainArguments) -> CommandResult {
         let run = store.load(&id)?;
         let labels = run.header.plan.labels();
         let mut told = Vec::new();
+        let options = options(arguments.threshold, arguments.worst);
         for cell in chosen(&labels, arguments.cell.as_deref())? {
-            let Some(explanation) = explained(&store, &run, cell, arguments)? else { continue };
+            let Some(explanation) = explained(&store, &run, cell, options)? else { continue };
             let (label, cost) = (labels[cell].clone(), tracing_cost(&run, cell));
             if arguments.json {
                 let (label, tracing_cost) = (label.as_str(), cost);
@@ -81,6 +82,26 @@ pub(crate) fn run(arguments: &ExplainArguments) -> CommandResult {
         }
     }
     Ok(())
+}
+
+/// The explanations that the page of a run shows: every cell that was recorded.
+pub(super) fn of_run(store: &Store, run: &Run) -> CommandResult<Vec<CellExplanation>> {
+    let options = options(Options::default().threshold, WORST_ON_A_PAGE);
+    let mut told = Vec::new();
+    for (cell, label) in run.header.plan.labels().into_iter().enumerate() {
+        if let Some(explanation) = explained(store, run, cell, options)? {
+            let tracing_cost = tracing_cost(run, cell).map(whole_nanos);
+            told.push(CellExplanation { label, explanation, tracing_cost });
+        }
+    }
+    Ok(told)
+}
+
+/// The worst wakeups of a cell that a page draws.
+const WORST_ON_A_PAGE: usize = 3;
+
+fn options(threshold: Nanos, worst: usize) -> Options {
+    Options { threshold, slowest: worst, timelines: worst }
 }
 
 /// The numbers of the cells that were asked for.
@@ -108,13 +129,8 @@ fn explained(
     store: &Store,
     run: &Run,
     cell: usize,
-    arguments: &ExplainArguments,
+    options: Options,
 ) -> CommandResult<Option<Explanation>> {
-    let options = Options {
-        threshold: arguments.threshold,
-        slowest: arguments.worst,
-        timelines: arguments.worst,
-    };
     let settings = &run.header.plan.cells[cell];
     let mut stretches = Vec::new();
     for measurement in run.of_cell(cell) {
@@ -129,7 +145,7 @@ fn explained(
         let stretch = explain(&mut source, tasks, options).map_err(CommandError::internal)?;
         stretches.push(stretch);
     }
-    Ok(Explanation::pool(stretches, arguments.worst))
+    Ok(Explanation::pool(stretches, options.slowest))
 }
 
 /// What the tasks of a traced stretch were, with their samples.

@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: MeasureArguments) -> CommandResult {
     };
     let status = carry_out(&mut store, &id, arguments.json)?;
     let run = store.load(&id)?;
-    conclude(&run, &arguments)?;
+    conclude(&store, &run, &arguments)?;
     match status {
         RunStatus::Complete => Ok(()),
         RunStatus::Interrupted | RunStatus::Unfinished => {
@@ -218,7 +218,7 @@ fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStat
 }
 
 /// Shows what the run found, and writes its page.
-fn conclude(run: &Run, arguments: &MeasureArguments) -> CommandResult {
+fn conclude(store: &Store, run: &Run, arguments: &MeasureArguments) -> CommandResult {
     let id = &run.header.id;
     if arguments.json {
         for overview in &cell_overviews(run) {
@@ -236,7 +236,7 @@ fn conclude(run: &Run, arguments: &MeasureArguments) -> CommandResult {
         Some(path) => path.clone(),
         None => default_page(id)?,
     };
-    write_page(std::slice::from_ref(run), &path)?;
+    write_page(store, std::slice::from_ref(run), &path)?;
     if arguments.json {
         write_line(&Conclusion::Page { run: id, path: &path })?;
     } else {

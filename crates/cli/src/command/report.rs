@@ -8,7 +8,7 @@ use clap::Args;
 use tactus_model::run::{Run, RunId};
 use tactus_store::Store;
 
-use super::{find_runs, open_store};
+use super::{explain, find_runs, open_store};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 
 /// Write runs as one self-contained HTML page.
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> CommandResult {
         (None, Some(first)) => default_page(first)?,
         (None, None) => return Err(CommandError::usage("no run is named")),
     };
-    write_page(&runs, &path)?;
+    write_page(&store, &runs, &path)?;
     println!("{}", path.display());
     Ok(())
 }
@@ -44,8 +44,10 @@ pub(super) fn default_page(run: &RunId) -> CommandResult<PathBuf> {
 }
 
 /// Writes the page of `runs` to `path`, making its folder when it is missing.
-pub(super) fn write_page(runs: &[Run], path: &Path) -> CommandResult {
-    let page = tactus_report::page(runs)?;
+pub(super) fn write_page(store: &Store, runs: &[Run], path: &Path) -> CommandResult {
+    let explanations =
+        runs.iter().map(|run| explain::of_run(store, run)).collect::<CommandResult<Vec<_>>>()?;
+    let page = tactus_report::page_with(runs, &explanations)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder
         .map_or(Ok(()), fs::create_dir_all)
