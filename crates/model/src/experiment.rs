@@ -283,6 +283,9 @@ impl Plan {
     /// What starting and ending a cell's process and its load takes, roughly;
     /// only for telling beforehand how long a plan will take.
     const CELL_OVERHEAD: Nanos = Nanos::from_millis(150);
+    /// What a traced window takes besides: the kernel takes back the events that
+    /// were recorded one by one, some 20 ms each.
+    const TRACING_OVERHEAD: Nanos = Nanos::from_millis(2500);
 
     /// The cells' names, each by the settings in which it differs from the others.
     pub fn labels(&self) -> Vec<String> {
@@ -307,7 +310,10 @@ impl Plan {
         turns
             .into_iter()
             .filter_map(|turn| self.cells.get(turn.cell))
-            .map(|cell| cell.length() + Self::CELL_OVERHEAD)
+            .map(|cell| {
+                let tracing = cell.while_traced().map_or(Nanos::ZERO, |_| Self::TRACING_OVERHEAD);
+                cell.length() + Self::CELL_OVERHEAD + tracing
+            })
             .sum()
     }
 }
