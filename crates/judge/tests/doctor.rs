@@ -30,6 +30,7 @@ fn state(findings: &[Finding], check: &str) -> State {
 
 /// What machines have in common that run nothing but themselves.
 const OWN_NAMESPACES: &str = r"
+    proc/self/exe -> /usr/local/bin/tactus
     proc/self/ns/pid -> pid:[4026531836]
     proc/self/ns/uts -> uts:[4026531838]
     proc/self/ns/ipc -> ipc:[4026531839]

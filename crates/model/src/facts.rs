@@ -124,14 +124,20 @@ pub struct SchedulingFacts {
     /// Whether `irqbalance` runs, which moves interrupts between processors.
     #[serde(default)]
     pub irqbalance: Option<bool>,
-    /// Tasks of programs that are scheduled by a real-time class, as `pipewire fifo:88`.
+    /// Tasks of other programs that are scheduled by a real-time class, as `pipewire fifo:88`.
     #[serde(default)]
     pub realtime_tasks: Option<Vec<String>>,
+    /// Recordings by other processes of Tactus that are under way.
+    #[serde(default)]
+    pub recordings: Option<u64>,
 }
 
 /// What this process may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionFacts {
+    /// The path of the program that this process runs.
+    #[serde(default)]
+    pub program: Option<String>,
     /// The effective user.
     pub user_id: Option<u32>,
     /// The effective capabilities that matter here (`CAP_SYS_NICE`, …) and are held.
@@ -279,7 +285,9 @@ impl MachineFacts {
         rows.text("timer slack", &self.scheduling.timer_slack);
         rows.flag("irqbalance", self.scheduling.irqbalance);
         rows.words("real-time tasks", self.scheduling.realtime_tasks.as_deref());
+        rows.text("other recordings", &self.scheduling.recordings);
         rows.group = "Permission";
+        rows.text("program", &self.permission.program);
         rows.text("user", &self.permission.user_id);
         rows.words("capabilities", self.permission.capabilities.as_deref());
         rows.text("real-time priority limit", &self.permission.rtprio_limit);

@@ -28,6 +28,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
 pub use best::best_permitted;
+pub use mend::grant_all;
 
 use crate::Errno;
 

@@ -167,6 +167,37 @@ fn what_disturbs_on_a_desktop() {
 }
 
 #[test]
+fn what_a_measurement_runs_itself_is_no_other_program() {
+    let root = FakeRoot::new(DESKTOP);
+    let put = |id: u32, name: &str, parent: u32| {
+        let zeros = "0 ".repeat(20);
+        let stat =
+            format!("{id} ({name}) S {parent} 1 1 0 -1 0 {zeros}0 0 0 0 0 0 0 0 17 0 1 1 0 0\n");
+        for place in [format!("proc/{id}"), format!("proc/{id}/task/{id}")] {
+            root.write(&format!("{place}/stat"), &stat);
+        }
+    };
+    // This process is 4242; a grandchild of it measures and records.
+    put(4242, "tactus", 900);
+    put(4300, "cell", 4242);
+    put(4301, "probe", 4300);
+    put(4302, "tactus-drainer", 4300);
+    let own_only = read(root.path()).scheduling;
+    assert_eq!(own_only.realtime_tasks, Some(vec!["data-loop.0 fifo:88".to_owned()]));
+    assert_eq!(own_only.recordings, Some(0));
+    // Somebody else's.
+    put(5000, "tactus-drainer", 900);
+    put(5001, "probe", 900);
+    // Two whose numbers were given out again while they were read.
+    put(6000, "ring", 6001);
+    put(6001, "ring", 6000);
+    let others = read(root.path()).scheduling;
+    assert_eq!(others.recordings, Some(1));
+    let names = others.realtime_tasks.unwrap().join(", ");
+    assert_eq!(names, "data-loop.0 fifo:88, probe fifo:1, ring fifo:1");
+}
+
+#[test]
 fn programs_are_unknown_where_not_all_are_seen() {
     let hidden = DESKTOP.replace("proc/1/stat", "proc/2/stat");
     let facts = read(FakeRoot::new(&hidden).path());

@@ -4,7 +4,7 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::Nanos;
 use tactus_sys::Errno;
-use tactus_sys::permission::{Asked, Diagnosis, diagnose};
+use tactus_sys::permission::{Asked, Diagnosis, diagnose, grant_all};
 
 use super::finding::{Check, Finding};
 use super::{container, on_machine, percent};
@@ -31,10 +31,6 @@ const CONTAINER: Check = Check {
     name: "container",
     why: "A container has limits of its own, and sees of the machine what it is shown.",
 };
-
-/// What lets an ordinary user do all that Tactus can do, once and for all.
-const GRANT: &str = "sudo setcap cap_perfmon,cap_dac_read_search,cap_ipc_lock,cap_sys_nice+ep \
-                     \"$(command -v tactus)\"";
 
 /// The priority that the shipped experiments ask for.
 const USUAL_PRIORITY: u8 = 90;
@@ -158,12 +154,6 @@ fn memory_lock(facts: &MachineFacts) -> Finding {
 fn refusal(check: &Check, diagnosis: Option<Diagnosis>, effect: &str) -> Finding {
     match diagnosis {
         Some(Diagnosis { reason, mend }) => {
-            // setcap replaces what the file had before, so only one that grants all of it
-            // can be followed by another.
-            let mend = match mend {
-                Some(command) if command.starts_with("sudo setcap") => Some(GRANT.to_owned()),
-                other => other,
-            };
             check.reservation(format!("refused: {reason}"), effect).mended_by(mend)
         }
         None => check.reservation("refused", effect),
@@ -193,7 +183,7 @@ fn tracing(facts: &MachineFacts) -> Finding {
                         format!("{name} run --cap-add=PERFMON -v /sys/kernel/tracing:/sys/kernel/tracing …")
                     }
                     Some(_) => "give the container CAP_PERFMON where it is started".to_owned(),
-                    None => GRANT.to_owned(),
+                    None => grant_all(permission.program.as_deref()),
                 })
         }
         (Some(false), _) => TRACING
@@ -203,7 +193,10 @@ fn tracing(facts: &MachineFacts) -> Finding {
                 &if permission.user_id == Some(0) {
                     "mount -t tracefs tracefs /sys/kernel/tracing".to_owned()
                 } else {
-                    format!("sudo mount -t tracefs tracefs /sys/kernel/tracing; {GRANT}")
+                    {
+                        let grant = grant_all(permission.program.as_deref());
+                        format!("sudo mount -t tracefs tracefs /sys/kernel/tracing; {grant}")
+                    }
                 },
             )),
         (None, Some(true)) => TRACING.unknown("the kernel shows no tracepoints"),

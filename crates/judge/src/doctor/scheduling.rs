@@ -21,6 +21,11 @@ const OTHERS: Check = Check {
     why: "They go before all ordinary tasks, and before measured ones of lower priority.",
 };
 
+const RECORDINGS: Check = Check {
+    name: "other recordings",
+    why: "While Tactus records what the kernel does, every event costs time where it happens.",
+};
+
 const SLACK: Check = Check {
     name: "timer slack",
     why: "The kernel delays timers of ordinary tasks by so much, to let several expire together.",
@@ -47,6 +52,7 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
         quota(facts),
         throttling(facts),
         others(facts),
+        recordings(facts),
         processors(facts),
         load(facts),
         slack(facts),
@@ -131,6 +137,19 @@ fn others(facts: &MachineFacts) -> Finding {
                 "end them, or make them ordinary: sudo chrt --other --all-tasks --pid 0 PID"
                     .to_owned(),
             ),
+    }
+}
+
+fn recordings(facts: &MachineFacts) -> Finding {
+    match facts.scheduling.recordings {
+        None => RECORDINGS.unknown("not all processes can be seen from here"),
+        Some(0) => RECORDINGS.fine("none"),
+        Some(count) => RECORDINGS
+            .reservation(
+                format!("{count} under way, by other processes of Tactus"),
+                "Each wakeup takes some microseconds longer, real-time tasks' included.",
+            )
+            .mended_by("wait for tactus record or tactus measure to end elsewhere".to_owned()),
     }
 }
 

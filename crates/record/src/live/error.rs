@@ -1,10 +1,11 @@
 //! Why there is no recording, and what would mend it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tactus_model::recording::AbsentEvent;
 use tactus_sys::SysError;
+use tactus_sys::permission::grant_all;
 
 /// Why there is no recording.
 #[derive(Debug, thiserror::Error)]
@@ -65,10 +66,6 @@ pub enum RecordError {
     ReadBack(String),
 }
 
-/// What lets a program record as an ordinary user, once and for all.
-const GRANT: &str = "sudo setcap cap_perfmon,cap_dac_read_search,cap_ipc_lock,cap_sys_nice+ep \
-                     \"$(command -v tactus)\"";
-
 impl RecordError {
     /// The command that would mend it, where there is one.
     pub fn mend(&self) -> Option<String> {
@@ -77,7 +74,8 @@ impl RecordError {
                 Some("sudo mount -t tracefs tracefs /sys/kernel/tracing".to_owned())
             }
             Self::NoTracefs(_) | Self::Unreadable { .. } | Self::NotPermitted(_) => {
-                Some(GRANT.to_owned())
+                let program = std::env::current_exe().ok();
+                Some(grant_all(program.as_deref().and_then(Path::to_str)))
             }
             Self::NoRing(_) => Some(
                 "ulimit -l unlimited   # or: sudo sysctl kernel.perf_event_mlock_kb=16384"

@@ -127,7 +127,7 @@ impl Draining {
             held,
         };
         let thread = std::thread::Builder::new()
-            .name("tactus-drainer".to_owned())
+            .name(tactus_sys::facts::DRAINER.to_owned())
             .spawn(move || drainer.run())
             .map_err(RecordError::Thread)?;
         Ok((Self { about, thread: Some(thread), waker, orders }, parcel_receiver))

@@ -23,6 +23,10 @@ pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
     let (rtprio_limit, rtprio_limit_hard) = limit(&limits, "Max realtime priority").unzip();
     let (memlock_limit, memlock_limit_hard) = limit(&limits, "Max locked memory").unzip();
     PermissionFacts {
+        // So the kernel marks a program that was replaced since it was started.
+        program: tree
+            .link("proc/self/exe")
+            .map(|path| path.strip_suffix(" (deleted)").unwrap_or(&path).to_owned()),
         user_id: field(&status, "Uid").and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok()),
         capabilities: field(&status, "CapEff").and_then(capabilities),
         rtprio_limit,

@@ -2,49 +2,79 @@
 //!
 //! See [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html).
 
+use std::collections::HashMap;
+
 use super::Tree;
 
 /// The flag of the kernel's own threads (`PF_KTHREAD`, `include/linux/sched.h`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// The name of the thread by which every recording of Tactus is known.
+///
+/// It stands here and not with the recorder, since facts of other machines name it too.
+pub const DRAINER: &str = "tactus-drainer";
 
 /// What is known of the programs that run.
 #[derive(Default)]
 pub(super) struct Programs {
     pub irqbalance: Option<bool>,
     pub realtime_tasks: Option<Vec<String>>,
+    pub recordings: Option<u64>,
 }
 
 /// Looks at all processes, where all of them can be seen.
+///
+/// This process and those below it do not count: what a measurement runs itself is
+/// part of it.
 pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
     // In a container only its own processes are seen, and with `hidepid` only the user's.
     let all_seen = container == Some("none") && tree.text("proc/1/stat").is_some();
     let Some(processes) = tree.numbered("proc", "").filter(|_| all_seen) else {
         return Programs::default();
     };
-    let mut programs = Programs { irqbalance: Some(false), realtime_tasks: Some(Vec::new()) };
-    for process in &processes {
-        // A process may end while we look at it.
-        let Some(first) = task(tree, process) else { continue };
-        if first.of_kernel {
+    // A process may end while we look at it.
+    let tasks: Vec<(&String, Task)> =
+        processes.iter().filter_map(|process| Some((process, task(tree, process)?))).collect();
+    let parents: HashMap<u64, u64> = tasks.iter().map(|(_, task)| (task.id, task.parent)).collect();
+    let own =
+        tree.text("proc/self/stat").and_then(|stat| stat.split_once(' ')?.0.parse::<u64>().ok());
+    let (mut irqbalance, mut realtime_tasks, mut recordings) = (false, Vec::new(), 0);
+    for (process, first) in &tasks {
+        if first.of_kernel || own.is_some_and(|own| is_below(first.id, own, &parents)) {
             continue;
         }
-        if first.name == "irqbalance" {
-            programs.irqbalance = Some(true);
-        }
+        irqbalance |= first.name == "irqbalance";
         let threads = tree.numbered(&format!("{process}/task"), "").unwrap_or_default();
-        let realtime = threads.iter().filter_map(|thread| task(tree, thread)?.realtime());
-        programs.realtime_tasks.get_or_insert_default().extend(realtime);
+        for thread in threads.iter().filter_map(|thread| task(tree, thread)) {
+            if thread.name == DRAINER {
+                recordings += 1;
+            } else {
+                realtime_tasks.extend(thread.realtime());
+            }
+        }
     }
-    if let Some(tasks) = &mut programs.realtime_tasks {
-        tasks.sort();
-        tasks.dedup();
+    realtime_tasks.sort();
+    realtime_tasks.dedup();
+    Programs {
+        irqbalance: Some(irqbalance),
+        realtime_tasks: Some(realtime_tasks),
+        recordings: Some(recordings),
     }
-    programs
+}
+
+/// Whether a process is `ancestor` or descends from it.
+fn is_below(process: u64, ancestor: u64, parents: &HashMap<u64, u64>) -> bool {
+    // Numbers are used again, so that parents read one after another may form a ring.
+    std::iter::successors(Some(process), |process| parents.get(process).copied())
+        .take(parents.len() + 1)
+        .any(|process| process == ancestor)
 }
 
 /// A line of `/proc/PID/stat`, as far as it matters.
 struct Task {
+    id: u64,
     name: String,
+    parent: u64,
     of_kernel: bool,
     priority: u64,
     policy: u64,
@@ -67,12 +97,14 @@ fn task(tree: &Tree<'_>, directory: &str) -> Option<Task> {
     let stat = tree.text(&format!("{directory}/stat"))?;
     // The name stands in parentheses and may itself hold any character.
     let (start, fields) = stat.rsplit_once(')')?;
-    let (_, name) = start.split_once('(')?;
+    let (id, name) = start.split_once('(')?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
     // The first of these fields is the third of the manual.
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     Some(Task {
+        id: id.trim().parse().ok()?,
         name: name.to_owned(),
+        parent: number(4)?,
         of_kernel: number(9)? & KERNEL_THREAD != 0,
         priority: number(40)?,
         policy: number(41)?,

@@ -21,5 +21,6 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
         timer_slack: tree.value("proc/self/timerslack_ns").map(Nanos::from_nanos),
         irqbalance: programs.irqbalance,
         realtime_tasks: programs.realtime_tasks,
+        recordings: programs.recordings,
     }
 }

@@ -4,6 +4,26 @@ use tactus_model::facts::MachineFacts;
 
 use super::container;
 
+/// What lets an ordinary user do all that Tactus can do, once and for all: the
+/// command that gives `program` every capability it can use.
+///
+/// setcap(8) replaces what the file had before, so only a command that grants all
+/// of it can follow another. Where the program is not known the shell finds it.
+pub fn grant_all(program: Option<&str>) -> String {
+    let program = program.map_or_else(|| "\"$(command -v tactus)\"".to_owned(), quoted);
+    format!("sudo setcap cap_perfmon,cap_dac_read_search,cap_ipc_lock,cap_sys_nice+ep {program}")
+}
+
+/// A path as a shell reads it back.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
+    if !path.is_empty() && path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
 /// A capability and the resource limit that serves in its stead.
 pub(super) struct Privilege {
     /// The capability's name as containers write it, as `SYS_NICE`.
@@ -62,8 +82,7 @@ impl Privilege {
                 self.capability
             ));
         }
-        // One command for both, since who needs the one soon needs the other.
-        Some("sudo setcap cap_sys_nice,cap_ipc_lock+ep $(command -v tactus)".to_owned())
+        Some(grant_all(facts.permission.program.as_deref()))
     }
 
     /// The line that raises a limit for the members of a group.

@@ -72,7 +72,9 @@ fn check(asked: &Asked, errno: Errno, facts: &MachineFacts, reason: &str, mend: 
     assert_eq!(found.mend.as_deref(), mend);
 }
 
-const SETCAP: Option<&str> = Some("sudo setcap cap_sys_nice,cap_ipc_lock+ep $(command -v tactus)");
+const SETCAP: Option<&str> = Some(
+    "sudo setcap cap_perfmon,cap_dac_read_search,cap_ipc_lock,cap_sys_nice+ep \"$(command -v tactus)\"",
+);
 
 #[test]
 fn a_priority_without_capability_and_limit() {
@@ -83,6 +85,17 @@ fn a_priority_without_capability_and_limit() {
         "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0",
         SETCAP,
     );
+}
+
+#[test]
+fn the_program_that_runs_is_the_one_to_be_granted() {
+    let end = |program| {
+        let command = grant_all(Some(program));
+        command.split_once("+ep ").expect("a command of setcap").1.to_owned()
+    };
+    assert_eq!(end("/usr/local/bin/tactus"), "/usr/local/bin/tactus");
+    assert_eq!(end("/home/a b/tactus"), "'/home/a b/tactus'");
+    assert_eq!(end("/it's/tactus"), r"'/it'\''s/tactus'");
 }
 
 #[test]
