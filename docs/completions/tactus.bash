@@ -233,13 +233,17 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__explain)
-            opts="-h -V --cell --threshold --worst --json --help --version"
+            opts="-h -V --cell --thread --threshold --worst --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --cell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thread)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

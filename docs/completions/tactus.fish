@@ -89,10 +89,11 @@ complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d '
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Write one JSON object a line, a run each, with the summary of every cell'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'One cell only: its name, or its number counted from 0' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'Of a run one cell only: its name, or its number counted from 0' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l thread -d 'Of a recording only threads of this name or number; may be given several times' -r
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l threshold -d 'The latency above which a wakeup counts as late' -r
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'How many of a cell\'s slowest wakeups are shown' -r
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Write one JSON object a line, a cell each'
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'How many of the slowest wakeups of a cell, or waits of a thread, are shown' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Write one JSON object a line, a cell or a name of threads each'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'Write to this file instead of one beside the store' -r -F

@@ -5,7 +5,7 @@
 
 use divan::counter::ItemsCount;
 use tactus_explain::machine::{Machine, Observer};
-use tactus_explain::{Options, ProbeTask, explain};
+use tactus_explain::{Options, Origin, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
     About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Priority, Recording,
@@ -136,7 +136,7 @@ fn recording() -> (Recording, ProbeTask) {
     let task = ProbeTask {
         task: 0,
         thread: PROBE.thread,
-        sleep: SleepMethod::Nanosleep,
+        origin: Origin::Due(SleepMethod::Nanosleep),
         opened: Instant::from_nanos(0),
         samples,
     };

@@ -204,11 +204,13 @@ impl fmt::Display for Cause {
                 Throttle::Cgroup => "throttling by the control group's quota",
                 Throttle::Deadline => "throttling of a deadline thread",
             }),
-            Self::PageFault => f.write_str("a page fault of the probe"),
+            Self::PageFault => f.write_str("a page fault of the late thread"),
             Self::Stopped { thread } => write!(f, "thread {thread} was stopped"),
             Self::Asleep { thread } => write!(f, "thread {thread} slept until its own timer"),
             Self::AwaitedInterrupt { name } => write!(f, "waiting for interrupt {name}"),
-            Self::Switch => f.write_str("the switch to the probe and its return to user mode"),
+            Self::Switch => {
+                f.write_str("the switch to the late thread and its return to user mode")
+            }
             Self::UnexplainedGap => f.write_str("unexplained gap"),
         }
     }

@@ -25,10 +25,12 @@ mod pool;
 pub mod segments;
 mod task;
 pub mod timeline;
+mod waits;
 
 pub use cause::Cause;
 pub use explainer::{Explainer, explain};
 pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
 pub use outcome::{MatchOutcome, Unmatched};
 pub use segments::{Segment, Segments};
-pub use task::{Options, ProbeTask};
+pub use task::{Options, Origin, ProbeTask};
+pub use waits::{ThreadWaits, WaitExplanation, Waits, explain_waits, waits};

@@ -5,7 +5,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use crate::machine::{Absence, TimerFire, Waker, Waking};
 use crate::outcome::{MatchOutcome, Unmatched};
 use crate::segments::{Segments, Stages};
-use crate::task::ProbeTask;
+use crate::task::{Origin, ProbeTask};
 
 /// The most of each kind that is kept between two samples of a task; what goes
 /// beyond is the oldest and forgotten. A thread that sleeps more often than this
@@ -81,6 +81,9 @@ impl Matcher {
         if !self.seen {
             return Match::without_segments(MatchOutcome::Unmatched(Unmatched::ThreadUnseen));
         }
+        if task.origin == Origin::Runnable {
+            return Match::without_segments(self.wait(due, came));
+        }
         let nearest = self
             .candidates(came)
             .filter_map(|candidate| Some((distance(&candidate.fire, due)?, candidate)))
@@ -102,6 +105,24 @@ impl Matcher {
             Some(Waker::Timer(_)) => MatchOutcome::Unmatched(Unmatched::OtherTimer),
             None => MatchOutcome::Unmatched(Unmatched::NoWakeup),
         })
+    }
+
+    /// How the wait that began at `from` and ended at `to` had begun.
+    fn wait(&self, from: Instant<Monotonic>, to: Instant<Monotonic>) -> MatchOutcome {
+        let absence = self
+            .absences
+            .iter()
+            .find(|absence| absence.back_at == to && absence.runnable_at() == Some(from));
+        match absence {
+            None => MatchOutcome::Unmatched(Unmatched::NoWakeup),
+            Some(absence) if !absence.slept() => MatchOutcome::HadToLeave,
+            Some(absence) => match absence.waking.map(|waking| waking.by) {
+                Some(Waker::Thread(_)) => MatchOutcome::WokenByThread,
+                Some(Waker::Interrupt(_)) => MatchOutcome::WokenByInterrupt,
+                Some(Waker::Timer(_)) => MatchOutcome::WokenByTimer,
+                None => MatchOutcome::Unmatched(Unmatched::NoWakeup),
+            },
+        }
     }
 
     fn candidates(&self, came: Instant<Monotonic>) -> impl Iterator<Item = Candidate> + '_ {

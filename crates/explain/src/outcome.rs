@@ -21,6 +21,10 @@ pub enum MatchOutcome {
     WokenByThread,
     /// An interrupt or a softirq woke it that is not a high-resolution timer.
     WokenByInterrupt,
+    /// A high-resolution timer woke it; of a thread of which no due time is known.
+    WokenByTimer,
+    /// It had been on a processor and had to leave it while it could run.
+    HadToLeave,
     /// Events were lost between its due time and its arrival.
     Void,
     /// It lies outside the recorded time.
@@ -72,6 +76,8 @@ impl fmt::Display for MatchOutcome {
             Self::AlreadyPast => "due time already past when it went to sleep",
             Self::WokenByThread => "woken by another thread",
             Self::WokenByInterrupt => "woken by an interrupt that is no timer",
+            Self::WokenByTimer => "woken by a timer",
+            Self::HadToLeave => "had to leave its processor",
             Self::Void => "void: events were lost meanwhile",
             Self::Untraced => "outside the recorded time",
             Self::Unmatched(Unmatched::ThreadUnseen) => "unmatched: no event of its thread",

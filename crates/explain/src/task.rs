@@ -1,4 +1,4 @@
-//! What is asked: the samples of a probe's tasks.
+//! What is asked: the samples of some threads.
 
 use serde::{Deserialize, Serialize};
 use tactus_model::probe::SleepMethod;
@@ -6,15 +6,27 @@ use tactus_model::recording::ThreadId;
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-/// The samples of one task of a timer probe.
+/// Where a sample's time begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// At a due time for which a probe had itself woken by this call.
+    Due(SleepMethod),
+    /// When the thread, any thread, could run: it was woken, or it had to leave its
+    /// processor. The sample ends when it is on a processor again.
+    Runnable,
+}
+
+/// The samples of one thread: of a timer probe's task, or of any thread that
+/// waited for a processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeTask {
     /// The task's number.
     pub task: u32,
     /// Its thread.
     pub thread: ThreadId,
-    /// How it sleeps.
-    pub sleep: SleepMethod,
+    /// Where its samples begin.
+    pub origin: Origin,
     /// When its window opened: the origin of its samples.
     ///
     /// Samples by another clock are brought to the monotonic one by the
@@ -42,16 +54,22 @@ impl ProbeTask {
     /// ones are armed some instructions after the time that remains was computed,
     /// and a task may be delayed in between.
     pub(crate) const fn tolerance(&self) -> Nanos {
-        match self.sleep {
-            SleepMethod::Nanosleep
-            | SleepMethod::Timerfd
-            | SleepMethod::PosixTimer
-            | SleepMethod::SignalHandler
-            | SleepMethod::Futex => Nanos::from_micros(20),
-            SleepMethod::NanosleepRelative
-            | SleepMethod::Ppoll
-            | SleepMethod::IoUring
-            | SleepMethod::Itimer => Nanos::from_millis(1),
+        match self.origin {
+            Origin::Due(
+                SleepMethod::Nanosleep
+                | SleepMethod::Timerfd
+                | SleepMethod::PosixTimer
+                | SleepMethod::SignalHandler
+                | SleepMethod::Futex,
+            ) => Nanos::from_micros(20),
+            Origin::Due(
+                SleepMethod::NanosleepRelative
+                | SleepMethod::Ppoll
+                | SleepMethod::IoUring
+                | SleepMethod::Itimer,
+            ) => Nanos::from_millis(1),
+            // The events themselves told when.
+            Origin::Runnable => Nanos::ZERO,
         }
     }
 }

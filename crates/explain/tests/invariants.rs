@@ -8,7 +8,7 @@ mod support;
 use proptest::prelude::*;
 use support::{check_sums, micros};
 use tactus_explain::machine::{Machine, Observer, Slice};
-use tactus_explain::{Options, ProbeTask, explain};
+use tactus_explain::{Options, Origin, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{About, Dictionary, Event, Lost, Recording, ThreadId};
 use tactus_model::sample::Sample;
@@ -74,7 +74,7 @@ proptest! {
         let task = |task: u32, thread: i32, samples: Vec<Sample>| ProbeTask {
             task,
             thread: ThreadId(thread),
-            sleep: SleepMethod::Nanosleep,
+            origin: Origin::Due(SleepMethod::Nanosleep),
             opened: micros(0),
             samples,
         };

@@ -79,7 +79,7 @@ fn interrupts_off_in_a_thread_are_named_by_the_call_chain() {
         1510,
         &[
             "500 interrupts off in flush_everything, thread hog (200, other)",
-            "5 the switch to the probe and its return to user mode",
+            "5 the switch to the late thread and its return to user mode",
             "3 timer hrtimer_wakeup on processor 0",
             "2 timer interrupt on processor 0",
         ],
@@ -124,7 +124,7 @@ fn a_softirq_between_wakeup_and_switch_is_named() {
         1714,
         &[
             "700 softirq NET_RX on processor 0",
-            "7 the switch to the probe and its return to user mode",
+            "7 the switch to the late thread and its return to user mode",
             "4 timer interrupt on processor 0",
             "3 timer hrtimer_wakeup on processor 0",
         ],
@@ -420,7 +420,7 @@ fn a_major_fault_of_the_probe_is_its_own() {
     let explained = script.explain_one(probe, 1000, 5020);
     assert_eq!(explained.outcome, MatchOutcome::Timer);
     // From the fault to the wakeup, and from the switch back to the arrival.
-    assert_eq!(shown(&explained)[0], "3999 a page fault of the probe");
+    assert_eq!(shown(&explained)[0], "3999 a page fault of the late thread");
 }
 
 #[test]

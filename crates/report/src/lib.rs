@@ -24,7 +24,7 @@ mod fixture;
 #[path = "../fixtures/explanations.rs"]
 mod explanation_fixture;
 
-pub use explanation::{CellExplanation, TracingCost, explanation_text};
+pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
 pub use page::{ReportError, page, page_with};
 pub use table::{TableOptions, cells_table, plan_table, run_details, runs_table};
 pub use verdict::{Reservation, Verdict, verdict};

@@ -1,10 +1,13 @@
-//! `tactus explain`: why the wakeups of a run were late.
+//! `tactus explain`: why the wakeups of a run were late, or the threads of a recording waited.
+
+mod recording;
 
 use std::io::Write;
+use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
-use tactus_explain::{Explanation, Options, ProbeTask, explain};
+use tactus_explain::{Explanation, Options, Origin, ProbeTask, explain};
 use tactus_model::cell::Cell;
 use tactus_model::probe::Probe;
 use tactus_model::result::{Histogram, Measurement};
@@ -23,23 +26,28 @@ use crate::json_lines::write_line;
 
 /// Say why wakeups were late: their causes, then the worst of them one by one.
 ///
-/// Works from the events that were recorded while each cell was measured a second
-/// time (--traced), so it can be repeated anywhere the run is.
+/// Of a run it explains the probe's samples, from the events that were recorded while
+/// each cell was measured a second time (--traced). Of a recording (`tactus record`) it
+/// explains how long any thread that could run waited for a processor. Either can be
+/// repeated anywhere the run or the recording is, without privilege.
 #[derive(Args)]
 pub(crate) struct ExplainArguments {
-    /// A run by name, unique beginning of a name, or `last`
-    #[arg(value_name = "RUN")]
+    /// A run by name, unique beginning of a name, or `last`; or the file of a recording
+    #[arg(value_name = "RUN|FILE")]
     run: Option<String>,
-    /// One cell only: its name, or its number counted from 0
-    #[arg(long, value_name = "CELL")]
+    /// Of a run one cell only: its name, or its number counted from 0
+    #[arg(long, value_name = "CELL", conflicts_with = "thread")]
     cell: Option<String>,
+    /// Of a recording only threads of this name or number; may be given several times
+    #[arg(long, value_name = "NAME|NUMBER")]
+    thread: Vec<String>,
     /// The latency above which a wakeup counts as late
     #[arg(long, value_name = "LENGTH", default_value = "100us")]
     threshold: Nanos,
-    /// How many of a cell's slowest wakeups are shown
+    /// How many of the slowest wakeups of a cell, or waits of a thread, are shown
     #[arg(long, value_name = "N", default_value = "3")]
     worst: usize,
-    /// Write one JSON object a line, a cell each
+    /// Write one JSON object a line, a cell or a name of threads each
     #[arg(long)]
     json: bool,
 }
@@ -55,6 +63,13 @@ struct CellLine<'a> {
 }
 
 pub(crate) fn run(arguments: &ExplainArguments) -> CommandResult {
+    if let Some(path) = arguments.run.as_deref().map(Path::new).filter(|path| path.is_file()) {
+        return recording::run(path, arguments);
+    }
+    if !arguments.thread.is_empty() {
+        let message = "--thread is for the file of a recording; of a run choose by --cell";
+        return Err(CommandError::usage(message));
+    }
     let store = open_store()?;
     let names: Vec<String> = arguments.run.iter().cloned().collect();
     for id in find_runs(&store, &names)? {
@@ -161,7 +176,7 @@ fn probe_tasks(
         .map(|task| ProbeTask {
             task: task.task,
             thread: task.thread,
-            sleep: probe.sleep,
+            origin: Origin::Due(probe.sleep),
             opened: traced.opened,
             samples: Vec::new(),
         })

@@ -92,3 +92,35 @@ fn a_cell_that_is_not_traced_says_how_to_have_it_explained() {
     let told = tactus.fail(3, &["explain"]);
     assert!(told.contains("--traced"), "{told}");
 }
+
+/// A recorded session in which a spinner of higher priority held a probe off.
+const RECORDING: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../tests/data/blame/higher-priority-spinner.tactusrec"
+);
+
+#[test]
+fn the_threads_of_a_recording_waited_for_whom_it_names() {
+    let tactus = Tactus::new();
+    let lines =
+        json_lines(&tactus.succeed(&["explain", RECORDING, "--threshold", "1ms", "--json"]));
+    assert!(!lines.is_empty());
+    for line in &lines {
+        let explanation = &line["explanation"];
+        let rows = explanation["pareto"]["rows"].as_array().unwrap();
+        let sum: u64 = rows.iter().map(|row| nanos(&row["time"])).sum();
+        assert_eq!(sum, nanos(&explanation["pareto"]["time"]));
+    }
+    let name = lines[0]["name"].as_str().unwrap();
+    let text = tactus.succeed(&["explain", RECORDING, "--threshold", "1ms", "--thread", name]);
+    assert!(text.contains("The longest waits"), "{text}");
+}
+
+#[test]
+fn a_thread_that_a_recording_does_not_have_is_told() {
+    let tactus = Tactus::new();
+    let told = tactus.fail(2, &["explain", RECORDING, "--thread", "no such thread"]);
+    assert!(told.contains("no thread called `no such thread`"), "{told}");
+    let told = tactus.fail(2, &["explain", RECORDING, "--cell", "0"]);
+    assert!(told.contains("--thread"), "{told}");
+}

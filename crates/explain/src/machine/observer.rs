@@ -68,6 +68,16 @@ impl Absence {
     pub const fn slept(&self) -> bool {
         !self.left_state.is_runnable()
     }
+
+    /// Since when the thread could run: since its wakeup, or since it left when it
+    /// did not sleep; none where it slept and no event tells of its wakeup.
+    pub fn runnable_at(&self) -> Option<Instant<Monotonic>> {
+        if !self.slept() {
+            return Some(self.left_at);
+        }
+        // It may have been woken while it was about to leave.
+        self.waking.map(|waking| waking.at.max(self.left_at))
+    }
 }
 
 /// A processor without events.

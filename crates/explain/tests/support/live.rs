@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use tactus_explain::{ExplainedSample, Explanation, Options, ProbeTask, explain};
+use tactus_explain::{ExplainedSample, Explanation, Options, Origin, ProbeTask, explain};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::probe::SleepMethod;
@@ -172,7 +172,8 @@ pub fn record_sleeper(
     let mut recorded = recorder.stop()?;
     let recording =
         Recording::collect(&mut recorded.recording).expect("what was just kept can be read");
-    let task = ProbeTask { task: 0, thread, sleep: SleepMethod::Nanosleep, opened, samples };
+    let task =
+        ProbeTask { task: 0, thread, origin: Origin::Due(SleepMethod::Nanosleep), opened, samples };
     Ok(Session { recording, summary: recorded.summary, task })
 }
 

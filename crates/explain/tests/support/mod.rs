@@ -1,6 +1,6 @@
 //! A small language in which tests tell what happened on a made-up machine.
 
-use tactus_explain::{ExplainedSample, Explanation, Options, ProbeTask, explain};
+use tactus_explain::{ExplainedSample, Explanation, Options, Origin, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
     About, ChainId, Context, Dictionary, Event, EventKind, InterruptVector, Lost, NameId,
@@ -345,7 +345,7 @@ impl Script {
         let task = ProbeTask {
             task: 0,
             thread: ThreadId(probe.id),
-            sleep,
+            origin: Origin::Due(sleep),
             opened: micros(0),
             samples: samples.clone(),
         };

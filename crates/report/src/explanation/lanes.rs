@@ -62,7 +62,7 @@ pub(super) fn parts(lanes: &[&Lane]) -> Vec<(Occupant, Nanos)> {
 pub(super) fn name(occupant: &Occupant) -> String {
     match occupant {
         Occupant::Several { .. } => "several, each too short to draw".to_owned(),
-        Occupant::Probe => "the probe".to_owned(),
+        Occupant::Probe => "the late thread".to_owned(),
         other => other.to_string(),
     }
 }

@@ -7,12 +7,14 @@ mod lanes;
 pub(crate) mod section;
 mod strip;
 mod text;
+mod waits;
 mod words;
 
 use tactus_explain::Explanation;
 
 pub(crate) use strip::word as moment_word;
 pub use text::explanation_text;
+pub use waits::waits_text;
 
 /// The explanation of a cell, under its name.
 #[derive(Clone, Debug, PartialEq)]

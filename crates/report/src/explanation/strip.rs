@@ -152,7 +152,7 @@ fn moments(marks: &[Mark]) -> Option<String> {
     } else {
         marks.iter().map(said).collect()
     };
-    Some(format!("the probe, since due: {}", told.join(", ")))
+    Some(format!("the late thread, since due: {}", told.join(", ")))
 }
 
 fn said(mark: &Mark) -> String {

@@ -1,7 +1,7 @@
 //! Explanations as text for the terminal.
 
 use tactus_explain::{ExplainedSample, Explanation, Part};
-
+use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
 use super::{CellExplanation, strip, words};
@@ -49,12 +49,12 @@ fn cell_text(cell: &CellExplanation, width: usize) -> String {
         text.push_str("\nThe worst samples\n");
     }
     for (number, explained) in (1..).zip(&explanation.worst) {
-        text.push_str(&sample(number, explained, width));
+        text.push_str(&sample(number, &words::sample(explained), explained, width));
     }
     text
 }
 
-fn pareto(explanation: &Explanation, width: usize) -> String {
+pub(super) fn pareto(explanation: &Explanation, width: usize) -> String {
     let rows = words::rows(explanation);
     if rows.is_empty() {
         return String::new();
@@ -120,9 +120,15 @@ fn bar(part: u64, most: u64) -> String {
     "█".repeat(length.min(u128::from(BAR)) as usize)
 }
 
-fn sample(number: usize, explained: &ExplainedSample, width: usize) -> String {
+/// One late sample under `head`: its segments, its parts, and who ran where.
+pub(super) fn sample(
+    number: usize,
+    head: &str,
+    explained: &ExplainedSample,
+    width: usize,
+) -> String {
     let mut text = String::from("\n");
-    let head = format!("{number}. {}", words::sample(explained));
+    let head = format!("{number}. {head}");
     text.push_str(&wrapped(&head, "", width));
     if let Some(segments) = &explained.segments {
         let stages: Vec<String> = segments
@@ -132,18 +138,35 @@ fn sample(number: usize, explained: &ExplainedSample, width: usize) -> String {
         text.push_str(&strip::items(&stages, INDENT, width));
     }
     let latency = explained.sample.latency().as_nanos();
-    for Part { cause, time } in &explained.parts {
+    for (cause, time) in parts(&explained.parts) {
         let figures = format!(
             "{INDENT}{:>7}  {:>7}",
             format::share(time.as_nanos(), latency),
-            format::latency(*time)
+            format::latency(time)
         );
-        text.push_str(&beside(&figures, &cause.to_string(), width));
+        text.push_str(&beside(&figures, &cause, width));
     }
     if let Some(timeline) = &explained.timeline {
         text.push_str(&strip::draw(timeline, INDENT, width));
     }
     text
+}
+
+/// The most parts of a sample that have a line of their own.
+const PARTS: usize = 8;
+
+/// The parts of a sample in words, the lesser ones together where there are many.
+fn parts(parts: &[Part]) -> Vec<(String, Nanos)> {
+    // A line for a single lesser part would take the place of that part.
+    let own = if parts.len() > PARTS + 1 { PARTS } else { parts.len() };
+    let (greatest, lesser) = parts.split_at(own);
+    let mut told: Vec<(String, Nanos)> =
+        greatest.iter().map(|part| (part.cause.to_string(), part.time)).collect();
+    if !lesser.is_empty() {
+        let name = format!("{} together", format::counted(lesser.len() as u64, "lesser cause"));
+        told.push((name, lesser.iter().map(|part| part.time).sum()));
+    }
+    told
 }
 
 #[cfg(test)]

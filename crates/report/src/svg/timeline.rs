@@ -57,7 +57,7 @@ enum Look {
 impl Look {
     /// All in the order of the key, with what the key says.
     const KEY: [(Self, &'static str); 8] = [
-        (Self::Probe, "the probe"),
+        (Self::Probe, "the late thread"),
         (Self::Thread, "another thread"),
         (Self::Asked, "another, asked to give way"),
         (Self::Several, "several, each too short"),

@@ -1,0 +1,149 @@
+//! Why threads waited for a processor, as text for the terminal.
+
+use tactus_explain::{ThreadWaits, WaitExplanation, Waits};
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+
+use super::{text, words};
+use crate::format;
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid, wrapped};
+
+/// The most names of threads that have a row of their own.
+const ROWS: usize = 20;
+
+/// The threads of one name, added up.
+struct Row {
+    name: String,
+    threads: u64,
+    lengths: LatencyHistogram,
+    late: u64,
+    late_time: Nanos,
+}
+
+impl Row {
+    fn of(group: &[&ThreadWaits]) -> Self {
+        let mut lengths = LatencyHistogram::new();
+        group.iter().for_each(|thread| lengths.merge(&thread.lengths));
+        let priority = group.iter().map(|thread| thread.priority.class()).min();
+        let name = group.first().map_or("", |thread| thread.name.as_str());
+        let class = priority.map_or(String::new(), |class| format!(" ({class})"));
+        Self {
+            name: format!("{}{class}", format::printable(name)),
+            threads: group.len() as u64,
+            lengths,
+            late: group.iter().map(|thread| thread.late.len() as u64).sum(),
+            late_time: group.iter().map(|thread| thread.late_time()).sum(),
+        }
+    }
+}
+
+/// Writes how long the threads of a recording waited for a processor: those that
+/// waited longest above `threshold` first, then why some of them did.
+pub fn waits_text(
+    waits: &Waits,
+    explained: &[WaitExplanation],
+    threshold: Nanos,
+    options: &TableOptions,
+) -> String {
+    let groups = waits.by_name();
+    let rows: Vec<Row> = groups.iter().take(ROWS).map(|group| Row::of(group)).collect();
+    let limit = format::axis_length(threshold);
+    let columns = vec![
+        Column::names("thread", &rows, |row| Entry::text(row.name.as_str())),
+        Column::of("threads", &rows, |row| Entry::count(row.threads)),
+        Column::of("waits", &rows, |row| Entry::count(row.lengths.count())),
+        Column::of("median", &rows, |row| Entry::latency(row.lengths.quantile(0.5))),
+        Column::of("p99", &rows, |row| Entry::latency(row.lengths.quantile(0.99))),
+        Column::of("max", &rows, |row| Entry::latency(row.lengths.max())),
+        Column::of(&format!("over {limit}"), &rows, |row| Entry::count(row.late)),
+        Column::of("together", &rows, |row| Entry::latency(Some(row.late_time))),
+    ];
+    let mut text = format!(
+        "How long threads that could run waited for a processor\n\n{}",
+        grid(columns, options.width)
+    );
+    if let Some(more) = groups.len().checked_sub(ROWS).filter(|more| *more > 0) {
+        let names = format::counted(more as u64, "name");
+        text.push_str(&wrapped(
+            &format!("and threads of {names} more, which waited less"),
+            "",
+            options.width,
+        ));
+    }
+    if waits.unlisted > 0 {
+        let unlisted = format::counted(waits.unlisted, "wait");
+        let note = format!(
+            "{unlisted} over {limit} found no room and are not explained; a higher threshold leaves fewer."
+        );
+        text.push_str(&wrapped(&note, "", options.width));
+    }
+    for waits in explained {
+        text.push('\n');
+        text.push_str(&group_text(waits, options.width));
+    }
+    text
+}
+
+fn group_text(waits: &WaitExplanation, width: usize) -> String {
+    let explanation = &waits.explanation;
+    let mut written = format!("{}\n\n", format::printable(&waits.name));
+    let late = format!(
+        "{} of {} took longer than {}, {} together.",
+        format::count(explanation.samples),
+        format::counted(waits.lengths.count, "wait"),
+        format::axis_length(explanation.threshold),
+        format::latency(explanation.pareto.time)
+    );
+    let headline = (explanation.samples > 0).then(|| words::headline(explanation));
+    for sentence in [headline, Some(late), words::remainder(explanation)].into_iter().flatten() {
+        written.push_str(&wrapped(&sentence, "", width));
+    }
+    written.push_str(&text::pareto(explanation, width));
+    if !explanation.worst.is_empty() {
+        written.push_str("\nThe longest waits\n");
+    }
+    for (number, explained) in (1..).zip(&explanation.worst) {
+        let thread = waits.threads.get(explained.task as usize);
+        let head = format!(
+            "{} for thread {}, {} into the recording; {}",
+            format::latency(explained.sample.latency()),
+            thread.map_or_else(|| "?".to_owned(), ToString::to_string),
+            format::latency(explained.sample.due),
+            explained.outcome
+        );
+        written.push_str(&text::sample(number, &head, explained, width));
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_explain::{Options, explain_waits, waits};
+    use tactus_record::file::RecordingFile;
+
+    use super::*;
+
+    /// The waits of a recorded real session, explained.
+    fn shown(recording: &str, width: usize) -> String {
+        let path = format!("{}/../../tests/data/blame/{recording}", env!("CARGO_MANIFEST_DIR"));
+        let open = || RecordingFile::open(path.as_ref()).expect("a golden recording opens");
+        let threshold = Nanos::from_millis(1);
+        let found = waits(&mut open(), threshold).expect("a golden recording is whole");
+        let groups = found.by_name();
+        let options = Options { threshold, slowest: 1, timelines: 1 };
+        let explained =
+            explain_waits(&mut open(), &groups[..1], options).expect("a golden recording is whole");
+        waits_text(&found, &explained, threshold, &TableOptions::of_width(width))
+    }
+
+    #[test]
+    fn waits_of_a_recording_at_100() {
+        insta::assert_snapshot!(shown("higher-priority-spinner.tactusrec", 100));
+    }
+
+    #[test]
+    fn waits_of_a_recording_at_60() {
+        insta::assert_snapshot!(shown("ordinary-spinner.tactusrec", 60));
+    }
+}
