@@ -145,7 +145,7 @@ impl Explainer {
     /// Takes a loss of events.
     pub fn lost(&mut self, lost: &Lost) {
         self.losses.push(*lost);
-        self.machine.lose(lost.cpu);
+        self.machine.lose(lost, &mut self.watch);
     }
 
     /// Explains what is left and gives the result.

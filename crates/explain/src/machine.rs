@@ -6,23 +6,25 @@
 //! silences, overdue timers, time the host took. It allocates only when it
 //! meets a processor, a thread or a timer for the first time.
 //!
-//! Everything that is concluded from a recording (segments, blame, later
-//! quanta and billing) observes this one replay.
+//! Everything that is concluded from a recording (segments, blame, quanta and
+//! billing) observes this one replay.
 
 mod charging;
 mod observer;
 mod processor;
+mod quantum;
 mod span;
 mod thread;
 mod timer;
 
 use tactus_model::recording::{
-    About, Event, EventKind, InterruptVector, NameId, Priority, ThreadId, Wakeup,
+    About, Event, EventKind, InterruptVector, Lost, NameId, Priority, ThreadId, Wakeup,
 };
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
 pub use processor::Processor;
+pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
 pub use timer::{Armed, TimerFire};
@@ -59,6 +61,7 @@ pub struct Machine {
     /// One bit for each vector whose exit was recorded too.
     closed_vectors: u32,
     charging: Charging,
+    started: Instant<Monotonic>,
     now: Instant<Monotonic>,
 }
 
@@ -77,12 +80,11 @@ impl Machine {
             timers: NumberMap::default(),
             closed_vectors,
             charging: Charging::default(),
+            started: about.started,
             now: about.started,
         };
         for cpu in about.cpus.iter() {
-            machine
-                .processors
-                .resize_with(machine.processors.len().max(cpu as usize + 1), Processor::default);
+            let _ = grown(&mut machine.processors, cpu, about.started);
         }
         machine
     }
@@ -120,13 +122,21 @@ impl Machine {
         })
     }
 
-    /// Forgets what a loss of events on `cpu` makes doubtful.
-    pub fn lose(&mut self, cpu: u32) {
-        if let Some(processor) = self.processors.get_mut(cpu as usize) {
-            processor.forget();
+    /// Forgets what a loss of events makes doubtful.
+    pub fn lose(&mut self, lost: &Lost, observer: &mut impl Observer) {
+        if let Some(processor) = grown(&mut self.processors, lost.cpu, self.started) {
+            processor.forget(lost, observer);
         }
         // An arming or a cancellation may be among what was lost.
         self.timers.clear();
+    }
+
+    /// Ends the replay at `end`: tells for every processor the quantum that is
+    /// open, or that it is not known who ran. Slices and absences stay open.
+    pub fn close(&mut self, end: Instant<Monotonic>, observer: &mut impl Observer) {
+        for (cpu, processor) in self.processors.iter_mut().enumerate() {
+            processor.close(cpu as u32, end, observer);
+        }
     }
 
     /// Takes the next event. Events come in the order of time; one that is
@@ -134,7 +144,9 @@ impl Machine {
     pub fn step(&mut self, event: &Event, observer: &mut impl Observer) {
         let at = event.at.max(self.now);
         self.now = at;
-        let Some(processor) = grown(&mut self.processors, event.cpu) else { return };
+        let Some(processor) = grown(&mut self.processors, event.cpu, self.started) else {
+            return;
+        };
         processor.meet(event, at, observer);
         if processor.thread() != Some(event.thread) {
             let state = self
@@ -315,13 +327,18 @@ impl Machine {
             }
         }
         let mut watched = None;
+        let mut next_woken = None;
         if !next.is_idle() {
             let state = self.threads.entry(next.0).or_insert_with(|| ThreadState::unknown(next));
             watched = state.watched;
             if let Some(absence) = state.come(at, event.cpu, known) {
+                next_woken = absence.waking.map(|waking| waking.at);
                 observer.absence(&absence);
             }
         }
+        let asked = processor.asked;
+        let leaving = Leaving { state: prev_state, next, next_priority, next_woken, asked };
+        processor.end_quantum(event.cpu, at, Some(leaving), observer);
         processor.take(known, watched, at);
     }
 
@@ -363,13 +380,17 @@ impl Machine {
 
 /// The processor `cpu`, made when it is met for the first time; none past the
 /// number of processors that Linux can have.
-fn grown(processors: &mut Vec<Processor>, cpu: u32) -> Option<&mut Processor> {
+fn grown(
+    processors: &mut Vec<Processor>,
+    cpu: u32,
+    started: Instant<Monotonic>,
+) -> Option<&mut Processor> {
     let index = cpu as usize;
     if index >= processors.len() {
         if cpu >= tactus_model::cpus::CpuList::LIMIT {
             return None;
         }
-        processors.resize_with(index + 1, Processor::default);
+        processors.resize_with(index + 1, || Processor::from(started));
     }
     processors.get_mut(index)
 }

@@ -82,7 +82,7 @@ pub fn waits(source: &mut dyn EventSource, threshold: Nanos) -> Result<Waits, So
             Item::Event(event) => finder.event(&event, &mut machine),
             Item::Lost(lost) => {
                 finder.void_until = finder.void_until.max(lost.to);
-                machine.lose(lost.cpu);
+                machine.lose(&lost, &mut finder);
             }
         }
     }

@@ -3,6 +3,7 @@
 use tactus_model::recording::{ChainId, Priority, TaskState, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::quantum::Quantum;
 use super::span::Slice;
 use super::thread::Waking;
 use super::timer::TimerFire;
@@ -14,6 +15,10 @@ use super::timer::TimerFire;
 pub trait Observer {
     /// A processor did one thing from here to there.
     fn slice(&mut self, slice: Slice) {}
+    /// A thread left a processor, or nothing more is known of its stay.
+    fn quantum(&mut self, quantum: &Quantum) {}
+    /// It is not known who ran on a processor from here to there.
+    fn unknown(&mut self, cpu: u32, from: Instant<Monotonic>, to: Instant<Monotonic>) {}
     /// A thread came back to a processor.
     fn absence(&mut self, absence: &Absence) {}
     /// A watched thread was woken while it still ran, so that it need not leave.

@@ -1,10 +1,11 @@
 //! The state of one processor during the replay.
 
-use tactus_model::recording::{Event, EventKind, FunctionId, NameId, Priority, ThreadId};
+use tactus_model::recording::{Event, EventKind, FunctionId, Lost, NameId, Priority, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::charging::Charging;
 use super::observer::{Observer, Silence, Steal};
+use super::quantum::{Leaving, Quantum};
 use super::span::{Activity, Slice, Span};
 use super::thread::Waker;
 use super::timer::{Armed, TimerFire};
@@ -43,6 +44,12 @@ pub struct Processor {
     thread_since: Instant<Monotonic>,
     pub(super) watched: Option<u16>,
     need_resched: bool,
+    /// What was done when the current thread was first asked to give way.
+    pub(super) asked: Option<Activity>,
+    /// From when on the current thread is known to have been current.
+    quantum_from: Instant<Monotonic>,
+    /// Whether that is when it came.
+    quantum_began: bool,
     idle_state: Option<u32>,
     spans: [Span; DEPTH_MAX],
     depth: usize,
@@ -59,8 +66,9 @@ pub struct Processor {
     interrupted: Nanos,
 }
 
-impl Default for Processor {
-    fn default() -> Self {
+impl Processor {
+    /// A processor that is recorded from `started` on.
+    pub(super) const fn from(started: Instant<Monotonic>) -> Self {
         let start = Instant::from_nanos(0);
         let no_span = Span { activity: Activity::Thread, from: start, chain: None, hard: false };
         Self {
@@ -74,6 +82,9 @@ impl Default for Processor {
             thread_since: start,
             watched: None,
             need_resched: false,
+            asked: None,
+            quantum_from: started,
+            quantum_began: false,
             idle_state: None,
             spans: [no_span; DEPTH_MAX],
             depth: 0,
@@ -85,9 +96,7 @@ impl Default for Processor {
             interrupted: Nanos::ZERO,
         }
     }
-}
 
-impl Processor {
     /// The thread that is current, once the processor has had an event.
     pub fn thread(&self) -> Option<ThreadId> {
         self.seen.then_some(self.current.thread)
@@ -165,6 +174,7 @@ impl Processor {
         self.need_resched = false;
         self.close_slice(event, at, observer);
         self.need_resched = asked;
+        self.asked = asked.then(|| self.activity());
     }
 
     /// Takes it that `known` is current though no switch told so: one was lost.
@@ -177,7 +187,9 @@ impl Processor {
         observer: &mut impl Observer,
     ) {
         self.close_slice(event, at, observer);
+        self.end_quantum(event.cpu, at, None, observer);
         self.take(known, watched, at);
+        self.quantum_began = false;
         self.named = known.name != NameId::UNKNOWN;
         self.charge_known = false;
         self.need_resched = event.context.flags & ASKED_TO_GIVE_WAY != 0;
@@ -269,6 +281,43 @@ impl Processor {
         self.slice_from = at;
     }
 
+    /// Ends the current thread's quantum at `at`.
+    pub(super) fn end_quantum(
+        &mut self,
+        cpu: u32,
+        at: Instant<Monotonic>,
+        left: Option<Leaving>,
+        observer: &mut impl Observer,
+    ) {
+        // A loss that is said to reach beyond `at` has taken the time until its end.
+        let to = at.max(self.quantum_from);
+        observer.quantum(&Quantum {
+            cpu,
+            thread: self.current.thread,
+            name: self.current.name,
+            priority: self.current.priority,
+            from: self.quantum_from,
+            to,
+            began: self.quantum_began,
+            left,
+        });
+        self.quantum_from = to;
+    }
+
+    /// The recording ends at `end`.
+    pub(super) fn close(
+        &mut self,
+        cpu: u32,
+        end: Instant<Monotonic>,
+        observer: &mut impl Observer,
+    ) {
+        if self.seen {
+            self.end_quantum(cpu, end, None, observer);
+        } else {
+            observer.unknown(cpu, self.quantum_from, end.max(self.quantum_from));
+        }
+    }
+
     /// Learns the name and priority of the thread that is about to leave.
     pub(super) fn know(&mut self, known: Known) {
         if !self.named {
@@ -284,6 +333,8 @@ impl Processor {
         self.watched = watched;
         self.thread_since = at;
         self.need_resched = false;
+        self.asked = None;
+        self.quantum_began = true;
         self.idle_state = None;
         self.charged_at = at;
         self.charge_known = true;
@@ -367,7 +418,16 @@ impl Processor {
     }
 
     /// Forgets all but who is current, after a loss.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn forget(&mut self, lost: &Lost, observer: &mut impl Observer) {
+        if self.seen {
+            self.end_quantum(lost.cpu, lost.from, None, observer);
+        }
+        let from = self.quantum_from;
+        let to = lost.to.max(from);
+        observer.unknown(lost.cpu, from, to);
+        self.quantum_from = to;
+        self.quantum_began = false;
+        self.asked = None;
         self.depth = 0;
         self.fire = None;
         self.need_resched = false;

@@ -120,6 +120,10 @@ impl TaskState {
     pub const UNINTERRUPTIBLE: Self = Self(0x02);
     /// Stopped by a signal.
     pub const STOPPED: Self = Self(0x04);
+    /// Has ended and is gone (`EXIT_DEAD`).
+    pub const DEAD: Self = Self(0x10);
+    /// Has ended and was not waited for (`EXIT_ZOMBIE`).
+    pub const ZOMBIE: Self = Self(0x20);
 
     /// Takes what an event says; bits above those that exist are dropped.
     pub const fn from_kernel(state: i64) -> Self {
