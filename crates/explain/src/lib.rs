@@ -7,9 +7,11 @@
 //! the late ones among their causes ([`cause`]), adds those up
 //! ([`Pareto`]) and draws up who ran where meanwhile ([`timeline`]).
 //!
-//! The result is an [`Explanation`], which goes to the store as it is.
+//! The result is an [`Explanation`], which goes to the store as it is. From the
+//! same replay [`account`] tells where the processor time went.
 #![forbid(unsafe_code)]
 
+pub mod account;
 mod blame;
 pub mod cause;
 mod explainer;

@@ -7,10 +7,11 @@ mod support;
 
 use proptest::prelude::*;
 use support::{check_sums, micros};
+use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
 use tactus_explain::machine::{Machine, Observer, Slice};
 use tactus_explain::{Options, Origin, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
-use tactus_model::recording::{About, Dictionary, Event, Lost, Recording, ThreadId};
+use tactus_model::recording::{About, Dictionary, Event, EventKind, Lost, Recording, ThreadId};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Nanos};
 
@@ -121,5 +122,47 @@ proptest! {
             let open = machine.processors()[cpu as usize].open_slice(cpu, last.at).unwrap();
             prop_assert_eq!(check.total[cpu as usize] + open.length(), last.at - first.at);
         }
+    }
+
+    #[test]
+    fn accounts_add_up_whatever_the_events(
+        events in nonsense::events(SPAN),
+        losses in losses(),
+    ) {
+        let switches = events
+            .iter()
+            .filter(|event| matches!(event.kind, EventKind::Switch { prev, .. } if !prev.is_idle()))
+            .count() as u64;
+        let recording =
+            Recording { about: about(), dictionary: Dictionary::new(), events, losses };
+        let rates = [100, 20_000].into_iter().filter_map(TickRate::new).collect();
+        let accounts = account(&mut recording.reader(), &AccountOptions { rates }).unwrap();
+        for processor in &accounts.processors {
+            let sum = processor.used + processor.idle + processor.unknown;
+            prop_assert_eq!(sum, accounts.length());
+        }
+        for rows in [&accounts.programs, &accounts.threads] {
+            let used: Nanos = rows.iter().map(|row| row.used).sum();
+            prop_assert_eq!(used, accounts.used());
+            prop_assert_eq!(used + accounts.idle.used + accounts.unknown(), accounts.time());
+            // Every switch away from a thread has one reason.
+            let ends: u64 = rows.iter().flat_map(|row| &row.ends).map(|end| end.count).sum();
+            prop_assert_eq!(ends, switches);
+        }
+        for row in accounts.threads.iter().chain([&accounts.idle]) {
+            prop_assert_eq!(row.quanta.sum + row.cut.time, row.used);
+            prop_assert!(row.interrupted <= row.used);
+            for billing in &row.billing {
+                for range in [billing.ticks, billing.missed] {
+                    prop_assert!(range.least <= range.value && range.value <= range.greatest);
+                    prop_assert!(range.least as f64 <= range.mean);
+                    prop_assert!(range.mean <= range.greatest as f64);
+                }
+                let scattered: u64 = billing.scatter.iter().map(|point| point.count).sum();
+                prop_assert_eq!(scattered, billing.quanta);
+            }
+        }
+        let again = serde_json::to_string(&accounts).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Accounts>(&again).unwrap(), accounts);
     }
 }

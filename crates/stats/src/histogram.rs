@@ -192,7 +192,11 @@ impl FromIterator<Nanos> for LatencyHistogram {
     }
 }
 
-/// The least length of the bucket that holds `length`.
+/// The least length that is not told apart from `length`: that of its bucket.
+pub const fn lowest_alike(length: Nanos) -> Nanos {
+    bucket_low(length)
+}
+
 const fn bucket_low(length: Nanos) -> Nanos {
     let coarse = coarseness(length);
     Nanos::from_nanos(length.as_nanos() >> coarse << coarse)

@@ -92,7 +92,7 @@ impl Script {
         self
     }
 
-    fn function(&mut self, name: &str) -> tactus_model::recording::FunctionId {
+    pub fn function(&mut self, name: &str) -> tactus_model::recording::FunctionId {
         let address = name
             .bytes()
             .fold(7_u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));

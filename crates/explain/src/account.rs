@@ -1,0 +1,51 @@
+//! Where the processor time of a recording went, and what a tick would have billed for it.
+//!
+//! The unit is the [effective quantum](Quantum): from a thread's being switched
+//! in to its being switched out, for whatever reason. [`account`] adds quanta up
+//! by thread and program, tells why each ended, and holds beside the time that
+//! was used the time that a clock tick bills: the thread that is current at the
+//! tick is charged a whole one (Etsion, Tsafrir and Feitelson, *Effects of Clock
+//! Resolution on the Scheduling of Interactive and Soft Real-Time Processes*,
+//! SIGMETRICS 2003, sections 4 and 6). Ticks are those that the kernel recorded,
+//! and those of any rate, laid over the same recording at every phase.
+//!
+//! ```
+//! use tactus_explain::account::{AccountOptions, TickRate, account};
+//! use tactus_model::recording::{About, Dictionary, Recording};
+//! use tactus_model::time::{Instant, Nanos};
+//!
+//! let about = About {
+//!     started: Instant::from_nanos(0),
+//!     cpus: [0].into_iter().collect(),
+//!     events: Vec::new(),
+//!     absent: Vec::new(),
+//!     kernel: None,
+//! };
+//! let (dictionary, events, losses) = (Dictionary::new(), Vec::new(), Vec::new());
+//! let recording = Recording { about, dictionary, events, losses };
+//! let options = AccountOptions { rates: vec![TickRate::new(100).unwrap()] };
+//! let accounts = account(&mut recording.reader(), &options)?;
+//! assert_eq!(accounts.time(), Nanos::ZERO);
+//! # Ok::<(), tactus_model::recording::SourceError>(())
+//! ```
+
+mod accountant;
+mod accounts;
+mod billing;
+mod clock;
+mod end;
+mod ledger;
+mod lengths;
+mod rate;
+mod tick;
+
+pub use accountant::{Accountant, account};
+pub use accounts::{Account, AccountOptions, Accounts, Cut, EndCount, ProcessorUse};
+pub use billing::{Billing, Range, ScatterPoint};
+pub use clock::TickClock;
+pub use end::End;
+pub use rate::{NotATickRate, TickRate};
+pub use tick::{KernelTick, TickKind, TickUnknown};
+
+#[expect(unused_imports, reason = "the documentation refers to it")]
+use crate::machine::Quantum;

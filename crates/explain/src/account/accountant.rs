@@ -1,0 +1,477 @@
+//! Walks a recording once and adds its quanta up.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tactus_model::recording::{
+    About, Dictionary, Event, EventKind, EventSource, Item, Lost, NameId, ProcessId, SleepingCall,
+    SourceError, ThreadId,
+};
+use tactus_model::time::{Instant, Monotonic, Nanos};
+
+use super::accounts::{Account, AccountOptions, Accounts, ProcessorUse};
+use super::billing::Metronome;
+use super::end::End;
+use super::ledger::{During, Ledger};
+use super::tick::{Beat, TickFinder};
+use crate::machine::{
+    Absence, Activity, Leaving, Machine, Migration, Observer, Quantum, Slice, Steal,
+};
+use crate::number_map::NumberMap;
+
+/// How many quanta wait to be billed until the kernel's tick was found: a
+/// second of a machine that switches 65 000 times.
+const WAITING_MAX: usize = 1 << 16;
+
+/// Accounts for the processor time of a recording.
+///
+/// # Errors
+/// Those of the source; what it gave before that is not accounted for.
+pub fn account(
+    source: &mut dyn EventSource,
+    options: &AccountOptions,
+) -> Result<Accounts, SourceError> {
+    let mut accountant = Accountant::new(source.about(), options.clone());
+    while let Some(item) = source.next_item()? {
+        match item {
+            Item::Event(event) => accountant.event(&event, source.dictionary()),
+            Item::Lost(lost) => accountant.lost(&lost),
+        }
+    }
+    Ok(accountant.finish(source.dictionary()))
+}
+
+/// Accounts for processor time while events come in.
+///
+/// Events and losses are given in the order of time, then it is finished. Its
+/// memory grows with the number of threads, not with that of events.
+#[derive(Clone, Debug)]
+pub struct Accountant {
+    about: About,
+    machine: Machine,
+    books: Books,
+    last_loss: Instant<Monotonic>,
+}
+
+impl Accountant {
+    /// Makes an accountant for a recording described by `about`.
+    pub fn new(about: &About, options: AccountOptions) -> Self {
+        Self {
+            about: about.clone(),
+            machine: Machine::new(about),
+            books: Books::new(about.started, options),
+            last_loss: about.started,
+        }
+    }
+
+    /// Takes the next event.
+    pub fn event(&mut self, event: &Event, names: &Dictionary) {
+        let beat = self.books.ticks.event(event, names);
+        self.machine.step(event, &mut self.books);
+        match beat {
+            Beat::None => {}
+            Beat::Timer => self.books.processor(event.cpu).during.timer_ticks += 1,
+            Beat::Vector => self.books.processor(event.cpu).during.vector_ticks += 1,
+        }
+        match event.kind {
+            EventKind::CallEnter(call) => self.books.thread(event.thread).call = Some(call),
+            EventKind::CallExit { .. } => self.books.thread(event.thread).call = None,
+            _ => {}
+        }
+    }
+
+    /// Takes a loss of events.
+    pub fn lost(&mut self, lost: &Lost) {
+        self.books.is_switch_missing = false;
+        self.machine.lose(lost, &mut self.books);
+        self.books.is_switch_missing = true;
+        self.last_loss = self.last_loss.max(lost.to);
+    }
+
+    /// Closes the books.
+    pub fn finish(mut self, names: &Dictionary) -> Accounts {
+        let ended = self.machine.now().max(self.last_loss);
+        self.books.is_switch_missing = false;
+        self.machine.close(ended, &mut self.books);
+        self.books.finish(&self.about, ended, &self.machine, names)
+    }
+}
+
+/// The books: everything that is added up while the machine is replayed.
+#[derive(Clone, Debug)]
+struct Books {
+    options: AccountOptions,
+    started: Instant<Monotonic>,
+    ledgers: Vec<Ledger>,
+    by_name: HashMap<(ThreadId, NameId), usize>,
+    threads: NumberMap<i32, Thread>,
+    processors: Vec<Processor>,
+    ticks: TickFinder,
+    /// Quanta that wait to be billed until the kernel's tick is found.
+    waiting: Vec<Bill>,
+    /// One for each rate of the options, once they have a phase.
+    clocks: Option<Vec<Metronome>>,
+    /// Whether a quantum without an end means that a switch is missing.
+    is_switch_missing: bool,
+    missing_switches: u64,
+}
+
+/// The ledger of the idle threads.
+const IDLE: usize = 0;
+
+/// What is kept of a thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    /// The ledger it was last entered in.
+    ledger: Option<usize>,
+    /// The system call it is in.
+    call: Option<SleepingCall>,
+    /// How long it waited before it came to the processor it is on.
+    latency: Option<Nanos>,
+}
+
+/// What is kept of a processor.
+#[derive(Clone, Copy, Debug)]
+struct Processor {
+    used: Nanos,
+    idle: Nanos,
+    unknown: Nanos,
+    /// When a loss last ended.
+    known_from: Instant<Monotonic>,
+    /// Of the quantum that is open.
+    during: During,
+    /// A quantum that was ended by the kernel's stopper, which may be going to
+    /// move its thread.
+    stopped: Option<Stopped>,
+}
+
+impl Default for Processor {
+    fn default() -> Self {
+        Self {
+            used: Nanos::ZERO,
+            idle: Nanos::ZERO,
+            unknown: Nanos::ZERO,
+            known_from: Instant::from_nanos(0),
+            during: During::default(),
+            stopped: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stopped {
+    thread: ThreadId,
+    ledger: usize,
+    length: Nanos,
+}
+
+/// A quantum that is to be billed.
+#[derive(Clone, Copy, Debug)]
+struct Bill {
+    ledger: usize,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+    is_whole: bool,
+    timer_ticks: u64,
+    vector_ticks: u64,
+}
+
+impl Books {
+    fn new(started: Instant<Monotonic>, options: AccountOptions) -> Self {
+        let idle = Ledger::new(ThreadId::IDLE, NameId::UNKNOWN, options.rates.len());
+        Self {
+            options,
+            started,
+            ledgers: vec![idle],
+            by_name: HashMap::new(),
+            threads: NumberMap::default(),
+            processors: Vec::new(),
+            ticks: TickFinder::default(),
+            waiting: Vec::new(),
+            clocks: None,
+            is_switch_missing: true,
+            missing_switches: 0,
+        }
+    }
+
+    /// The machine has a processor of every number that is told, so there are
+    /// never more of these than it has.
+    fn processor(&mut self, cpu: u32) -> &mut Processor {
+        let index = (cpu as usize).min(tactus_model::cpus::CpuList::LIMIT as usize);
+        if index >= self.processors.len() {
+            self.processors.resize_with(index + 1, Processor::default);
+        }
+        &mut self.processors[index]
+    }
+
+    fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        self.threads.entry(thread.0).or_default()
+    }
+
+    /// The ledger of a thread under a name.
+    fn ledger(&mut self, thread: ThreadId, name: NameId) -> usize {
+        if thread.is_idle() {
+            return IDLE;
+        }
+        let last = self.thread(thread).ledger;
+        // A name that is not known yet is that of before.
+        if let Some(last) = last
+            && (name == NameId::UNKNOWN || self.ledgers[last].name == name)
+        {
+            return last;
+        }
+        let rates = self.options.rates.len();
+        let ledger = *self.by_name.entry((thread, name)).or_insert_with(|| {
+            self.ledgers.push(Ledger::new(thread, name, rates));
+            self.ledgers.len() - 1
+        });
+        self.thread(thread).ledger = Some(ledger);
+        ledger
+    }
+
+    /// Bills a quantum, or lets it wait.
+    fn bill(&mut self, bill: Bill) {
+        self.waiting.push(bill);
+        if self.ticks.grid().is_some() || self.waiting.len() >= WAITING_MAX {
+            self.bill_waiting();
+        }
+    }
+
+    fn bill_waiting(&mut self) {
+        let reference = self.ticks.grid().unwrap_or(self.started);
+        let clocks = self.clocks.get_or_insert_with(|| {
+            let rates = self.options.rates.iter();
+            rates.map(|rate| Metronome::new(*rate, self.started, reference)).collect()
+        });
+        let is_periodic = self.ticks.is_periodic();
+        for bill in self.waiting.drain(..) {
+            let ledger = &mut self.ledgers[bill.ledger];
+            let ticks = if is_periodic { bill.vector_ticks } else { bill.timer_ticks };
+            ledger.recorded.add(bill.to - bill.from, ticks, bill.is_whole);
+            for (clock, sweep) in clocks.iter().zip(&mut ledger.sweeps) {
+                sweep.add(clock, bill.from, bill.to, bill.is_whole);
+            }
+        }
+    }
+
+    /// Why a quantum ended; none when that is seen later.
+    fn end(&mut self, quantum: &Quantum, leaving: &Leaving, ledger: usize) -> Option<End> {
+        let by_tick = match leaving.asked {
+            Some(Activity::Timer { function }) => self.ticks.knows_as_tick(function),
+            Some(Activity::Vector(vector)) => {
+                vector == tactus_model::recording::InterruptVector::LocalTimer
+                    && self.ticks.is_periodic()
+            }
+            _ => false,
+        };
+        let call = self.thread(quantum.thread).call;
+        let end = End::of(quantum, leaving, by_tick, call);
+        let is_stopper = leaving.next_priority.0 < 0 && !leaving.next.is_idle();
+        if end == End::PreemptedByPriority && is_stopper {
+            let stopped = Stopped { thread: quantum.thread, ledger, length: quantum.length() };
+            self.processor(quantum.cpu).stopped = Some(stopped);
+            return None;
+        }
+        Some(end)
+    }
+
+    /// A thread that the stopper did not move was merely preempted by it.
+    fn settle(&mut self, cpu: u32) {
+        if let Some(stopped) = self.processor(cpu).stopped.take() {
+            self.ledgers[stopped.ledger].ended(End::PreemptedByPriority, stopped.length);
+        }
+    }
+
+    fn finish(
+        mut self,
+        about: &About,
+        ended: Instant<Monotonic>,
+        machine: &Machine,
+        names: &Dictionary,
+    ) -> Accounts {
+        self.bill_waiting();
+        (0..self.processors.len()).for_each(|cpu| self.settle(cpu as u32));
+        let tick = self.ticks.finish(names);
+        let fill = |ledger: &Ledger, account| ledger.fill(account, &self.options, &tick);
+        let index = Index::of(&self.ledgers, names);
+        let mut threads: Vec<Account> = Vec::new();
+        let mut programs: BTreeMap<&str, (Ledger, Vec<ThreadId>, Vec<ProcessId>)> = BTreeMap::new();
+        for ledger in self.ledgers[1..].iter().filter(|ledger| !ledger.is_empty()) {
+            let process = names.process_of(ledger.thread);
+            let program = index.program(ledger, names);
+            threads.push(fill(
+                ledger,
+                Account {
+                    thread: Some(ledger.thread),
+                    process,
+                    program: program.to_owned(),
+                    ..Account::of(names.name(ledger.name), 1)
+                },
+            ));
+            let (sum, members, processes) = programs.entry(program).or_insert_with(|| {
+                let rates = self.options.rates.len();
+                (Ledger::new(ledger.thread, ledger.name, rates), Vec::new(), Vec::new())
+            });
+            sum.merge(ledger);
+            members.push(ledger.thread);
+            processes.extend(process);
+        }
+        let mut programs: Vec<Account> = programs
+            .into_iter()
+            .map(|(name, (ledger, mut members, mut processes))| {
+                members.sort_unstable();
+                members.dedup();
+                processes.sort_unstable_by_key(|process| process.0);
+                processes.dedup();
+                let account = Account::of(name, members.len() as u64);
+                let process = if processes.len() == 1 { processes.pop() } else { None };
+                fill(&ledger, Account { process, ..account })
+            })
+            .collect();
+        programs.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.name.cmp(&b.name)));
+        threads.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.thread.cmp(&b.thread)));
+        let idle = fill(&self.ledgers[IDLE], Account::of("idle", 0));
+        let processors = (0..machine.processors().len() as u32)
+            .filter(|cpu| {
+                about.cpus.contains(*cpu) || machine.processors()[*cpu as usize].thread().is_some()
+            })
+            .map(|cpu| {
+                let Processor { used, idle, unknown, .. } =
+                    self.processors.get(cpu as usize).copied().unwrap_or_default();
+                ProcessorUse { cpu, used, idle, unknown }
+            })
+            .collect();
+        Accounts {
+            started: about.started,
+            ended,
+            processors,
+            programs,
+            threads,
+            idle,
+            missing_switches: self.missing_switches,
+            tick,
+        }
+    }
+}
+
+impl Observer for Books {
+    fn quantum(&mut self, quantum: &Quantum) {
+        let ledger = self.ledger(quantum.thread, quantum.name);
+        self.settle(quantum.cpu);
+        let processor = self.processor(quantum.cpu);
+        let during = std::mem::take(&mut processor.during);
+        let length = quantum.length();
+        if quantum.thread.is_idle() {
+            processor.idle = processor.idle + length;
+        } else {
+            processor.used = processor.used + length;
+        }
+        self.missing_switches += u64::from(quantum.left.is_none() && self.is_switch_missing);
+        let is_whole = quantum.is_whole();
+        self.ledgers[ledger].quantum(quantum, is_whole, &during);
+        if ledger != IDLE {
+            if let Some(latency) = self.thread(quantum.thread).latency.take() {
+                self.ledgers[ledger].woken(latency);
+            }
+            if let Some(leaving) = &quantum.left
+                && let Some(end) = self.end(quantum, leaving, ledger)
+            {
+                self.ledgers[ledger].ended(end, length);
+            }
+        }
+        self.bill(Bill {
+            ledger,
+            from: quantum.from,
+            to: quantum.to,
+            is_whole,
+            timer_ticks: during.timer_ticks,
+            vector_ticks: during.vector_ticks,
+        });
+    }
+
+    fn unknown(&mut self, cpu: u32, from: Instant<Monotonic>, to: Instant<Monotonic>) {
+        let processor = self.processor(cpu);
+        processor.unknown = processor.unknown + (to - from);
+        processor.known_from = processor.known_from.max(to);
+        processor.during = During::default();
+    }
+
+    fn slice(&mut self, slice: Slice) {
+        if !matches!(slice.activity, Activity::Thread | Activity::Idle { .. }) {
+            let processor = self.processor(slice.cpu);
+            let length = slice.to - slice.from.max(processor.known_from);
+            processor.during.interrupted = processor.during.interrupted + length;
+        }
+    }
+
+    fn steal(&mut self, steal: Steal) {
+        let during = &mut self.processor(steal.cpu).during;
+        during.stolen = during.stolen + steal.amount;
+    }
+
+    fn absence(&mut self, absence: &Absence) {
+        let waking = absence.waking;
+        self.thread(absence.thread).latency = waking.map(|waking| absence.back_at - waking.at);
+    }
+
+    fn migration(&mut self, migration: Migration) {
+        let moved = |processor: &&mut Processor| {
+            processor.stopped.is_some_and(|stopped| stopped.thread == migration.thread)
+        };
+        if let Some(stopped) =
+            self.processors.iter_mut().find(moved).and_then(|processor| processor.stopped.take())
+        {
+            self.ledgers[stopped.ledger].ended(End::Migrated, stopped.length);
+        }
+    }
+}
+
+/// Which program a thread belongs to.
+struct Index {
+    /// The last name of every thread.
+    names: HashMap<ThreadId, NameId>,
+}
+
+impl Index {
+    fn of(ledgers: &[Ledger], names: &Dictionary) -> Self {
+        let named = ledgers.iter().filter(|ledger| names.name(ledger.name) != "?");
+        Self { names: named.map(|ledger| (ledger.thread, ledger.name)).collect() }
+    }
+
+    /// A thread belongs to the program that its process' main thread is called
+    /// by; where that was not seen or is not known, to one of its own name.
+    fn program<'n>(&self, ledger: &Ledger, names: &'n Dictionary) -> &'n str {
+        let main = names.process_of(ledger.thread).map(|process| ThreadId(process.0));
+        let name = match main {
+            Some(main) if main != ledger.thread => self.names.get(&main).copied(),
+            _ => None,
+        };
+        without_number(names.name(name.unwrap_or(ledger.name)))
+    }
+}
+
+/// The kernel's workers are one program, whatever number, pool and work each has.
+fn without_number(name: &str) -> &str {
+    const WORKER: &str = "kworker";
+    if name.starts_with("kworker/") { WORKER } else { name }
+}
+
+impl Account {
+    /// An account of this name in which nothing stands yet.
+    fn of(name: &str, threads: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            thread: None,
+            process: None,
+            program: name.to_owned(),
+            threads,
+            used: Nanos::ZERO,
+            interrupted: Nanos::ZERO,
+            stolen: Nanos::ZERO,
+            quanta: tactus_model::result::Histogram::default(),
+            cut: super::accounts::Cut::default(),
+            ends: Vec::new(),
+            wakeup_latency: tactus_model::result::Histogram::default(),
+            billing: Vec::new(),
+        }
+    }
+}
