@@ -14,10 +14,12 @@ mod measure;
 mod record;
 mod report;
 mod show;
+mod watch;
 
 use clap::Subcommand;
 use std::io::IsTerminal;
 use tactus_model::run::RunId;
+use tactus_model::time::Realtime;
 use tactus_report::TableOptions;
 use tactus_store::Store;
 
@@ -28,6 +30,7 @@ use crate::error::CommandResult;
 pub(crate) enum Command {
     Doctor(doctor::DoctorArguments),
     Measure(measure::MeasureArguments),
+    Watch(watch::WatchArguments),
     Record(record::RecordArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
@@ -48,6 +51,7 @@ impl Command {
         match self {
             Self::Doctor(arguments) => doctor::run(&arguments),
             Self::Measure(arguments) => measure::run(arguments),
+            Self::Watch(arguments) => watch::run(&arguments),
             Self::Record(arguments) => record::run(&arguments),
             Self::List(arguments) => list::run(&arguments),
             Self::Show(arguments) => show::run(&arguments),
@@ -74,6 +78,11 @@ fn find_runs(store: &Store, names: &[String]) -> CommandResult<Vec<RunId>> {
     let last = ["last".to_owned()];
     let names = if names.is_empty() { &last[..] } else { names };
     names.iter().map(|name| Ok(store.find(name)?)).collect()
+}
+
+/// A seed to print and to type again: short, and another each time.
+fn new_seed() -> u64 {
+    tactus_sys::clock::now::<Realtime>().as_nanos() / 1000 % 1_000_000
 }
 
 /// Tables as wide as the terminal they go to.

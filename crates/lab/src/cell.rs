@@ -68,9 +68,9 @@ impl<W: Write> Messages<W> {
 }
 
 /// Why a cell has no result.
-struct Stopped {
-    reason: String,
-    hint: Option<String>,
+pub(crate) struct Stopped {
+    pub(crate) reason: String,
+    pub(crate) hint: Option<String>,
 }
 
 impl From<LoadError> for Stopped {
@@ -87,15 +87,23 @@ impl From<ProbeError> for Stopped {
 
 impl From<io::Error> for Stopped {
     fn from(error: io::Error) -> Self {
-        Self { reason: format!("the path of this program cannot be found: {error}"), hint: None }
+        Self { reason: error.to_string(), hint: None }
     }
+}
+
+/// The program that this process runs, of which it starts others.
+pub(crate) fn own_executable() -> Result<PathBuf, Stopped> {
+    std::env::current_exe().map_err(|error| Stopped {
+        reason: format!("the path of this program cannot be found: {error}"),
+        hint: None,
+    })
 }
 
 /// Starts the load, lets it warm up, and measures: once as it is, and once more
 /// while events are recorded, where the cell asks for that. Chance decides which
 /// comes first, so that the difference of the two is the recorder's.
 fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measurement, Stopped> {
-    let executable = std::env::current_exe()?;
+    let executable = own_executable()?;
     let mut shortfalls = Shortfalls::default();
     let tracing = order.cell.while_traced().and_then(|cell| {
         let prepared = Tracer::prepare(&cell);
@@ -271,7 +279,7 @@ fn traced_task((result, thread): (&TaskResult, ThreadId)) -> TracedTask {
 }
 
 /// How a task that is a process of its own is started: `tactus internal task`.
-fn task_process(executable: PathBuf) -> TaskProcess {
+pub(crate) fn task_process(executable: PathBuf) -> TaskProcess {
     TaskProcess { executable, arguments: ["internal", "task"].map(str::to_owned).into() }
 }
 

@@ -3,7 +3,8 @@
 //! [`engine`] takes the turns of a plan one after another, hands each to a
 //! [`target::Target`], keeps what comes back in the store and tells a listener
 //! what happens. [`host`] is the target that starts a fresh process of our own
-//! binary on this machine; [`cell`] is what runs inside that process.
+//! binary on this machine; [`cell`] is what runs inside that process. [`stream`] measures
+//! a cell that is looked at meanwhile, and keeps nothing.
 #![forbid(unsafe_code)]
 
 pub mod cell;
@@ -11,4 +12,5 @@ pub mod engine;
 pub mod event;
 pub mod host;
 pub mod shipped;
+pub mod stream;
 pub mod target;

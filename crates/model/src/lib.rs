@@ -19,6 +19,7 @@ pub mod result;
 pub mod run;
 pub mod sample;
 pub mod settings;
+pub mod stream;
 pub mod text;
 pub mod time;
 pub mod traced;

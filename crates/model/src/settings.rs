@@ -270,6 +270,11 @@ impl Layer {
         Ok(())
     }
 
+    /// The values of a setting, where it has any here.
+    pub fn values(&self, name: &str) -> Option<&[String]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
     /// These values, with those of `over` in their place where it has any.
     #[must_use]
     pub fn overridden_by(&self, over: &Self) -> Self {

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use tactus_model::probe::TaskKind;
 use tactus_model::time::Nanos;
 
 use crate::error::ProbeError;
+use crate::stream::SampleRings;
 use crate::task::{Answer, Command, Line, TaskOrder, serve, write_line};
 
 /// How a process that is one task is started.
@@ -37,18 +39,19 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// Starts a task for each order.
+    /// Starts a task for each order; their samples go to `rings`, where there are any.
     pub(crate) fn start(
         orders: &[TaskOrder],
         kind: TaskKind,
         process: &TaskProcess,
+        rings: Option<&Arc<SampleRings>>,
     ) -> Result<Self, ProbeError> {
         let (sender, answers) = mpsc::sync_channel(ANSWERS_WAITING);
         let mut members = Vec::new();
         for order in orders {
             let started = match kind {
-                TaskKind::Threads => start_thread(order.clone(), sender.clone()),
-                TaskKind::Processes => start_process(order, process, sender.clone()),
+                TaskKind::Threads => start_thread(order.clone(), rings.cloned(), sender.clone()),
+                TaskKind::Processes => start_process(order, process, rings, sender.clone()),
             };
             let running = started.map_err(|error| ProbeError::Start { task: order.task, error })?;
             members.push(Member { running, finished: false });
@@ -144,14 +147,18 @@ impl Drop for Running {
     }
 }
 
-fn start_thread(order: TaskOrder, answers: SyncSender<Heard>) -> io::Result<Running> {
+fn start_thread(
+    order: TaskOrder,
+    rings: Option<Arc<SampleRings>>,
+    answers: SyncSender<Heard>,
+) -> io::Result<Running> {
     let (sender, commands) = mpsc::channel();
     thread::Builder::new().name(format!("probe-{}", order.task)).spawn(move || {
         let task = order.task;
         let mut line = Channels { task, commands, answers: answers.clone() };
         // A panic is a defect; the cell is told that its task has ended, and the
         // message of the panic is on standard error.
-        let _ = catch_unwind(AssertUnwindSafe(|| serve(&order, &mut line)));
+        let _ = catch_unwind(AssertUnwindSafe(|| serve(&order, rings.as_ref(), &mut line)));
         // Nobody listens any more when the task has given its last answer.
         let _ = answers.send((task, None));
     })?;
@@ -178,12 +185,17 @@ impl Line for Channels {
 fn start_process(
     order: &TaskOrder,
     process: &TaskProcess,
+    rings: Option<&Arc<SampleRings>>,
     answers: SyncSender<Heard>,
 ) -> io::Result<Running> {
     let mut command = std::process::Command::new(&process.executable);
     command.args(&process.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     tactus_sys::process::die_with_parent(&mut command);
-    let mut child = command.spawn()?;
+    let inheritable = |whether| rings.map_or(Ok(()), |rings| rings.set_inheritable(whether));
+    inheritable(true).map_err(io::Error::other)?;
+    let spawned = command.spawn();
+    inheritable(false).map_err(io::Error::other)?;
+    let mut child = spawned?;
     let no_pipe = || io::Error::other("the process has no pipe");
     let mut commands = child.stdin.take().ok_or_else(no_pipe)?;
     let lines = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);

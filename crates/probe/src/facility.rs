@@ -14,7 +14,8 @@ use tactus_sys::{SysError, clock};
 
 use crate::cost::cost_of_loop;
 use crate::schedule::Schedule;
-use crate::timer::{Recording, Rest, SampleMemory, measure};
+use crate::stream::RingWriter;
+use crate::timer::{Recording, Rest, SampleMemory, keep_measuring, measure};
 use crate::work::{Computing, Pace, Share};
 
 /// A timer facility of the calling thread, ready to measure by.
@@ -29,6 +30,14 @@ pub(crate) trait Facility {
         start: u64,
         memory: SampleMemory,
     ) -> Result<Recording, SysError>;
+
+    /// Runs the measured loop, its samples going to whoever looks at them meanwhile.
+    fn stream(
+        &mut self,
+        schedule: Schedule,
+        start: u64,
+        ring: &mut RingWriter,
+    ) -> Result<(), SysError>;
 
     /// Sleeps until `instant`, by clock_nanosleep(2) whatever the facility is.
     fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
@@ -105,6 +114,20 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
             Some(share) => measure(&mut self.sleeper, share, schedule, start, memory),
             None => measure(&mut self.sleeper, &mut Rest, schedule, start, memory),
         }
+    }
+
+    fn stream(
+        &mut self,
+        schedule: Schedule,
+        start: u64,
+        ring: &mut RingWriter,
+    ) -> Result<(), SysError> {
+        let start = Instant::<C>::from_nanos(start);
+        match &mut self.share {
+            Some(share) => keep_measuring(&mut self.sleeper, share, schedule, start, ring),
+            None => keep_measuring(&mut self.sleeper, &mut Rest, schedule, start, ring),
+        }
+        .map(drop)
     }
 
     fn sleep_until(&self, instant: u64) -> Result<(), SysError> {

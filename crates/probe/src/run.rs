@@ -1,6 +1,7 @@
 //! Measuring one cell.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant as StdInstant};
 
 use tactus_model::cell::Cell;
@@ -12,12 +13,14 @@ use tactus_model::sample::SampleBlock;
 use tactus_model::time::{ClockName, Instant, Monotonic, Nanos, Realtime};
 use tactus_stats::summary::block_length;
 use tactus_sys::affinity;
+use tactus_sys::idle_states::IdleStateLimit;
 
 use crate::crew::{Crew, TaskProcess};
 use crate::error::ProbeError;
 use crate::facility;
 use crate::policy::hold_idle_states;
 use crate::schedule::aligned_start;
+use crate::stream::{RingsPlace, SampleRings};
 use crate::task::{Answer, Command, TaskOrder};
 
 /// What happens while a cell is measured, in this order.
@@ -111,16 +114,10 @@ fn run_within(
     process: &TaskProcess,
     listen: &mut dyn FnMut(ProbeEvent),
 ) -> Result<ProbeOutcome, ProbeError> {
-    cell.check()?;
     let Probe::Timer(probe) = &cell.probe;
     let mut shortfalls = Shortfalls { told: HashSet::new(), all: Vec::new(), listen };
-    let idle_states = hold_idle_states(&cell.policy);
-    if let Err(shortfall) = &idle_states {
-        shortfalls.tell(shortfall.as_ref());
-    }
-    let orders = orders(cell, probe, seed)?;
-    let mut crew = Crew::start(&orders, probe.tasks, process)?;
-    let (cost, threads) = meet(&mut crew, patience, &mut shortfalls)?;
+    let Prepared { idle_states, orders, mut crew, cost, threads } =
+        prepare(patience, cell, seed, process, None, &mut shortfalls)?;
     (shortfalls.listen)(ProbeEvent::Prepared { threads: threads.clone() });
     (shortfalls.listen)(ProbeEvent::Opened);
     let (started, opened) = open_window(&mut crew, probe)?;
@@ -147,6 +144,101 @@ fn run_within(
     })
 }
 
+/// The tasks of a cell, ready to be started.
+struct Prepared {
+    /// Held as long as the cell is measured.
+    idle_states: Result<Option<IdleStateLimit>, Box<Shortfall>>,
+    orders: Vec<TaskOrder>,
+    crew: Crew,
+    cost: ProbeCost,
+    threads: Vec<ThreadId>,
+}
+
+fn prepare(
+    patience: &Patience,
+    cell: &Cell,
+    seed: u64,
+    process: &TaskProcess,
+    rings: Option<&Arc<SampleRings>>,
+    shortfalls: &mut Shortfalls<'_>,
+) -> Result<Prepared, ProbeError> {
+    cell.check()?;
+    let Probe::Timer(probe) = &cell.probe;
+    let idle_states = hold_idle_states(&cell.policy);
+    if let Err(shortfall) = &idle_states {
+        shortfalls.tell(shortfall.as_ref());
+    }
+    let mut orders = orders(cell, probe, seed)?;
+    let place = rings.map(|rings| RingsPlace { file: rings.file(), layout: rings.layout() });
+    orders.iter_mut().for_each(|order| order.rings = place);
+    let mut crew = Crew::start(&orders, probe.tasks, process, rings)?;
+    let (cost, threads) = meet(&mut crew, patience, shortfalls)?;
+    Ok(Prepared { idle_states, orders, crew, cost, threads })
+}
+
+/// A cell whose samples are looked at while it is measured.
+pub struct Stream {
+    prepared: Prepared,
+    opened: Instant<Monotonic>,
+    /// How long the tasks take at most.
+    within: Nanos,
+}
+
+impl Stream {
+    /// Prepares and starts all tasks of `cell`; from now on their samples are found in
+    /// `rings`, which must be as many as the cell has [`places`].
+    ///
+    /// Everything else is as for [`run`].
+    ///
+    /// # Errors
+    /// As for [`run`].
+    pub fn start(
+        cell: &Cell,
+        seed: u64,
+        process: &TaskProcess,
+        rings: &Arc<SampleRings>,
+        listen: &mut dyn FnMut(ProbeEvent),
+    ) -> Result<Self, ProbeError> {
+        let Probe::Timer(probe) = &cell.probe;
+        let patience = &Patience::USUAL;
+        let mut shortfalls = Shortfalls { told: HashSet::new(), all: Vec::new(), listen };
+        let mut prepared = prepare(patience, cell, seed, process, Some(rings), &mut shortfalls)?;
+        let (_, opened) = open_window(&mut prepared.crew, probe)?;
+        let within = START_LEAD + probe.align + cell.duration + patience.grace;
+        Ok(Self { prepared, opened, within })
+    }
+
+    /// When the window opens: the origin of the samples.
+    pub fn opened(&self) -> Instant<Monotonic> {
+        self.opened
+    }
+
+    /// The thread of each task, by number.
+    pub fn threads(&self) -> &[ThreadId] {
+        &self.prepared.threads
+    }
+
+    /// Sleeps until the window is over. Ending the process ends it earlier.
+    ///
+    /// # Errors
+    /// A task failed meanwhile.
+    pub fn wait(mut self) -> Result<(), ProbeError> {
+        self.prepared.crew.hear_all(self.within, |task, answer| match answer {
+            Answer::Measured => Ok(()),
+            _ => Err(ProbeError::OutOfTurn(task)),
+        })
+    }
+}
+
+/// The processor that each task of `cell` is meant for.
+///
+/// # Errors
+/// The processors that this process may use cannot be read.
+pub fn places(cell: &Cell) -> Result<Vec<u32>, ProbeError> {
+    let Probe::Timer(probe) = &cell.probe;
+    Ok(orders(cell, probe, 0)?.iter().map(|order| order.cpu).collect())
+}
+
 /// How far ahead the common start is set, so that every task has heard of it before.
 const START_LEAD: Nanos = Nanos::from_millis(100);
 
@@ -157,7 +249,7 @@ fn orders(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskOrder>, 
         CpuChoice::These(list) => list.clone(),
     };
     let places = cpus.iter().flat_map(|cpu| (0..probe.tasks_per_cpu).map(move |_| cpu));
-    let order = |(task, cpu)| TaskOrder { cell: cell.clone(), task, cpu, seed };
+    let order = |(task, cpu)| TaskOrder { cell: cell.clone(), task, cpu, seed, rings: None };
     Ok((0..).zip(places).map(order).collect())
 }
 

@@ -1,7 +1,8 @@
 //! When wakeups are due.
 
+use tactus_model::cell::Cell;
 use tactus_model::experiment::SplitMix64;
-use tactus_model::probe::Interval;
+use tactus_model::probe::{Interval, Probe};
 use tactus_model::time::Nanos;
 
 /// The due times of one task within a window, in ascending order, as lengths of
@@ -29,6 +30,13 @@ impl Schedule {
             Self { interval, window, random: SplitMix64::new(seed), grid: offset, next: offset };
         schedule.next = offset + schedule.dither();
         schedule
+    }
+
+    /// The schedule of a task of `cell`, in a turn with this seed.
+    pub fn of_task(cell: &Cell, task: u32, seed: u64) -> Self {
+        let Probe::Timer(probe) = &cell.probe;
+        let offset = probe.offset.saturating_mul(task.into());
+        Self::new(probe.interval, offset, cell.duration, task_seed(seed, task))
     }
 
     /// The next due time, which stays the next one; `None` when the window holds no further.

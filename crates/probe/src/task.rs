@@ -4,6 +4,7 @@
 //! [`Command`]s and gives [`Answer`]s; a process does so in JSON, one object a line.
 
 use std::io::{BufRead, BufReader, Write};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::cell::Cell;
@@ -18,7 +19,8 @@ use tactus_sys::{SysError, memory, sched, thread, usage};
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Facility};
 use crate::policy::Preparation;
-use crate::schedule::{Schedule, task_seed};
+use crate::schedule::Schedule;
+use crate::stream::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::timer::{Recording, SampleMemory};
 
 /// What one task has to do.
@@ -32,6 +34,9 @@ pub(crate) struct TaskOrder {
     pub cpu: u32,
     /// The seed of the turn.
     pub seed: u64,
+    /// Where its samples are looked at while it measures; otherwise they are kept in
+    /// memory and handed over afterwards.
+    pub rings: Option<RingsPlace>,
 }
 
 /// What a task is told.
@@ -89,9 +94,10 @@ pub(crate) trait Line {
     fn say(&mut self, answer: Answer);
 }
 
-/// Does what `order` says, and answers what became of it.
-pub(crate) fn serve(order: &TaskOrder, line: &mut dyn Line) {
-    if let Err(Unable { reason, hint }) = Task::new(order).run(line) {
+/// Does what `order` says, and answers what became of it. Its samples go to `rings`,
+/// where there are any.
+pub(crate) fn serve(order: &TaskOrder, rings: Option<&Arc<SampleRings>>, line: &mut dyn Line) {
+    if let Err(Unable { reason, hint }) = Task::new(order).run(rings, line) {
         line.say(Answer::Failed { reason, hint });
     }
 }
@@ -106,6 +112,12 @@ impl From<SysError> for Unable {
     fn from(error: SysError) -> Self {
         Self { reason: error.to_string(), hint: None }
     }
+}
+
+/// Where the loop puts its samples.
+enum Keeper {
+    Memory(SampleMemory),
+    Ring(RingWriter),
 }
 
 struct Task<'a> {
@@ -123,24 +135,21 @@ const REHEARSAL_INTERVAL: Nanos = Nanos::from_micros(200);
 impl<'a> Task<'a> {
     fn new(order: &'a TaskOrder) -> Self {
         let Probe::Timer(probe) = &order.cell.probe;
-        let schedule = Schedule::new(
-            probe.interval,
-            probe.offset.saturating_mul(order.task.into()),
-            order.cell.duration,
-            task_seed(order.seed, order.task),
-        );
-        Self { order, probe, schedule }
+        Self { order, probe, schedule: Schedule::of_task(&order.cell, order.task, order.seed) }
     }
 
-    fn run(&self, line: &mut dyn Line) -> Result<(), Unable> {
+    fn run(&self, rings: Option<&Arc<SampleRings>>, line: &mut dyn Line) -> Result<(), Unable> {
         let policy = &self.order.cell.policy;
         let usual = sched::get()?;
         let mut preparation = Preparation::default();
         preparation.place_and_schedule(policy, self.order.cpu)?;
         let mut facility = self.open()?;
-        let memory = self.take_memory()?;
+        let keeper = match rings {
+            Some(rings) => Keeper::Ring(rings.writer(self.order.task)),
+            None => Keeper::Memory(self.take_memory()?),
+        };
         let cost = facility::cost(self.probe);
-        self.rehearse(facility.as_mut())?;
+        self.rehearse(facility.as_mut(), rings.is_some())?;
         memory::touch_stack();
         preparation.lock_memory(policy);
         let (granted, shortfalls) = preparation.finish()?;
@@ -149,7 +158,13 @@ impl<'a> Task<'a> {
         let Some(Command::Start { at }) = line.hear() else { return Ok(()) };
         facility.sleep_until(at.saturating_sub(HEAD_START.as_nanos()))?;
         let before = usage::of_this_thread()?;
-        let recording = facility.measure(self.schedule.clone(), at, memory)?;
+        let recording = match keeper {
+            Keeper::Ring(mut ring) => {
+                facility.stream(self.schedule.clone(), at, &mut ring)?;
+                None
+            }
+            Keeper::Memory(memory) => Some(facility.measure(self.schedule.clone(), at, memory)?),
+        };
         let used = usage::difference(before, usage::of_this_thread()?);
         // Nobody is woken to hear of our end while other tasks still measure.
         facility.sleep_until(at.saturating_add(self.order.cell.duration.as_nanos()))?;
@@ -160,7 +175,9 @@ impl<'a> Task<'a> {
         let _ = sched::set(usual);
         line.say(Answer::Measured);
 
-        let Some(Command::Evaluate) = line.hear() else { return Ok(()) };
+        let (Some(Command::Evaluate), Some(recording)) = (line.hear(), recording) else {
+            return Ok(());
+        };
         self.hand_over(&recording, line);
         let found = Found {
             task: self.order.task,
@@ -196,13 +213,19 @@ impl<'a> Task<'a> {
 
     /// Sleeps a few times by the facility: what does not work fails before the
     /// window opens, and the loop's code is in memory when it does.
-    fn rehearse(&self, facility: &mut dyn Facility) -> Result<(), Unable> {
+    fn rehearse(&self, facility: &mut dyn Facility, streamed: bool) -> Result<(), Unable> {
         let interval = tactus_model::probe::Interval::Fixed(REHEARSAL_INTERVAL);
         let window = REHEARSAL_INTERVAL.saturating_mul(REHEARSALS + 1);
         let schedule = Schedule::new(interval, REHEARSAL_INTERVAL, window, 0);
-        let memory = SampleMemory::take(REHEARSALS as usize)
-            .map_err(|_| Unable { reason: "there is no memory".to_owned(), hint: None })?;
-        facility.measure(schedule, facility::now(self.probe.clock), memory)?;
+        let now = facility::now(self.probe.clock);
+        if streamed {
+            let rings = SampleRings::create(RingLayout::new(1, window))?;
+            facility.stream(schedule, now, &mut Arc::new(rings).writer(0))?;
+        } else {
+            let memory = SampleMemory::take(REHEARSALS as usize)
+                .map_err(|_| Unable { reason: "there is no memory".to_owned(), hint: None })?;
+            facility.measure(schedule, now, memory)?;
+        }
         Ok(())
     }
 
@@ -226,7 +249,9 @@ pub fn task_main() -> std::io::Result<()> {
     commands.read_line(&mut first)?;
     let order: TaskOrder = serde_json::from_str(&first)?;
     let mut pipes = Pipes { commands, answers: std::io::stdout().lock(), broken: None };
-    serve(&order, &mut pipes);
+    let rings = order.rings.map(|place| SampleRings::inherit(place.file, place.layout));
+    let rings = rings.transpose().map_err(std::io::Error::other)?.map(Arc::new);
+    serve(&order, rings.as_ref(), &mut pipes);
     pipes.broken.map_or(Ok(()), Err)
 }
 

@@ -41,6 +41,24 @@ pub struct Recording {
     pub ended: Nanos,
 }
 
+/// What the loop counted of a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// As in [`Recording`].
+    pub missed: u64,
+    /// As in [`Recording`].
+    pub dropped: u64,
+    /// As in [`Recording`].
+    pub ended: Nanos,
+}
+
+/// Where the loop puts its samples. It allocates nothing, takes no lock and makes no
+/// system call.
+pub trait SampleKeeper {
+    /// Keeps a sample; false when there is no room for it.
+    fn keep(&mut self, sample: Sample) -> bool;
+}
+
 /// Memory for samples, taken and touched before the window opens.
 #[derive(Clone, Debug)]
 pub struct SampleMemory {
@@ -58,8 +76,36 @@ impl SampleMemory {
     }
 }
 
+impl SampleKeeper for SampleMemory {
+    #[inline]
+    fn keep(&mut self, sample: Sample) -> bool {
+        let room = self.samples.len() < self.limit;
+        if room {
+            self.samples.push(sample);
+        }
+        room
+    }
+}
+
+/// Measures a window, keeping its samples in memory.
+///
+/// # Errors
+/// The sleeper's.
+#[inline]
+pub fn measure<C: Clock>(
+    sleeper: &mut impl Sleeper<C>,
+    activity: &mut impl Activity<C>,
+    schedule: Schedule,
+    start: Instant<C>,
+    mut memory: SampleMemory,
+) -> Result<Recording, SysError> {
+    let Tally { missed, dropped, ended } =
+        keep_measuring(sleeper, activity, schedule, start, &mut memory)?;
+    Ok(Recording { samples: memory.samples, missed, dropped, ended })
+}
+
 /// Sleeps from one due time of `schedule` to the next until the window, which
-/// opens at `start`, holds no further.
+/// opens at `start`, holds no further; every sample goes to `keeper`.
 ///
 /// After a wakeup, due times that have passed as well cannot be slept for any
 /// more: they are *missed*, counted, and passed over. Due times that pass while
@@ -73,22 +119,19 @@ impl SampleMemory {
 /// # Errors
 /// The sleeper's.
 #[inline]
-pub fn measure<C: Clock>(
+pub fn keep_measuring<C: Clock>(
     sleeper: &mut impl Sleeper<C>,
     activity: &mut impl Activity<C>,
     mut schedule: Schedule,
     start: Instant<C>,
-    memory: SampleMemory,
-) -> Result<Recording, SysError> {
-    let SampleMemory { mut samples, limit } = memory;
+    keeper: &mut impl SampleKeeper,
+) -> Result<Tally, SysError> {
     let (mut missed, mut dropped) = (0, 0);
     let mut ended = Nanos::ZERO;
     while let Some(due) = schedule.next() {
         let arrival = sleeper.sleep_until(start + due)?;
         let came = arrival - start;
-        if samples.len() < limit {
-            samples.push(Sample { due, came });
-        } else {
+        if !keeper.keep(Sample { due, came }) {
             dropped += 1;
         }
         ended = came;
@@ -98,7 +141,7 @@ pub fn measure<C: Clock>(
             missed += schedule.skip_until(ended);
         }
     }
-    Ok(Recording { samples, missed, dropped, ended })
+    Ok(Tally { missed, dropped, ended })
 }
 
 #[cfg(test)]

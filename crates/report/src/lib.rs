@@ -10,6 +10,7 @@ mod explanation;
 mod facts;
 pub mod format;
 pub mod layout;
+pub mod monitor;
 mod page;
 mod summary;
 pub mod svg;

@@ -15,6 +15,8 @@ pub(crate) struct InternalArguments {
 enum Role {
     /// Measure one cell
     Cell,
+    /// Measure a cell that is looked at meanwhile
+    Stream,
     /// Run one task of a probe
     Task,
     /// Keep the copies of a load
@@ -26,6 +28,7 @@ enum Role {
 pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
     match arguments.role {
         Role::Cell => tactus_lab::cell::main().map_err(CommandError::internal),
+        Role::Stream => tactus_lab::stream::main().map_err(CommandError::internal),
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),

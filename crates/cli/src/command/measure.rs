@@ -19,7 +19,7 @@ use tactus_store::Store;
 
 use super::report::{default_page, write_page};
 use super::show::{CellOverview, cell_overviews};
-use super::{open_store, table_options};
+use super::{new_seed, open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::{JsonLines, write_line};
 use crate::progress::Progress;
@@ -139,11 +139,6 @@ fn plan(arguments: &MeasureArguments) -> CommandResult<Plan> {
         .plan(&overrides)
         .with_context(|| name)
         .map_err(|error| CommandError::new(ErrorKind::Usage, error))
-}
-
-/// A seed to print and to type again: short, and another each time.
-fn new_seed() -> u64 {
-    tactus_sys::clock::now::<Realtime>().as_nanos() / 1000 % 1_000_000
 }
 
 /// The experiment that was named, or what is meant when none was.

@@ -7,3 +7,4 @@ mod judged;
 mod killed;
 mod support;
 mod unprivileged;
+mod watch;

@@ -1,0 +1,177 @@
+//! The monitor as lines, for pipes, files and terminals that are none.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use serde::Serialize;
+use tactus_lab::stream::{SampleStream, StreamEvent};
+use tactus_model::cell::Cell;
+use tactus_model::result::Shortfall;
+use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_report::monitor::{LiveFigures, StretchFigures, plain_header, plain_line, plain_total};
+use tactus_sys::clock;
+
+use super::start;
+use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::json_lines::write_line;
+use crate::signals::on_interrupt;
+
+/// A line of `--json`.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum Line<'a> {
+    /// The window opens.
+    Opened { cell: &'a Cell, seed: u64, cpus: &'a [u32] },
+    /// Something was not granted.
+    Shortfall {
+        #[serde(flatten)]
+        shortfall: &'a Shortfall,
+    },
+    /// The second that ended `at` since the window opened.
+    Second {
+        at: Nanos,
+        #[serde(flatten)]
+        figures: &'a StretchFigures,
+    },
+    /// Everything since the window opened.
+    Total {
+        at: Nanos,
+        #[serde(flatten)]
+        figures: &'a StretchFigures,
+    },
+}
+
+/// Watches `cell` until its window is over or an interrupt comes.
+pub(super) fn watch(cell: &Cell, seed: u64, json: bool) -> CommandResult {
+    let cpus = tactus_probe::places(cell).map_err(CommandError::internal)?;
+    let (sender, stopped) = channel();
+    on_interrupt(move || {
+        // Nobody waits any more when it is over.
+        let _ = sender.send(());
+    })?;
+    let stream = start(cell, seed)?;
+    let mut watch = Watch { cell, seed, json, cpus, stream, stopped, figures: LiveFigures::new() };
+    if let Some(opened) = watch.wait_for_opening()? {
+        let length = watch.seconds(opened)?;
+        watch.tell_total(length)?;
+    }
+    Ok(())
+}
+
+/// How long is slept between two looks while nothing is measured yet.
+const PATIENCE: Duration = Duration::from_millis(20);
+const SECOND: Nanos = Nanos::from_secs(1);
+
+struct Watch<'a> {
+    cell: &'a Cell,
+    seed: u64,
+    json: bool,
+    /// The processor of each task.
+    cpus: Vec<u32>,
+    stream: SampleStream,
+    stopped: Receiver<()>,
+    figures: LiveFigures,
+}
+
+impl Watch<'_> {
+    /// Waits until the window opens; `None` when it was interrupted before.
+    fn wait_for_opening(&mut self) -> CommandResult<Option<Instant<Monotonic>>> {
+        loop {
+            for event in self.stream.events() {
+                match event {
+                    StreamEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
+                    StreamEvent::Opened { opened, .. } => {
+                        self.tell_opening()?;
+                        return Ok(Some(opened));
+                    }
+                    StreamEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
+                    StreamEvent::Batch(_) | StreamEvent::Ended => {}
+                }
+            }
+            if self.is_stopped_within(PATIENCE) {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Tells every second, and gives how long was watched.
+    fn seconds(&mut self, opened: Instant<Monotonic>) -> CommandResult<Nanos> {
+        let window = self.cell.duration;
+        let mut at = Nanos::ZERO;
+        loop {
+            // The last second of a window may be a part of one.
+            at = (at + SECOND).min(window);
+            let left = (opened + at) - clock::now::<Monotonic>();
+            let stopped = self.is_stopped_within(left.into());
+            self.look()?;
+            if stopped {
+                return Ok((clock::now::<Monotonic>() - opened).min(window));
+            }
+            self.tell_second(at)?;
+            if at == window {
+                return Ok(window);
+            }
+        }
+    }
+
+    /// Takes what was measured since.
+    fn look(&mut self) -> CommandResult {
+        for event in self.stream.events() {
+            match event {
+                StreamEvent::Batch(batch) => self.figures.take(&batch, |_, _| {}),
+                StreamEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
+                StreamEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
+                StreamEvent::Opened { .. } | StreamEvent::Ended => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn is_stopped_within(&self, time: Duration) -> bool {
+        !matches!(self.stopped.recv_timeout(time), Err(RecvTimeoutError::Timeout))
+    }
+
+    fn tell_opening(&self) -> CommandResult {
+        let Self { cell, seed, cpus, .. } = self;
+        if self.json {
+            return Ok(write_line(&Line::Opened { cell, seed: *seed, cpus })?);
+        }
+        Ok(writeln!(io::stdout(), "{}", plain_header())?)
+    }
+
+    fn tell_second(&mut self, at: Nanos) -> CommandResult {
+        let figures = &self.figures.end_second();
+        if self.json {
+            return Ok(write_line(&Line::Second { at, figures })?);
+        }
+        Ok(writeln!(io::stdout(), "{}", plain_line(at, figures, &self.cpus))?)
+    }
+
+    fn tell_total(&self, at: Nanos) -> CommandResult {
+        let figures = &self.figures.whole();
+        if self.json {
+            return Ok(write_line(&Line::Total { at, figures })?);
+        }
+        Ok(writeln!(io::stdout(), "{}", plain_total(at, figures, &self.cpus))?)
+    }
+
+    fn tell_shortfall(&self, shortfall: &Shortfall) -> CommandResult {
+        if self.json {
+            write_line(&Line::Shortfall { shortfall })?;
+        }
+        eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
+        if let Some(mend) = &shortfall.mend {
+            eprintln!("to mend it: {mend}");
+        }
+        Ok(())
+    }
+}
+
+fn failed(reason: String, hint: Option<String>) -> CommandError {
+    let error = CommandError::new(ErrorKind::Unavailable, anyhow::anyhow!(reason));
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
+}

@@ -1,0 +1,65 @@
+//! The timing monitor from outside.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::support::{self, Tactus};
+
+fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn every_second_is_told_and_the_total_is_their_sum() {
+    for more in [&["--tasks", "threads"][..], &["--tasks", "processes", "--work", "5%"]] {
+        let tactus = Tactus::new();
+        let short = ["watch", "--json", "--duration", "1200ms", "--cpus", "0", "--warmup", "0ns"];
+        let lines = json_lines(&tactus.succeed(&[&short[..], more].concat()));
+        let of =
+            |event: &str| lines.iter().filter(|line| line["event"] == event).collect::<Vec<_>>();
+        let (seconds, total) = (of("second"), of("total")[0]);
+        assert_eq!((of("opened").len(), seconds.len()), (1, 2), "{lines:?}");
+        assert_eq!(seconds[1]["at"], 1_200_000_000, "the last second is a part of one");
+        for name in ["intended", "observed", "missed", "dropped"] {
+            let sum: u64 = seconds.iter().map(|second| second[name].as_u64().unwrap()).sum();
+            assert_eq!(total[name], sum, "{name}");
+        }
+        let count = |name: &str| total[name].as_u64().unwrap();
+        assert_eq!(count("intended"), count("observed") + count("missed") + count("dropped"));
+        assert!(count("observed") > 0 && count("intended") <= 1200, "{total}");
+        assert!(total["latency"]["max"].as_u64() >= total["latency"]["median"].as_u64());
+        assert!(!tactus.store().exists(), "looking keeps nothing");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_with_the_total_and_a_kill_leaves_nothing() {
+    use rustix::process::{Pid, Signal, kill_process};
+    for signal in [Signal::INT, Signal::KILL] {
+        let tactus = Tactus::new();
+        let mut command = tactus.command(&["watch", "--plain", "--load", "compute:2"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let (header, second) = (lines.next().unwrap(), lines.next().unwrap());
+        assert!(header.contains("median") && second.contains("1\u{202f}s"), "{header}\n{second}");
+        assert!(tactus.processes().len() > 2, "it is measured, and the load runs");
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let last = lines.last();
+        let status = child.wait().unwrap();
+        if signal == Signal::INT {
+            assert!(status.success() && last.is_some_and(|line| line.contains("all")));
+        }
+        tactus.require_nothing_left();
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_told() {
+    let tactus = Tactus::new();
+    let told = tactus.fail(2, &["watch", "--plain", "--sleep", "futex", "--clock", "tai"]);
+    assert!(told.contains("it can by: monotonic, realtime"), "{told}");
+    let output = tactus.run(&["watch", "--plain", "--load", "stress-ng:\"--no-such-stressor 1\""]);
+    assert_ne!(output.status.code(), Some(0), "{}", support::text(&output.stdout));
+}

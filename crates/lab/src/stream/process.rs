@@ -1,0 +1,68 @@
+//! What runs inside the measuring process.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tactus_load::{HostOptions, RunningLoad};
+use tactus_probe::stream::SampleRings;
+use tactus_probe::{ProbeEvent, Stream};
+
+use super::{StreamMessage, StreamOrder};
+use crate::cell::{Stopped, own_executable, task_process};
+
+/// Runs the measuring process of a cell that is looked at: the order on standard
+/// input, the messages on standard output.
+///
+/// # Errors
+/// The messages cannot be written, so that nobody can be told what went wrong.
+pub fn main() -> io::Result<()> {
+    let last = match measure() {
+        Ok(()) => StreamMessage::Ended,
+        Err(Stopped { reason, hint }) => StreamMessage::Failed { reason, hint },
+    };
+    say(&last)
+}
+
+fn measure() -> Result<(), Stopped> {
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    let order: StreamOrder = serde_json::from_str(&line).map_err(|error| Stopped {
+        reason: format!("the order is not understood: {error}"),
+        hint: None,
+    })?;
+    let rings = SampleRings::inherit(order.rings.file, order.rings.layout)
+        .map_err(|error| Stopped { reason: error.to_string(), hint: None })?;
+    let executable = own_executable()?;
+    let load = RunningLoad::start(&order.cell.load, &HostOptions::new(executable.clone()))?;
+    for shortfall in load.shortfalls() {
+        say(&StreamMessage::Shortfall(shortfall.clone()))?;
+    }
+    thread::sleep(Duration::from(order.cell.warmup));
+
+    // Told after the start, since nobody must write while it is being measured.
+    let mut shortfalls = Vec::new();
+    let process = task_process(executable);
+    let stream =
+        Stream::start(&order.cell, order.seed, &process, &Arc::new(rings), &mut |event| {
+            if let ProbeEvent::Shortfall(shortfall) = event {
+                shortfalls.push(shortfall);
+            }
+        })?;
+    for shortfall in shortfalls {
+        say(&StreamMessage::Shortfall(shortfall))?;
+    }
+    let (opened, threads) = (stream.opened(), stream.threads().to_vec());
+    say(&StreamMessage::Opened { opened, threads })?;
+    stream.wait()?;
+    drop(load);
+    Ok(())
+}
+
+fn say(message: &StreamMessage) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, message)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}

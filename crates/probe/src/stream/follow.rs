@@ -1,0 +1,169 @@
+//! What became of every due time, told while it is measured.
+
+use tactus_model::sample::Sample;
+use tactus_model::stream::Batch;
+
+use super::ring::SampleRings;
+use crate::schedule::Schedule;
+
+/// Follows one task: tells its schedule again beside the samples it writes, and so
+/// finds the due times that were missed between them.
+#[derive(Clone, Debug)]
+pub struct Follower {
+    task: u32,
+    schedule: Schedule,
+    last: Option<Sample>,
+    dropped: u64,
+}
+
+impl Follower {
+    /// Follows `task`, which goes by `schedule`.
+    pub fn new(task: u32, schedule: Schedule) -> Self {
+        Self { task, schedule, last: None, dropped: 0 }
+    }
+
+    /// Takes what the task has written since.
+    pub fn take(&mut self, rings: &SampleRings) -> Batch {
+        let mut batch = Batch { task: self.task, ..Batch::default() };
+        rings.take(self.task, |sample, dropped| self.tell(sample, dropped, &mut batch));
+        batch
+    }
+
+    /// Tells of one sample and of the due times since the one before it.
+    fn tell(&mut self, sample: Sample, dropped: u64, batch: &mut Batch) {
+        let newly_dropped = dropped.wrapping_sub(self.dropped);
+        let mut passed = 0;
+        // As long as the schedule: a sample's due time is one of its own.
+        for due in self.schedule.by_ref() {
+            if due == sample.due {
+                break;
+            }
+            passed += 1;
+            // Between dropped samples it is not known which due times were missed.
+            if newly_dropped == 0 {
+                let came = match self.last {
+                    Some(last) if last.came >= due => last.came,
+                    _ => sample.came,
+                };
+                batch.missed.push(Sample { due, came });
+            }
+        }
+        if newly_dropped > 0 {
+            batch.dropped += newly_dropped;
+            batch.missed_untold += u64::saturating_sub(passed, newly_dropped);
+        }
+        batch.samples.push(sample);
+        (self.last, self.dropped) = (Some(sample), dropped);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tactus_model::probe::Interval;
+    use tactus_model::time::{Instant, Monotonic, Nanos};
+    use tactus_sys::SysError;
+    use tactus_sys::sleep::Sleeper;
+
+    use super::super::ring::RingLayout;
+    use super::*;
+    use crate::evaluate::missed_samples;
+    use crate::timer::{Recording, Rest, SampleKeeper, Tally, keep_measuring};
+    use std::sync::Arc;
+
+    /// Is as late as it was told, in turn.
+    struct Late(std::iter::Cycle<std::vec::IntoIter<u64>>, u64);
+
+    impl Sleeper<Monotonic> for Late {
+        fn sleep_until(&mut self, due: Instant<Monotonic>) -> Result<Instant<Monotonic>, SysError> {
+            self.1 = self.1.max(due.as_nanos()) + self.0.next().unwrap_or(0);
+            Ok(Instant::from_nanos(self.1))
+        }
+    }
+
+    /// Keeps samples in a ring that is emptied after every so many.
+    struct Emptied<'a, K> {
+        writer: K,
+        rings: &'a SampleRings,
+        follower: Follower,
+        every: usize,
+        written: usize,
+        kept: Vec<Sample>,
+        told: Batch,
+    }
+
+    impl<K> Emptied<'_, K> {
+        fn empty(&mut self) {
+            let batch = self.follower.take(self.rings);
+            self.told.samples.extend(batch.samples);
+            self.told.missed.extend(batch.missed);
+            self.told.missed_untold += batch.missed_untold;
+            self.told.dropped += batch.dropped;
+        }
+    }
+
+    impl<K: SampleKeeper> SampleKeeper for Emptied<'_, K> {
+        fn keep(&mut self, sample: Sample) -> bool {
+            let kept = self.writer.keep(sample);
+            if kept {
+                self.kept.push(sample);
+            }
+            self.written += 1;
+            if self.written.is_multiple_of(self.every) {
+                self.empty();
+            }
+            kept
+        }
+    }
+
+    proptest! {
+        /// What is told in pieces is what is evaluated of the whole afterwards.
+        #[test]
+        fn what_is_told_adds_up_to_what_the_loop_counted(
+            delays in prop::collection::vec(prop_oneof![0_u64..90_000, 0_u64..3_000_000], 1..60),
+            seed in any::<u64>(),
+            dithered in any::<bool>(),
+            every in 1_usize..700,
+        ) {
+            let step = Nanos::from_micros(100);
+            let spread = Nanos::from_micros(60);
+            let interval =
+                if dithered { Interval::Dithered { interval: step, spread } } else { Interval::Fixed(step) };
+            let schedule = Schedule::new(interval, Nanos::ZERO, Nanos::from_millis(100), seed);
+            // 256 samples fit, so that some are dropped when it is emptied rarely.
+            let rings = Arc::new(SampleRings::create(RingLayout::new(1, Nanos::from_secs(9))).unwrap());
+            let mut keeper = Emptied {
+                writer: rings.writer(0),
+                rings: &rings,
+                follower: Follower::new(0, schedule.clone()),
+                every,
+                written: 0,
+                kept: Vec::new(),
+                told: Batch::default(),
+            };
+            let Tally { missed, dropped, ended } = keep_measuring(
+                &mut Late(delays.into_iter().cycle(), 0),
+                &mut Rest,
+                schedule.clone(),
+                Instant::from_nanos(0),
+                &mut keeper,
+            )
+            .unwrap();
+            keeper.empty();
+            let Emptied { kept, told, .. } = keeper;
+            prop_assert_eq!(&told.samples, &kept);
+            // What follows the last sample is told when the next one comes, and none does.
+            let told_missed = told.missed.len() as u64 + told.missed_untold;
+            prop_assert!(told_missed <= missed && told.dropped <= dropped);
+            let last = kept.last().map_or(Nanos::ZERO, |sample| sample.due);
+            let until_last = schedule.clone().take_while(|due| *due <= last).count() as u64;
+            prop_assert_eq!(told.intended(), until_last);
+            if dropped == 0 {
+                let recording = Recording { samples: kept, missed, dropped, ended };
+                let mut whole: Vec<Sample> = missed_samples(schedule, &recording).collect();
+                whole.retain(|sample| sample.due <= last);
+                prop_assert_eq!(told.missed, whole);
+            }
+        }
+    }
+}
