@@ -61,6 +61,9 @@ _tactus() {
             tactus,show)
                 cmd="tactus__subcmd__show"
                 ;;
+            tactus,watch)
+                cmd="tactus__subcmd__watch"
+                ;;
             tactus__subcmd__help,compare)
                 cmd="tactus__subcmd__help__subcmd__compare"
                 ;;
@@ -106,6 +109,9 @@ _tactus() {
             tactus__subcmd__help,show)
                 cmd="tactus__subcmd__help__subcmd__show"
                 ;;
+            tactus__subcmd__help,watch)
+                cmd="tactus__subcmd__help__subcmd__watch"
+                ;;
             tactus__subcmd__help__subcmd__internal,cell)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__cell"
                 ;;
@@ -114,6 +120,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help__subcmd__internal,load-worker)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__load__subcmd__worker"
+                ;;
+            tactus__subcmd__help__subcmd__internal,stream)
+                cmd="tactus__subcmd__help__subcmd__internal__subcmd__stream"
                 ;;
             tactus__subcmd__help__subcmd__internal,task)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__task"
@@ -130,6 +139,9 @@ _tactus() {
             tactus__subcmd__internal,load-worker)
                 cmd="tactus__subcmd__internal__subcmd__load__subcmd__worker"
                 ;;
+            tactus__subcmd__internal,stream)
+                cmd="tactus__subcmd__internal__subcmd__stream"
+                ;;
             tactus__subcmd__internal,task)
                 cmd="tactus__subcmd__internal__subcmd__task"
                 ;;
@@ -145,6 +157,9 @@ _tactus() {
             tactus__subcmd__internal__subcmd__help,load-worker)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__load__subcmd__worker"
                 ;;
+            tactus__subcmd__internal__subcmd__help,stream)
+                cmd="tactus__subcmd__internal__subcmd__help__subcmd__stream"
+                ;;
             tactus__subcmd__internal__subcmd__help,task)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__task"
                 ;;
@@ -155,7 +170,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version doctor measure record list show explain report compare gate export import delete completions internal help"
+            opts="-h -V --help --version doctor measure watch record list show explain report compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -323,7 +338,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure record list show explain report compare gate export import delete completions internal help"
+            opts="doctor measure watch record list show explain report compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -463,7 +478,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal)
-            opts="cell task load load-worker"
+            opts="cell stream task load load-worker"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -505,6 +520,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal__subcmd__load__subcmd__worker)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__internal__subcmd__stream)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -602,6 +631,20 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__help__subcmd__watch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__import)
             opts="-h -V --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -617,7 +660,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal)
-            opts="-h -V --help --version cell task load load-worker help"
+            opts="-h -V --help --version cell stream task load load-worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -645,7 +688,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__help)
-            opts="cell task load load-worker help"
+            opts="cell stream task load load-worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -714,6 +757,20 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__internal__subcmd__help__subcmd__stream)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__internal__subcmd__help__subcmd__task)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -743,6 +800,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__load__subcmd__worker)
+            opts="-h -V --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__internal__subcmd__stream)
             opts="-h -V --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -961,6 +1032,108 @@ _tactus() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__watch)
+            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --sample-limit --seed --plain --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --probe)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load-cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sleep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --clock)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --align)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --offset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --work)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tasks-per-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tasks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timer-slack)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpu-dma-latency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --traced)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sample-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

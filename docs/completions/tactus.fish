@@ -28,6 +28,7 @@ complete -c tactus -n "__fish_tactus_needs_command" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_needs_command" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "watch" -d 'Watch wakeups while they happen'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store, the newest last'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
@@ -75,6 +76,32 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Wr
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Write events and results as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, cmd:"make -j4", stress-ng:"--vm 2", …' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'How much later each further task starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks -d 'Whether tasks are threads or processes' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before measuring starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long each cell is measured in each round' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l seed -d 'The seed of random intervals' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l plain -d 'Write a line a second'
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l json -d 'Write one JSON object a line: what happens, and every second\'s figures'
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l duration -d 'How long to record; without it until the command ends or an interrupt comes' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s o -l output -d 'Write the recording to this file instead of one named after the time' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l perfetto -d 'Also write it for ui.perfetto.dev' -r -F
@@ -125,15 +152,18 @@ complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'P
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "load" -d 'Keep the copies of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "load-worker" -d 'Be one copy of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell task load load-worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream task load load-worker help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream task load load-worker help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream task load load-worker help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream task load load-worker help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream task load load-worker help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream task load load-worker help" -f -a "load" -d 'Keep the copies of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream task load load-worker help" -f -a "load-worker" -d 'Be one copy of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream task load load-worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from stream" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from stream" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s h -l help -d 'Print help'
@@ -141,26 +171,29 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "task" -d 'Run one task of a probe'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep the copies of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Be one copy of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store, the newest last'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "report" -d 'Write runs as one self-contained HTML page'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "import" -d 'Take runs that were exported elsewhere into the store'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store for good'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "completions" -d 'Write the completion script of a shell to standard output'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "internal" -d 'What a process that measuring starts has to do'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure record list show explain report compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups while they happen'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store, the newest last'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "report" -d 'Write runs as one self-contained HTML page'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "import" -d 'Take runs that were exported elsewhere into the store'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store for good'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "completions" -d 'Write the completion script of a shell to standard output'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "internal" -d 'What a process that measuring starts has to do'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "task" -d 'Run one task of a probe'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Keep the copies of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Be one copy of a load'
