@@ -1,6 +1,7 @@
 //! Chores of this repository: `cargo xtask NAME`.
 #![forbid(unsafe_code)]
 
+mod coverage;
 mod cyclictest;
 mod generated;
 
@@ -12,7 +13,9 @@ usage: cargo xtask CHORE
 
   generate          write docs/man, docs/completions and docs/commands.md from the command line
   generate --check  fail when they are not what would be written
-  cyclictest        measure in pairs with cyclictest and print the ratios (root, two processors)";
+  cyclictest        measure in pairs with cyclictest and print the ratios (root, two processors)
+  coverage          how often intervals hold the truth where it is known (minutes)
+  coverage goodness the critical values of the goodness of fit of tails (minutes)";
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -20,6 +23,8 @@ fn main() -> anyhow::Result<ExitCode> {
     match words[..] {
         ["generate"] => generated::write(&repository())?,
         ["generate", "--check"] => generated::check(&repository())?,
+        ["coverage"] => coverage::levels(),
+        ["coverage", "goodness"] => coverage::goodness(),
         ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {
             eprintln!("{USAGE}");

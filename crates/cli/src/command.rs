@@ -14,6 +14,7 @@ mod measure;
 mod record;
 mod report;
 mod show;
+mod tail;
 mod watch;
 
 use clap::Subcommand;

@@ -15,6 +15,7 @@ mod page;
 mod summary;
 pub mod svg;
 mod table;
+mod tail;
 mod verdict;
 
 #[cfg(test)]
@@ -28,4 +29,5 @@ mod explanation_fixture;
 pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
 pub use page::{ReportError, page, page_with};
 pub use table::{TableOptions, cells_table, plan_table, run_details, runs_table};
+pub use tail::{CauseTail, CellTail, tail_text};
 pub use verdict::{Reservation, Verdict, verdict};

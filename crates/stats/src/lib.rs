@@ -4,15 +4,17 @@
 //! takes a seed. The order in which data flows: [`summary`] turns a task's
 //! samples into what is kept of them, [`histogram`] is the form it is kept in,
 //! [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and [`unseen`] say
-//! what the pool supports, [`axis`] where a quantile stands in a graph, [`paired`] what two kinds of window
+//! what the pool supports, [`extreme`] what may be expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`] what two kinds of window
 //! differ by.
 #![forbid(unsafe_code)]
 
 pub mod axis;
 pub mod bootstrap;
 pub mod cell;
+pub mod extreme;
 pub mod histogram;
 pub mod paired;
+pub mod simulate;
 pub mod summary;
 pub mod unseen;
 

@@ -146,6 +146,18 @@ fn explained(
     cell: usize,
     options: Options,
 ) -> CommandResult<Option<Explanation>> {
+    let stretches = explained_stretches(store, run, cell, options)?;
+    let explanations = stretches.into_iter().map(|(_, explanation)| explanation).collect();
+    Ok(Explanation::pool(explanations, options.slowest))
+}
+
+/// Explains every traced stretch of a cell that was recorded.
+pub(super) fn explained_stretches<'r>(
+    store: &Store,
+    run: &'r Run,
+    cell: usize,
+    options: Options,
+) -> CommandResult<Vec<(&'r TracedStretch, Explanation)>> {
     let settings = &run.header.plan.cells[cell];
     let mut stretches = Vec::new();
     for measurement in run.of_cell(cell) {
@@ -158,9 +170,9 @@ fn explained(
         let mut source = RecordingFile::from_bytes(recording).map_err(CommandError::internal)?;
         let tasks = probe_tasks(settings, traced, &samples)?;
         let stretch = explain(&mut source, tasks, options).map_err(CommandError::internal)?;
-        stretches.push(stretch);
+        stretches.push((traced, stretch));
     }
-    Ok(Explanation::pool(stretches, options.slowest))
+    Ok(stretches)
 }
 
 /// What the tasks of a traced stretch were, with their samples.

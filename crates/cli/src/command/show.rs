@@ -5,9 +5,10 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 use tactus_model::run::{Run, RunHeader};
+use tactus_report::CellTail;
 use tactus_stats::CellSummary;
 
-use super::{find_runs, open_store, table_options};
+use super::{find_runs, open_store, table_options, tail};
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
@@ -27,6 +28,7 @@ struct RunOverview<'a> {
     #[serde(flatten)]
     header: &'a RunHeader,
     cells: Vec<CellOverview>,
+    longer_times: Vec<CellTail>,
 }
 
 /// A cell's name and summary, as `--json` gives them.
@@ -57,9 +59,15 @@ pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
     for id in find_runs(&store, &arguments.runs)? {
         let run = store.load(&id)?;
         if arguments.json {
-            write_line(&RunOverview { header: &run.header, cells: cell_overviews(&run) })?;
+            let (header, cells) = (&run.header, cell_overviews(&run));
+            let longer_times = tail::of_run(&store, &run)?;
+            write_line(&RunOverview { header, cells, longer_times })?;
         } else {
-            write!(std::io::stdout(), "{}", tactus_report::run_details(&run, &table_options()))?;
+            let mut out = std::io::stdout().lock();
+            let options = table_options();
+            write!(out, "{}", tactus_report::run_details(&run, &options))?;
+            let longer_times = tactus_report::tail_text(&tail::of_run(&store, &run)?, &options);
+            write!(out, "\nLonger times than were measured\n\n{longer_times}")?;
         }
     }
     Ok(())

@@ -1,0 +1,137 @@
+//! What the cells of a run say of longer times, from the samples in the store.
+
+use std::collections::BTreeMap;
+
+use tactus_explain::Options;
+use tactus_model::result::Measurement;
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_report::{CauseTail, CellTail};
+use tactus_stats::LatencyHistogram;
+use tactus_stats::extreme::{FEWEST_PEAKS, GREATEST_SHARE, LateWakeup, TailAnswer, TailWindow};
+use tactus_stats::unseen::UnseenBound;
+use tactus_store::Store;
+
+use super::explain::explained_stretches;
+use crate::error::{CommandError, CommandResult};
+
+/// Late wakeups of one cause that are enough to be looked at by themselves.
+const ENOUGH: usize = 3 * FEWEST_PEAKS;
+
+/// What every cell of `run` that yielded a result says of longer times.
+pub(super) fn of_run(store: &Store, run: &Run) -> CommandResult<Vec<CellTail>> {
+    let labels = run.header.plan.labels();
+    let measured = |cell: &usize| run.of_cell(*cell).next().is_some();
+    (0..labels.len())
+        .filter(measured)
+        .map(|cell| of_cell(store, run, cell, labels[cell].clone()))
+        .collect()
+}
+
+fn of_cell(store: &Store, run: &Run, cell: usize, label: String) -> CommandResult<CellTail> {
+    let measurements: Vec<&Measurement> = run.of_cell(cell).collect();
+    let mut latencies = LatencyHistogram::new();
+    for task in measurements.iter().flat_map(|measurement| &measurement.tasks) {
+        task.blocks.iter().for_each(|block| latencies.merge_record(block));
+    }
+    let floor = latencies.quantile(1.0 - GREATEST_SHARE).unwrap_or_default();
+    let windows = measurements
+        .iter()
+        .map(|measurement| window(store, run, measurement, floor))
+        .collect::<CommandResult<Vec<_>>>()?;
+    let (by_cause, not_by_cause) = match by_cause(store, run, cell)? {
+        Ok(causes) => (causes, None),
+        Err(reason) => (Vec::new(), Some(reason)),
+    };
+    let all_causes = TailAnswer::of(&windows);
+    let unseen = UnseenBound::after(latencies.count());
+    Ok(CellTail { cell, label, all_causes, by_cause, not_by_cause, unseen })
+}
+
+/// The late wakeups of a measurement: of all its samples where they were kept, else of
+/// the slowest.
+fn window(
+    store: &Store,
+    run: &Run,
+    measurement: &Measurement,
+    floor: Nanos,
+) -> CommandResult<TailWindow> {
+    let mut kept = 0;
+    let mut late = Vec::new();
+    for (_, block) in store.samples(&run.header.id, measurement.turn)? {
+        let samples = block.decode().map_err(CommandError::internal)?;
+        kept += samples.len() as u64;
+        late.extend(
+            samples
+                .into_iter()
+                .map(|sample| LateWakeup { due: sample.due, latency: sample.latency() })
+                .filter(|sample| sample.latency > floor),
+        );
+    }
+    let observed = measurement.accounting().observed;
+    if kept == observed {
+        return Ok(TailWindow::of_samples(measurement.window, observed, late, floor));
+    }
+    let tasks = measurement.tasks.iter();
+    Ok(TailWindow::of_outliers(
+        measurement.window,
+        tasks.map(|task| (task.accounting.observed, task.worst.as_slice())),
+    ))
+}
+
+/// The tail of each cause by itself, from the traced windows, where its late wakeups are
+/// enough; otherwise why not.
+fn by_cause(
+    store: &Store,
+    run: &Run,
+    cell: usize,
+) -> CommandResult<Result<Vec<CauseTail>, String>> {
+    let traced = run.of_cell(cell).filter_map(|measurement| measurement.traced.as_ref());
+    let mut latencies = LatencyHistogram::new();
+    for task in traced.flat_map(|traced| &traced.tasks) {
+        latencies.merge_record(&task.latencies);
+    }
+    let looked_at = (latencies.count() as f64 * GREATEST_SHARE) as usize;
+    if looked_at < ENOUGH {
+        return Ok(Err(too_few(looked_at)));
+    }
+    let floor = latencies.quantile(1.0 - GREATEST_SHARE).unwrap_or_default();
+    let options = Options { threshold: floor, slowest: looked_at, timelines: 0 };
+    let stretches = explained_stretches(store, run, cell, options)?;
+    let mut causes: BTreeMap<String, Vec<Vec<LateWakeup>>> = BTreeMap::new();
+    for (nth, (_, explanation)) in stretches.iter().enumerate() {
+        for explained in &explanation.worst {
+            let Some(first) = explained.parts.first() else { continue };
+            let latency = explained.sample.latency();
+            if latency <= floor {
+                continue;
+            }
+            let cause = first.cause.by_name().to_string();
+            let of_cause = causes.entry(cause).or_insert_with(|| vec![Vec::new(); stretches.len()]);
+            of_cause[nth].push(LateWakeup { due: explained.sample.due, latency });
+        }
+    }
+    let most = causes.values().map(|late| late.iter().map(Vec::len).sum()).max().unwrap_or(0);
+    if most < ENOUGH {
+        return Ok(Err(too_few(most)));
+    }
+    let tails = causes.into_iter().filter_map(|(cause, late)| {
+        let wakeups = late.iter().map(Vec::len).sum();
+        let windows: Vec<TailWindow> = stretches
+            .iter()
+            .zip(late)
+            .map(|((traced, explanation), late)| {
+                TailWindow::of_samples(traced.window, explanation.samples, late, floor)
+            })
+            .collect();
+        (wakeups >= ENOUGH).then(|| CauseTail { cause, wakeups, answer: TailAnswer::of(&windows) })
+    });
+    Ok(Ok(tails.collect()))
+}
+
+fn too_few(late: usize) -> String {
+    format!(
+        "Causes are not told apart, so that several may be mixed: {late} late wakeups of one cause \
+         were recorded, and {ENOUGH} are needed; record longer (--traced)."
+    )
+}

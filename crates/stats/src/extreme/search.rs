@@ -1,0 +1,42 @@
+//! The greatest value of a function of one variable.
+
+/// Points that are looked at first, to find the neighbourhood of the greatest value.
+const COARSE: u32 = 20;
+/// Halvings of that neighbourhood by the golden section: to a 10⁻⁵th of it.
+const FINE: u32 = 24;
+/// The golden section.
+const GOLDEN: f64 = 0.618_033_988_749_895;
+
+/// Gives what `at` says beside the greatest value between `low` and `high`: on a coarse
+/// grid first, then by golden section around the best point of it (J. Kiefer,
+/// *Sequential minimax search for a maximum*, 1953).
+pub(super) fn greatest<T: Copy>(low: f64, high: f64, at: impl Fn(f64) -> (f64, T)) -> T {
+    let step = (high - low) / f64::from(COARSE);
+    let mut best = (low, at(low));
+    for nth in 1..=COARSE {
+        let place = low + step * f64::from(nth);
+        let found = at(place);
+        if found.0 > best.1.0 {
+            best = (place, found);
+        }
+    }
+    let (mut left, mut right) = ((best.0 - step).max(low), (best.0 + step).min(high));
+    let (mut first, mut second) = (right - GOLDEN * (right - left), left + GOLDEN * (right - left));
+    let (mut at_first, mut at_second) = (at(first), at(second));
+    for _ in 0..FINE {
+        if at_first.0 > at_second.0 {
+            (right, second, at_second) = (second, first, at_first);
+            first = right - GOLDEN * (right - left);
+            at_first = at(first);
+        } else {
+            (left, first, at_first) = (first, second, at_second);
+            second = left + GOLDEN * (right - left);
+            at_second = at(second);
+        }
+    }
+    // A point of the grid can be the best, where the function ends there.
+    [at_first, at_second]
+        .into_iter()
+        .fold(best.1, |best, one| if one.0 > best.0 { one } else { best })
+        .1
+}
