@@ -35,4 +35,4 @@ pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
 pub use outcome::{MatchOutcome, Unmatched};
 pub use segments::{Segment, Segments};
 pub use task::{Options, Origin, ProbeTask};
-pub use waits::{ThreadWaits, WaitExplanation, Waits, explain_waits, waits};
+pub use waits::{ThreadWaits, Wait, WaitExplanation, WaitWatch, Waits, explain_waits, waits};

@@ -81,7 +81,7 @@ impl Matcher {
         if !self.seen {
             return Match::without_segments(MatchOutcome::Unmatched(Unmatched::ThreadUnseen));
         }
-        if task.origin == Origin::Runnable {
+        if task.origin == Origin::Ready {
             return Match::without_segments(self.wait(due, came));
         }
         let nearest = self
@@ -112,7 +112,7 @@ impl Matcher {
         let absence = self
             .absences
             .iter()
-            .find(|absence| absence.back_at == to && absence.runnable_at() == Some(from));
+            .find(|absence| absence.back_at == to && absence.ready_at() == Some(from));
         match absence {
             None => MatchOutcome::Unmatched(Unmatched::NoWakeup),
             Some(absence) if !absence.slept() => MatchOutcome::HadToLeave,

@@ -12,9 +12,9 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 pub enum Origin {
     /// At a due time for which a probe had itself woken by this call.
     Due(SleepMethod),
-    /// When the thread, any thread, could run: it was woken, or it had to leave its
-    /// processor. The sample ends when it is on a processor again.
-    Runnable,
+    /// When the thread, any thread, ought to run: its timer was due, it was woken, or it
+    /// had to leave its processor. The sample ends when it is on a processor again.
+    Ready,
 }
 
 /// The samples of one thread: of a timer probe's task, or of any thread that
@@ -69,7 +69,7 @@ impl ProbeTask {
                 | SleepMethod::Itimer,
             ) => Nanos::from_millis(1),
             // The events themselves told when.
-            Origin::Runnable => Nanos::ZERO,
+            Origin::Ready => Nanos::ZERO,
         }
     }
 }

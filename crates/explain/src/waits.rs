@@ -1,16 +1,17 @@
-//! How long threads could run and did not, and who kept them from it.
+//! How long threads ought to have run and did not, and who kept them from it.
 //!
-//! A probe's samples have due times; other threads have none that the kernel's
-//! events tell. What the events do tell of every thread is how long it waited for
-//! a processor, after it was woken or had to leave one. [`waits`] finds that in
-//! one walk through a recording, [`explain_waits`] divides the long ones among
-//! their causes in a second, by the rules by which a probe's samples are divided.
+//! What the events tell of every thread, not of a probe alone, is how long it waited
+//! for a processor: after its timer was due, it was woken, or it had to leave one.
+//! [`waits`] finds that in one walk through a recording, [`explain_waits`] divides
+//! the long ones among their causes in a second, by the rules by which a probe's
+//! samples are divided. A [`WaitWatch`] tells of them while events come in.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::recording::{
-    Dictionary, Event, EventKind, EventSource, Item, NameId, Priority, SourceError, ThreadId,
+    About, Dictionary, Event, EventKind, EventSource, Item, Lost, NameId, Priority, SourceError,
+    ThreadId,
 };
 use tactus_model::result::Histogram;
 use tactus_model::sample::Sample;
@@ -76,28 +77,95 @@ pub struct WaitExplanation {
 /// Those of the source.
 pub fn waits(source: &mut dyn EventSource, threshold: Nanos) -> Result<Waits, SourceError> {
     let mut finder = WaitFinder::new(source.about().started, threshold);
-    let mut machine = Machine::new(source.about());
+    let mut watch = WaitWatch::new(source.about());
     while let Some(item) = source.next_item()? {
         match item {
-            Item::Event(event) => finder.event(&event, &mut machine),
-            Item::Lost(lost) => {
-                finder.void_until = finder.void_until.max(lost.to);
-                machine.lose(&lost, &mut finder);
+            Item::Event(event) => {
+                if let Some(wait) = watch.event(&event) {
+                    finder.take(&wait);
+                }
             }
+            Item::Lost(lost) => watch.lost(&lost),
         }
     }
     Ok(finder.finish(source.dictionary()))
 }
 
-/// Collects waits while a machine is replayed.
+/// A thread's wait for a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its name, as the switch to it told.
+    pub name: NameId,
+    /// Its priority, likewise.
+    pub priority: Priority,
+    /// From when it ought to have run.
+    pub from: Instant<Monotonic>,
+    /// When it came to a processor.
+    pub to: Instant<Monotonic>,
+}
+
+impl Wait {
+    /// How long it was.
+    pub fn length(&self) -> Nanos {
+        self.to - self.from
+    }
+}
+
+/// Tells of every wait while events come in, as soon as it is over.
+#[derive(Debug)]
+pub struct WaitWatch {
+    machine: Machine,
+    /// What began before this instant may have been several waits.
+    void_until: Instant<Monotonic>,
+}
+
+impl WaitWatch {
+    /// Makes the watch for a recording described by `about`.
+    pub fn new(about: &About) -> Self {
+        Self { machine: Machine::new(about), void_until: about.started }
+    }
+
+    /// Takes the next event; gives the wait that it ends, if it ends one.
+    pub fn event(&mut self, event: &Event) -> Option<Wait> {
+        let mut ended = Ended(None);
+        self.machine.step(event, &mut ended);
+        let absence = ended.0?;
+        let from = absence.ready_at().filter(|from| *from >= self.void_until)?;
+        let EventKind::Switch { next_name, next_priority, .. } = event.kind else { return None };
+        Some(Wait {
+            thread: absence.thread,
+            name: next_name,
+            priority: next_priority,
+            from,
+            to: absence.back_at,
+        })
+    }
+
+    /// Takes a loss of events.
+    pub fn lost(&mut self, lost: &Lost) {
+        self.void_until = self.void_until.max(lost.to);
+        self.machine.lose(lost, &mut Ended(None));
+    }
+}
+
+/// The absence that an event ended.
+struct Ended(Option<Absence>);
+
+impl Observer for Ended {
+    fn absence(&mut self, absence: &Absence) {
+        self.0 = Some(*absence);
+    }
+}
+
+/// Collects waits.
 struct WaitFinder {
     started: Instant<Monotonic>,
     threshold: Nanos,
     threads: NumberMap<i32, Found>,
     kept: usize,
     unlisted: u64,
-    /// What began before this instant may have been several waits.
-    void_until: Instant<Monotonic>,
 }
 
 struct Found {
@@ -109,18 +177,27 @@ struct Found {
 
 impl WaitFinder {
     fn new(started: Instant<Monotonic>, threshold: Nanos) -> Self {
-        let threads = NumberMap::default();
-        Self { started, threshold, threads, kept: 0, unlisted: 0, void_until: started }
+        Self { started, threshold, threads: NumberMap::default(), kept: 0, unlisted: 0 }
     }
 
-    fn event(&mut self, event: &Event, machine: &mut Machine) {
-        machine.step(event, self);
-        if let EventKind::Switch { next, next_name, next_priority, .. } = event.kind
-            && let Some(found) = self.threads.get_mut(&next.0)
-        {
-            found.name = next_name;
-            found.priority = next_priority;
+    fn take(&mut self, wait: &Wait) {
+        let found = self.threads.entry(wait.thread.0).or_insert_with(|| Found {
+            name: wait.name,
+            priority: wait.priority,
+            lengths: LatencyHistogram::new(),
+            late: Vec::new(),
+        });
+        (found.name, found.priority) = (wait.name, wait.priority);
+        found.lengths.record(wait.length());
+        if wait.length() <= self.threshold {
+            return;
         }
+        if self.kept == LATE_MAX {
+            self.unlisted += 1;
+            return;
+        }
+        self.kept += 1;
+        found.late.push(Sample { due: wait.from - self.started, came: wait.to - self.started });
     }
 
     fn finish(self, names: &Dictionary) -> Waits {
@@ -137,32 +214,6 @@ impl WaitFinder {
             .collect();
         threads.sort_by_key(|waits| waits.thread);
         Waits { threads, unlisted: self.unlisted }
-    }
-}
-
-impl Observer for WaitFinder {
-    fn absence(&mut self, absence: &Absence) {
-        let Some(from) = absence.runnable_at() else { return };
-        if from < self.void_until {
-            return;
-        }
-        let found = self.threads.entry(absence.thread.0).or_insert_with(|| Found {
-            name: NameId::UNKNOWN,
-            priority: absence.priority,
-            lengths: LatencyHistogram::new(),
-            late: Vec::new(),
-        });
-        let length = absence.back_at - from;
-        found.lengths.record(length);
-        if length <= self.threshold {
-            return;
-        }
-        if self.kept == LATE_MAX {
-            self.unlisted += 1;
-            return;
-        }
-        self.kept += 1;
-        found.late.push(Sample { due: from - self.started, came: absence.back_at - self.started });
     }
 }
 
@@ -239,7 +290,7 @@ fn tasks(group: &[&ThreadWaits], started: Instant<Monotonic>) -> Vec<ProbeTask> 
         .map(|(task, thread)| ProbeTask {
             task,
             thread: thread.thread,
-            origin: Origin::Runnable,
+            origin: Origin::Ready,
             opened: started,
             samples: thread.late.clone(),
         })

@@ -6,7 +6,7 @@ mod nonsense;
 mod support;
 
 use proptest::prelude::*;
-use support::{PREEMPTED, SLEEPING, Script, Thread, check_sums};
+use support::{IDLE, PREEMPTED, SLEEPING, Script, TIMER, Thread, check_sums};
 use tactus_explain::{MatchOutcome, Options, WaitExplanation, Waits, explain_waits, waits};
 use tactus_model::recording::{Dictionary, Recording, ThreadId};
 use tactus_model::time::Nanos;
@@ -62,6 +62,20 @@ fn a_thread_that_had_to_leave_waits_from_then_on() {
     script.wake(10, 0, victim, 0).switch(20, 0, PREEMPTED, victim);
     script.switch(1000, 0, PREEMPTED, hog).switch(4000, 0, PREEMPTED, victim);
     check(script, MatchOutcome::HadToLeave, "3000 thread hog (200, other)");
+}
+
+#[test]
+fn a_late_timer_counts_from_when_it_was_due() {
+    let (mut script, victim, _) = stage();
+    script.wake(8, 0, victim, 0).switch(9, 0, PREEMPTED, victim);
+    script.arm(10, 0, TIMER, 1000, 0).switch(20, 0, SLEEPING, IDLE);
+    script.idle_entry(21, 0, 1);
+    script.idle_exit(1400, 0).timer_wakes(1402, 0, victim, true).switch(1410, 0, PREEMPTED, victim);
+    let recording = script.into_recording();
+    let found = find(&recording);
+    let victim = found.threads.iter().find(|waits| waits.thread == ThreadId(100)).unwrap();
+    let [late] = victim.late[..] else { panic!("one wait: {:?}", victim.late) };
+    assert_eq!((late.due, late.came), (Nanos::from_micros(1000), Nanos::from_micros(1410)));
 }
 
 #[test]

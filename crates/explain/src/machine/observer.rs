@@ -5,7 +5,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::quantum::Quantum;
 use super::span::Slice;
-use super::thread::Waking;
+use super::thread::{Waker, Waking};
 use super::timer::TimerFire;
 
 /// A conclusion that is drawn during the replay; by default it ignores everything.
@@ -74,14 +74,22 @@ impl Absence {
         !self.left_state.is_runnable()
     }
 
-    /// Since when the thread could run: since its wakeup, or since it left when it
-    /// did not sleep; none where it slept and no event tells of its wakeup.
-    pub fn runnable_at(&self) -> Option<Instant<Monotonic>> {
+    /// Since when the thread ought to run: since it left when it did not sleep, since
+    /// the timer was due by which it had itself woken, else since its wakeup; none
+    /// where it slept and no event tells of its wakeup.
+    pub fn ready_at(&self) -> Option<Instant<Monotonic>> {
         if !self.slept() {
             return Some(self.left_at);
         }
-        // It may have been woken while it was about to leave.
-        self.waking.map(|waking| waking.at.max(self.left_at))
+        let waking = self.waking?;
+        let due = match waking.by {
+            Waker::Timer(fire) if fire.armed.is_some_and(|armed| armed.by == self.thread) => {
+                fire.expires()
+            }
+            _ => None,
+        };
+        // It may have been woken, and its timer due, while it was about to leave.
+        Some(due.unwrap_or(waking.at).min(waking.at).max(self.left_at))
     }
 }
 

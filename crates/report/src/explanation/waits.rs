@@ -60,7 +60,7 @@ pub fn waits_text(
         Column::of("together", &rows, |row| Entry::latency(Some(row.late_time))),
     ];
     let mut text = format!(
-        "How long threads that could run waited for a processor\n\n{}",
+        "How long threads waited for a processor, since they could run or their timer was due\n\n{}",
         grid(columns, options.width)
     );
     if let Some(more) = groups.len().checked_sub(ROWS).filter(|more| *more > 0) {
