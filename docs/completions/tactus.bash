@@ -970,7 +970,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__record)
-            opts="-o -h -V --duration --output --perfetto --ndjson --call-chains --json --help --version"
+            opts="-o -h -V --duration --output --perfetto --ndjson --flight --over --thread --saves --call-chains --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -993,6 +993,22 @@ _tactus() {
                     return 0
                     ;;
                 --ndjson)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --over)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thread)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --saves)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

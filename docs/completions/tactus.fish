@@ -106,6 +106,10 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -l duration -d 'Ho
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s o -l output -d 'Write the recording to this file instead of one named after the time' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l perfetto -d 'Also write it for ui.perfetto.dev' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l ndjson -d 'Also write it as JSON, one event a line' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l flight -d 'Keep only what came so shortly before the end, in memory: a flight recorder' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l over -d 'Save that, and say who was to blame, when a thread waited longer for a processor' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l thread -d 'Only threads of this name or number; may be given several times' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l saves -d 'How often to save before the recording ends' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Record the kernel\'s call chain with each event'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Write the account of the recording as JSON'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -19,6 +19,7 @@
 //! ```
 
 mod command;
+mod copies;
 mod drainer;
 mod error;
 mod follow;
@@ -29,7 +30,7 @@ mod recorder;
 mod symbols;
 mod threads;
 
-pub use command::{Control, RecordEvent, Stopper, record};
+pub use command::{Control, RecordEvent, Stopper, record, record_with};
 pub use error::RecordError;
 pub use follow::LiveSource;
 pub use options::{DrainerOptions, Keep, Options};

@@ -1,6 +1,6 @@
 //! `tactus explain`: why the wakeups of a run were late, or the threads of a recording waited.
 
-mod recording;
+pub(super) mod recording;
 
 use std::io::Write;
 use std::path::Path;

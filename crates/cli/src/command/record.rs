@@ -1,5 +1,7 @@
 //! `tactus record`: what the kernel did, of a command or of the system.
 
+mod flight;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -22,7 +24,9 @@ use crate::signals::on_interrupt;
 /// Record what the kernel does: switches, wakeups, timers, interrupts, softirqs.
 ///
 /// Records a command until it ends, or the whole system for a time or until it is
-/// interrupted. Every event is accounted for: counted, read, lost.
+/// interrupted. Every event is accounted for: counted, read, lost. As a flight recorder
+/// (--flight) it keeps the last seconds only, and saves and explains them when a thread
+/// came late (--over).
 #[derive(Args)]
 pub(crate) struct RecordArguments {
     /// How long to record; without it until the command ends or an interrupt comes
@@ -37,6 +41,24 @@ pub(crate) struct RecordArguments {
     /// Also write it as JSON, one event a line
     #[arg(long, value_name = "FILE")]
     ndjson: Option<PathBuf>,
+    /// Keep only what came so shortly before the end, in memory: a flight recorder
+    #[arg(long, value_name = "LENGTH")]
+    flight: Option<Nanos>,
+    /// Save that, and say who was to blame, when a thread waited longer for a processor
+    ///
+    /// A thread waits from when its timer was due, it was woken or had to leave a
+    /// processor, until it is on one.
+    #[arg(long, value_name = "LENGTH", requires = "flight")]
+    over: Option<Nanos>,
+    /// Only threads of this name or number; may be given several times
+    ///
+    /// Without it all threads but those of tactus itself.
+    #[arg(long, value_name = "NAME|NUMBER", requires = "over")]
+    thread: Vec<String>,
+    /// How often to save before the recording ends
+    #[arg(long, value_name = "N", default_value = "1", requires = "over",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    saves: u32,
     /// Record the kernel's call chain with each event
     #[arg(long)]
     call_chains: bool,
@@ -49,6 +71,9 @@ pub(crate) struct RecordArguments {
 }
 
 pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
+    if let Some(last) = arguments.flight {
+        return flight::run(arguments, last);
+    }
     let path = arguments.output.clone().unwrap_or_else(new_name);
     let options = Options {
         keep: Keep::File(path.clone()),
@@ -59,23 +84,35 @@ pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
     let stopper = control.stopper();
     on_interrupt(move || stopper.stop())?;
     let open_end = arguments.duration.is_none() && arguments.command.is_empty();
-    let recorded =
-        record(options, &arguments.command, arguments.duration, &control, |event| match event {
-            RecordEvent::Started(_) if open_end => eprintln!("recording; interrupt to end it"),
-            RecordEvent::Started(_) | RecordEvent::CommandStarted { .. } => {}
-            RecordEvent::CommandEnded(status) => eprintln!("the command ended: {status}"),
-        })?;
-    if let Some(target) = &arguments.perfetto {
-        convert(&path, target, |source, out| Ok(perfetto::export(source, out)?))?;
+    if open_end {
+        eprintln!("recording; interrupt to end it");
     }
-    if let Some(target) = &arguments.ndjson {
-        convert(&path, target, |source, out| Ok(ndjson::export(source, out)?))?;
-    }
+    let recorded = record(options, &arguments.command, arguments.duration, &control, told)?;
+    export(arguments, &path)?;
     tell(&recorded.summary);
     if arguments.json {
         write_line(&recorded.summary)?;
     } else {
         writeln!(io::stdout(), "{}", path.display())?;
+    }
+    Ok(())
+}
+
+/// Tells what happens while a recording is made.
+fn told(event: RecordEvent) {
+    match event {
+        RecordEvent::Started(_) | RecordEvent::CommandStarted { .. } => {}
+        RecordEvent::CommandEnded(status) => eprintln!("the command ended: {status}"),
+    }
+}
+
+/// Writes a recording in the other forms that were asked for.
+fn export(arguments: &RecordArguments, recording: &Path) -> CommandResult {
+    if let Some(target) = &arguments.perfetto {
+        convert(recording, target, |source, out| Ok(perfetto::export(source, out)?))?;
+    }
+    if let Some(target) = &arguments.ndjson {
+        convert(recording, target, |source, out| Ok(ndjson::export(source, out)?))?;
     }
     Ok(())
 }

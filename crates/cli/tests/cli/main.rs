@@ -3,6 +3,7 @@
 mod commands;
 mod doctor;
 mod explain;
+mod flight;
 mod judged;
 mod killed;
 mod support;

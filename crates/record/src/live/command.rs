@@ -1,8 +1,10 @@
 //! Records a command until it ends, or the system for a while.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 use std::process::{Command, ExitStatus};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 
 use tactus_model::recording::About;
 use tactus_model::time::Nanos;
@@ -25,23 +27,24 @@ pub enum RecordEvent {
     CommandEnded(ExitStatus),
 }
 
-/// What ends a recording.
+/// What a recording is told.
 #[derive(Debug)]
-enum End {
-    Asked,
-    Command(ExitStatus),
+enum Told {
+    Stop,
+    Mark,
+    CommandEnded(ExitStatus),
 }
 
-/// Through which a recording is ended from outside.
+/// Through which a recording is told what to do from outside.
 #[derive(Debug)]
 pub struct Control {
-    sender: Sender<End>,
-    receiver: Receiver<End>,
+    sender: Sender<Told>,
+    receiver: Receiver<Told>,
 }
 
-/// Ends a recording from another thread.
+/// Tells a recording from another thread.
 #[derive(Clone, Debug)]
-pub struct Stopper(Sender<End>);
+pub struct Stopper(Sender<Told>);
 
 impl Default for Control {
     fn default() -> Self {
@@ -56,9 +59,23 @@ impl Control {
         Self { sender, receiver }
     }
 
-    /// What ends that recording.
+    /// What tells that recording.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.sender.clone())
+    }
+}
+
+impl Control {
+    /// The next thing that is told; none when it is `until` before that.
+    fn next(&self, until: Option<Instant>) -> Option<Told> {
+        match until {
+            Some(until) => {
+                let left = until.saturating_duration_since(Instant::now());
+                self.receiver.recv_timeout(left).ok()
+            }
+            // The control holds a sender itself, so this waits until something is told.
+            None => self.receiver.recv().ok(),
+        }
     }
 }
 
@@ -66,7 +83,13 @@ impl Stopper {
     /// Ends the recording; it is kept as if it had ended by itself.
     pub fn stop(&self) {
         // A recording that is over needs no ending.
-        let _ = self.0.send(End::Asked);
+        let _ = self.0.send(Told::Stop);
+    }
+
+    /// Says that something worth keeping has happened; see [`record_with`].
+    pub fn mark(&self) {
+        // A recording that is over has nothing to keep any more.
+        let _ = self.0.send(Told::Mark);
     }
 }
 
@@ -82,21 +105,41 @@ pub fn record(
     command: &[OsString],
     duration: Option<Nanos>,
     control: &Control,
-    mut on_event: impl FnMut(RecordEvent),
+    on_event: impl FnMut(RecordEvent),
 ) -> Result<Recorded, RecordError> {
     let recorder = Recorder::start(options)?;
+    record_with(recorder, command, duration, control, on_event, |_| Ok(ControlFlow::Continue(())))
+}
+
+/// Does as [`record`] with a recorder that has started, and calls `on_mark` with it
+/// at each [`Stopper::mark`]; the recording goes on meanwhile, and ends when
+/// `on_mark` says so.
+///
+/// # Errors
+/// As [`record`], and what `on_mark` fails with.
+pub fn record_with(
+    recorder: Recorder,
+    command: &[OsString],
+    duration: Option<Nanos>,
+    control: &Control,
+    mut on_event: impl FnMut(RecordEvent),
+    mut on_mark: impl FnMut(&Recorder) -> Result<ControlFlow<()>, RecordError>,
+) -> Result<Recorded, RecordError> {
+    let until = duration.map(|length| Instant::now() + Duration::from(length));
     on_event(RecordEvent::Started(recorder.about().clone()));
     if let Some((program, arguments)) = command.split_first() {
         let process = start(program, arguments, control.sender.clone())?;
         on_event(RecordEvent::CommandStarted { process });
     }
-    let end = match duration {
-        Some(length) => control.receiver.recv_timeout(length.into()),
-        // The control holds a sender itself, so this waits for an end that is asked for.
-        None => control.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
-    };
-    if let Ok(End::Command(status)) = end {
-        on_event(RecordEvent::CommandEnded(status));
+    loop {
+        match control.next(until) {
+            Some(Told::Mark) if on_mark(&recorder)?.is_continue() => {}
+            Some(Told::CommandEnded(status)) => {
+                on_event(RecordEvent::CommandEnded(status));
+                break;
+            }
+            Some(Told::Stop | Told::Mark) | None => break,
+        }
     }
     recorder.stop()
 }
@@ -105,7 +148,7 @@ pub fn record(
 fn start(
     program: &OsString,
     arguments: &[OsString],
-    ended: Sender<End>,
+    ended: Sender<Told>,
 ) -> Result<u32, RecordError> {
     let failed =
         |error| RecordError::Command { command: program.to_string_lossy().into_owned(), error };
@@ -116,7 +159,7 @@ fn start(
         .spawn(move || {
             if let Ok(status) = child.wait() {
                 // A recording that is over no longer listens.
-                let _ = ended.send(End::Command(status));
+                let _ = ended.send(Told::CommandEnded(status));
             }
         })
         .map_err(RecordError::Thread)?;

@@ -16,14 +16,17 @@ use crate::codec::{Block, BlockKind, EventBlockHead, decode_dictionary, decode_l
 use crate::merge::{Merge, damaged};
 use crate::summary::RecordingSummary;
 
-/// Events of the running kernel, handed out as they are drained.
+/// Events of the running kernel, handed out as they are drained: of a recording of
+/// its own, or of one that is kept ([`Recorder::start_followed`](super::Recorder)).
 ///
 /// An event comes one drain later than it was read: only then is it sure that no
 /// processor has an earlier one. What the reader does not take in time stays in
 /// the rings, where losses are counted.
 #[derive(Debug)]
 pub struct LiveSource {
-    drainer: Draining,
+    about: About,
+    /// The drainer, where the recording is this reader's own.
+    drainer: Option<Draining>,
     parcels: Receiver<Parcel>,
     held: Arc<Held>,
     dictionary: Dictionary,
@@ -42,26 +45,42 @@ impl LiveSource {
     pub fn start(options: Options) -> Result<Self, RecordError> {
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
         let (drainer, parcels) = Draining::start(options, held.clone())?;
-        let complete_until = drainer.about.started;
-        Ok(Self {
+        let about = drainer.about.clone();
+        Ok(Self::new(about, Some(drainer), parcels, held))
+    }
+
+    /// Follows a recording that another keeps; it ends when that ends.
+    pub(super) fn beside(about: About, parcels: Receiver<Parcel>, held: Arc<Held>) -> Self {
+        Self::new(about, None, parcels, held)
+    }
+
+    fn new(
+        about: About,
+        drainer: Option<Draining>,
+        parcels: Receiver<Parcel>,
+        held: Arc<Held>,
+    ) -> Self {
+        Self {
+            complete_until: about.started,
+            about,
             drainer,
             parcels,
             held,
             dictionary: Dictionary::new(),
             merge: Merge::default(),
             losses: VecDeque::new(),
-            complete_until,
             ahead: None,
             summary: None,
-        })
+        }
     }
 
-    /// Ends the recording; what was recorded can still be read, to its end.
+    /// Ends the recording where it is this reader's own; what was recorded can still be
+    /// read, to its end.
     ///
     /// # Errors
     /// The drainer met with an error.
     pub fn stop(&mut self) -> Result<(), RecordError> {
-        self.drainer.stop()
+        self.drainer.as_mut().map_or(Ok(()), Draining::stop)
     }
 
     /// Accounts and costs, once everything has been read.
@@ -120,7 +139,7 @@ impl LiveSource {
 
 impl EventSource for LiveSource {
     fn about(&self) -> &About {
-        &self.drainer.about
+        &self.about
     }
 
     fn dictionary(&self) -> &Dictionary {

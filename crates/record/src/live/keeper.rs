@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use tactus_model::recording::About;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::copies::Copies;
 use super::drainer::{Held, Parcel};
 use super::error::RecordError;
 use super::options::Keep;
@@ -31,6 +32,8 @@ pub(super) struct Keeper {
     pub(super) parcels: Receiver<Parcel>,
     pub(super) held: Arc<Held>,
     pub(super) store: Store,
+    /// For a reader beside the recording, where there is one.
+    pub(super) copies: Option<Copies>,
 }
 
 /// Where blocks are put.
@@ -91,12 +94,20 @@ impl Keeper {
     pub(super) fn run(mut self) -> Result<Kept, RecordError> {
         while let Ok(parcel) = self.parcels.recv() {
             match parcel {
-                Parcel::Blocks { blocks, .. } => self.put(blocks)?,
+                Parcel::Blocks { blocks, complete_until } => {
+                    if let Some(copies) = &mut self.copies {
+                        copies.send(&blocks, complete_until);
+                    }
+                    self.put(blocks)?;
+                }
                 Parcel::Save(save) => {
                     // Whoever no longer waits for the answer does not miss it.
                     let _ = save.done.send(self.save(&save.path));
                 }
-                Parcel::End(summary) => return self.end(*summary),
+                Parcel::End(summary) => {
+                    self.copies.iter().for_each(|copies| copies.end(&summary));
+                    return self.end(*summary);
+                }
             }
         }
         Err(RecordError::Ended("drainer"))

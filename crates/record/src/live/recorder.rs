@@ -11,8 +11,10 @@ use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::SysError;
 use tactus_sys::perf::Waker;
 
+use super::copies::Copies;
 use super::drainer::{Drainer, Held, Order, Parcel};
 use super::error::RecordError;
+use super::follow::LiveSource;
 use super::keeper::{Keeper, Kept, Save, Store};
 use super::open::open;
 use super::options::{Keep, MOST_WAITING, Options};
@@ -53,6 +55,31 @@ impl Recorder {
     /// Recording is not permitted or not possible here, or the file cannot be
     /// made. What is merely less than was asked is told in the summary.
     pub fn start(options: Options) -> Result<Self, RecordError> {
+        Self::start_with(options, |_| None)
+    }
+
+    /// Does as [`start`](Self::start), and hands the events out to a reader as well.
+    ///
+    /// A reader that falls behind is told of a loss; the recording misses nothing
+    /// by it.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_followed(options: Options) -> Result<(Self, LiveSource), RecordError> {
+        let (parcels, followed) = channel();
+        let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
+        let recorder = Self::start_with(options, |about| {
+            let (held, complete_until) = (held.clone(), about.started);
+            Some(Copies { parcels, held, complete_until, missed: Vec::new() })
+        })?;
+        let source = LiveSource::beside(recorder.about().clone(), followed, held);
+        Ok((recorder, source))
+    }
+
+    fn start_with(
+        options: Options,
+        copies: impl FnOnce(&About) -> Option<Copies>,
+    ) -> Result<Self, RecordError> {
         let keep = options.keep.clone();
         let limit = match keep {
             Keep::File(_) => MOST_WAITING,
@@ -61,7 +88,8 @@ impl Recorder {
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit });
         let (drainer, parcels) = Draining::start(options, held.clone())?;
         let store = Store::open(&keep, &drainer.about)?;
-        let keeper = Keeper { about: drainer.about.clone(), parcels, held, store };
+        let copies = copies(&drainer.about);
+        let keeper = Keeper { about: drainer.about.clone(), parcels, held, store, copies };
         let keeper = std::thread::Builder::new()
             .name("tactus-keeper".to_owned())
             .spawn(move || keeper.run())

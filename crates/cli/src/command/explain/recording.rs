@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
-use tactus_explain::{Options, ThreadWaits, Waits, explain_waits, waits};
+use tactus_explain::{Options, ThreadWaits, WaitExplanation, Waits, explain_waits, waits};
 use tactus_model::text::nearest;
+use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 
 use super::ExplainArguments;
@@ -17,21 +18,30 @@ use crate::json_lines::write_line;
 /// waited longest.
 const NAMES: usize = 3;
 
+/// The most names whose threads are explained: each takes a replay of its own.
+const GROUPS: usize = 20;
+
+/// What is asked of a recording.
+pub(in crate::command) struct Question {
+    /// The wait above which a thread came late.
+    pub(in crate::command) threshold: Nanos,
+    /// Names and numbers of threads; all when empty.
+    pub(in crate::command) threads: Vec<String>,
+    /// How many of the longest waits of a name are told one by one.
+    pub(in crate::command) worst: usize,
+}
+
 pub(super) fn run(path: &Path, arguments: &ExplainArguments) -> CommandResult {
     if arguments.cell.is_some() {
         let message = "--cell is for a run; of a recording choose by --thread";
         return Err(CommandError::usage(message));
     }
-    let threshold = arguments.threshold;
-    let mut found = waits(&mut open(path)?, threshold).map_err(damaged(path))?;
-    choose(&mut found, &arguments.thread)?;
-    let mut groups = found.by_name();
-    groups.retain(|group| group.iter().any(|thread| !thread.late.is_empty()));
+    let ExplainArguments { threshold, worst, .. } = *arguments;
+    let question = Question { threshold, threads: arguments.thread.clone(), worst };
+    let (found, mut explained) = answer(path, &question)?;
     if arguments.thread.is_empty() && !arguments.json {
-        groups.truncate(NAMES);
+        explained.truncate(NAMES);
     }
-    let options = Options { threshold, slowest: arguments.worst, timelines: arguments.worst };
-    let explained = explain_waits(&mut open(path)?, &groups, options).map_err(damaged(path))?;
     if arguments.json {
         explained.iter().try_for_each(write_line)?;
         return Ok(());
@@ -39,6 +49,23 @@ pub(super) fn run(path: &Path, arguments: &ExplainArguments) -> CommandResult {
     let text = tactus_report::waits_text(&found, &explained, threshold, &table_options());
     write!(std::io::stdout(), "{text}")?;
     Ok(())
+}
+
+/// How long threads waited in a recording, and why those that came late did; who
+/// waited longest stands first.
+pub(in crate::command) fn answer(
+    path: &Path,
+    question: &Question,
+) -> CommandResult<(Waits, Vec<WaitExplanation>)> {
+    let Question { threshold, worst, .. } = *question;
+    let mut found = waits(&mut open(path)?, threshold).map_err(damaged(path))?;
+    choose(&mut found, &question.threads)?;
+    let mut groups = found.by_name();
+    groups.retain(|group| group.iter().any(|thread| !thread.late.is_empty()));
+    groups.truncate(GROUPS);
+    let options = Options { threshold, slowest: worst, timelines: worst };
+    let explained = explain_waits(&mut open(path)?, &groups, options).map_err(damaged(path))?;
+    Ok((found, explained))
 }
 
 fn open(path: &Path) -> CommandResult<RecordingFile> {
