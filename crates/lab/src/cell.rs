@@ -21,6 +21,7 @@ use tactus_stats::LatencyHistogram;
 use tactus_sys::counters::MachineCounters;
 
 use tracer::Tracer;
+pub(crate) use tracer::unmeasured;
 
 /// Runs the measuring process of this program: the order on standard input, the
 /// messages on standard output.

@@ -1,0 +1,82 @@
+//! What runs inside the recording process.
+
+use std::io::{self, BufRead, Write};
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+
+use tactus_explain::{ExplainedSample, Options as ExplainOptions, ProbeTask, explain};
+use tactus_model::cpus::CpuList;
+use tactus_model::time::Nanos;
+use tactus_record::file::RecordingFile;
+use tactus_record::live::{DrainerOptions, Keep, Options, RecordError, Recorder};
+
+use super::{CauseEvent, CauseOrder};
+
+/// How far back events are held: longer than samples wait to be explained.
+const REACH: Nanos = Nanos::from_secs(4);
+/// The most bytes of events that are held.
+const LIMIT: u64 = 64 << 20;
+/// Samples that are told at a time.
+const SLOWEST: usize = 3;
+
+/// Runs the recording process: orders on standard input, answers on standard output.
+///
+/// # Errors
+/// The answers cannot be written, so that nobody can be told what went wrong.
+pub fn main() -> io::Result<()> {
+    let mut orders = io::stdin().lock().lines();
+    let mut recorder = None;
+    while let Some(line) = orders.next().transpose()? {
+        let answer = match (serde_json::from_str(&line)?, &recorder) {
+            (CauseOrder::Record { aside }, None) => match record(aside) {
+                Ok(started) => {
+                    recorder = Some(started);
+                    CauseEvent::Recording
+                }
+                Err(error) => unavailable(&error),
+            },
+            (CauseOrder::Explain { tasks, threshold }, Some(recorder)) => {
+                match explain_from(recorder, tasks, threshold) {
+                    Ok(samples) => CauseEvent::Explained { samples },
+                    Err(reason) => CauseEvent::Unavailable { reason, mend: None },
+                }
+            }
+            (CauseOrder::Record { .. }, Some(_)) | (CauseOrder::Explain { .. }, None) => continue,
+        };
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, &answer)?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn record(aside: Option<CpuList>) -> Result<Recorder, RecordError> {
+    Recorder::start(Options {
+        drainer: DrainerOptions { cpus: aside, ..DrainerOptions::default() },
+        keep: Keep::Flight { last: REACH, limit: LIMIT },
+        ..Options::default()
+    })
+}
+
+fn unavailable(error: &RecordError) -> CauseEvent {
+    CauseEvent::Unavailable { reason: error.to_string(), mend: error.mend() }
+}
+
+/// Explains samples from what the recorder holds now.
+fn explain_from(
+    recorder: &Recorder,
+    tasks: Vec<ProbeTask>,
+    threshold: Nanos,
+) -> Result<Vec<ExplainedSample>, String> {
+    // A file without a name, so that nothing is left behind however we end.
+    let file = tempfile::tempfile().map_err(|error| format!("no temporary file: {error}"))?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    recorder.save(&path).map_err(|error| error.to_string())?;
+    let mut recording = RecordingFile::open(&path).map_err(|error| error.to_string())?;
+    let options = ExplainOptions { threshold, slowest: SLOWEST, timelines: 0 };
+    let explanation = explain(&mut recording, tasks, options).map_err(|error| error.to_string())?;
+    let mut worst = explanation.worst;
+    worst.retain(|explained| explained.sample.latency() > threshold);
+    Ok(worst)
+}
