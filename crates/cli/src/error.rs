@@ -60,6 +60,11 @@ impl CommandError {
         self
     }
 
+    /// What happened, without the hint.
+    pub(crate) fn reason(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
     /// Writes the error for a person and gives the exit code of its kind.
     pub(crate) fn report(self) -> ExitCode {
         let (prefix, code) = match self.kind {

@@ -17,6 +17,8 @@ enum Role {
     Cell,
     /// Measure a cell that is looked at meanwhile
     Stream,
+    /// Record the kernel's events and explain samples by them
+    Causes,
     /// Run one task of a probe
     Task,
     /// Keep the copies of a load
@@ -29,6 +31,7 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
     match arguments.role {
         Role::Cell => tactus_lab::cell::main().map_err(CommandError::internal),
         Role::Stream => tactus_lab::stream::main().map_err(CommandError::internal),
+        Role::Causes => tactus_lab::causes::main().map_err(CommandError::internal),
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),

@@ -6,6 +6,7 @@ mod explain;
 mod flight;
 mod judged;
 mod killed;
+mod screen;
 mod support;
 mod unprivileged;
 mod watch;

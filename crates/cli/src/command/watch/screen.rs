@@ -1,0 +1,302 @@
+//! The monitor on a terminal.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant as StdInstant};
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tactus_lab::causes::{CauseEvent, Causes, Lately};
+use tactus_lab::stream::{SampleStream, StreamEvent};
+use tactus_model::cell::Cell;
+use tactus_model::probe::Probe;
+use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_report::monitor::{CauseNews, Key, Message, Monitor, Palette, Request};
+use tactus_sys::clock;
+
+use super::{start, start_recording};
+use crate::error::{CommandError, CommandResult};
+use crate::signals::on_interrupt;
+
+/// How often the picture is drawn: ten times a second, often enough for the eye and
+/// seldom enough to leave the machine alone.
+const FRAME: Duration = Duration::from_millis(100);
+/// How often causes are asked for.
+const ASK_EVERY: Duration = Duration::from_secs(1);
+
+/// What is watched, and how.
+pub(super) struct Wishes {
+    pub(super) seed: u64,
+    /// Whether the kernel's events are recorded from the beginning.
+    pub(super) record: bool,
+    /// The latency above which a sample is explained.
+    pub(super) threshold: Nanos,
+}
+
+/// Shows `monitor` until the user ends it. The terminal is as it was before when this
+/// returns, and when it panics.
+pub(super) fn watch(monitor: Monitor, wishes: Wishes) -> CommandResult {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return Err(CommandError::usage("the monitor needs a terminal, and this is none")
+            .with_hint("tactus watch --plain writes a line a second, --json an object"));
+    }
+    let stopped = Arc::new(AtomicBool::new(false));
+    let stop = stopped.clone();
+    on_interrupt(move || stop.store(true, Ordering::Relaxed))?;
+    let stream = start(monitor.cell(), wishes.seed)?;
+    let mut show = Show {
+        monitor,
+        stream: Some(stream),
+        opened: None,
+        lately: None,
+        causes: None,
+        last_asked: StdInstant::now(),
+        stopped,
+        wishes,
+    };
+    if show.wishes.record {
+        show.record(true);
+    }
+    let screen = Screen::open()?;
+    show.run(screen)
+}
+
+/// The terminal, taken over by the monitor; it is given back when this is dropped. The
+/// library gives it back before a panic is told.
+struct Screen(DefaultTerminal);
+
+impl Screen {
+    fn open() -> io::Result<Self> {
+        ratatui::try_init().map(Self)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// The monitor and what it looks at.
+struct Show {
+    monitor: Monitor,
+    wishes: Wishes,
+    /// None when it could not be started, which the monitor tells.
+    stream: Option<SampleStream>,
+    opened: Option<Instant<Monotonic>>,
+    /// The newest samples, once the window is open.
+    lately: Option<Lately>,
+    causes: Option<Causes>,
+    last_asked: StdInstant,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Show {
+    fn run(mut self, mut screen: Screen) -> CommandResult {
+        let palette = palette();
+        loop {
+            self.look();
+            self.explain();
+            screen.0.draw(|frame| {
+                self.monitor.draw(palette, frame.area(), frame.buffer_mut());
+            })?;
+            if self.stopped.load(Ordering::Relaxed) || self.keys()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Tells the monitor what has happened.
+    fn look(&mut self) {
+        let events = self.stream.as_mut().map(SampleStream::events).unwrap_or_default();
+        for event in events {
+            let message = match event {
+                StreamEvent::Shortfall(shortfall) => Message::Shortfall(shortfall),
+                StreamEvent::Opened { opened, threads } => {
+                    let Probe::Timer(probe) = &self.monitor.cell().probe;
+                    self.opened = Some(opened);
+                    self.lately = Some(Lately::new(probe.sleep, opened, &threads));
+                    Message::Opened { cpus: cpus(self.monitor.cell()) }
+                }
+                StreamEvent::Batch(batch) => {
+                    if let (Some(lately), Some(_)) = (&mut self.lately, &self.causes) {
+                        lately.take(&batch);
+                    }
+                    Message::Batch(batch)
+                }
+                StreamEvent::Ended => Message::Ended,
+                StreamEvent::Failed { reason, hint } => Message::Failed { reason, hint },
+            };
+            self.tell(message);
+        }
+        let since_opened =
+            self.opened.map_or(Nanos::ZERO, |opened| clock::now::<Monotonic>() - opened);
+        self.tell(Message::Tick { since_opened });
+    }
+
+    /// Asks for the causes of what was late, once a second, and tells what was found.
+    fn explain(&mut self) {
+        let events = self.causes.as_mut().map(Causes::events).unwrap_or_default();
+        for event in events {
+            match event {
+                CauseEvent::Recording => self.tell(Message::Causes(CauseNews::Recording)),
+                CauseEvent::Unavailable { reason, mend } => {
+                    self.tell(Message::Causes(CauseNews::Unavailable { reason, mend }))
+                }
+                // The slowest shall be the latest of those that are told.
+                CauseEvent::Explained { samples } => samples
+                    .into_iter()
+                    .rev()
+                    .any(|sample| self.tell(Message::Causes(CauseNews::Explained(sample)))),
+            };
+        }
+        if self.last_asked.elapsed() < ASK_EVERY {
+            return;
+        }
+        if let (Some(causes), Some(lately)) = (&mut self.causes, &mut self.lately)
+            && causes.is_free()
+        {
+            self.last_asked = StdInstant::now();
+            if let Some(tasks) = lately.late(clock::now::<Monotonic>(), self.wishes.threshold) {
+                causes.ask(tasks, self.wishes.threshold);
+            }
+        }
+    }
+
+    /// Starts to record the kernel's events, or ends it.
+    fn record(&mut self, whether: bool) {
+        self.causes = None;
+        if !whether {
+            return;
+        }
+        match start_recording(self.monitor.cell()) {
+            Ok(causes) => self.causes = Some(causes),
+            Err(error) => {
+                let (reason, mend) = (error.reason(), None);
+                self.tell(Message::Causes(CauseNews::Unavailable { reason, mend }));
+            }
+        }
+    }
+
+    /// Hands on the keys that are pressed until the next frame is due, and ends early
+    /// after one, so that its effect is seen at once; true when the user wants to end.
+    fn keys(&mut self) -> io::Result<bool> {
+        let due = StdInstant::now() + FRAME;
+        loop {
+            let left = due.saturating_duration_since(StdInstant::now());
+            if !event::poll(left)? {
+                return Ok(false);
+            }
+            match event::read()? {
+                Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
+                    return Ok(is_interrupt(pressed)
+                        || key(pressed).is_some_and(|key| self.tell(Message::Key(key))));
+                }
+                Event::Resize(..) => return Ok(false),
+                _ => {}
+            }
+        }
+    }
+
+    /// Tells the monitor something and does what it asks for; true when that is the end.
+    fn tell(&mut self, message: Message) -> bool {
+        match self.monitor.update(message) {
+            None => {}
+            Some(Request::Quit) => return true,
+            Some(Request::Measure(cell)) => self.measure(&cell),
+            Some(Request::Record(whether)) => self.record(whether),
+        }
+        false
+    }
+
+    /// Measures another cell. The one before has ended when it begins.
+    fn measure(&mut self, cell: &Cell) {
+        self.stream = None;
+        self.opened = None;
+        self.lately = None;
+        match start(cell, self.wishes.seed) {
+            Ok(stream) => self.stream = Some(stream),
+            Err(error) => {
+                self.tell(Message::Failed { reason: error.reason(), hint: None });
+            }
+        }
+    }
+}
+
+fn cpus(cell: &Cell) -> Vec<u32> {
+    // The same call found the tasks when they were started.
+    tactus_probe::places(cell).unwrap_or_default()
+}
+
+/// Without colours where the user wants none (<https://no-color.org>).
+fn palette() -> Palette {
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if no_colour { Palette::NO_COLOURS } else { Palette::COLOURS }
+}
+
+/// An interrupt does not reach us as a signal: the terminal hands on every key.
+fn is_interrupt(pressed: KeyEvent) -> bool {
+    pressed.code == KeyCode::Char('c') && pressed.modifiers.contains(KeyModifiers::CONTROL)
+}
+
+fn key(pressed: KeyEvent) -> Option<Key> {
+    Some(match pressed.code {
+        KeyCode::Char(letter) => Key::Char(letter),
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::process::Command;
+
+    use tactus_sys::pty::Pty;
+
+    use super::*;
+
+    /// Is run by the test below, on a terminal of its own.
+    #[test]
+    #[ignore = "takes a terminal over and panics"]
+    fn panics_on_the_screen() {
+        let _screen = Screen::open().unwrap();
+        panic!("a planted panic");
+    }
+
+    #[test]
+    fn a_panic_is_told_on_the_terminal_as_it_was_before() {
+        let Pty { mut line, terminal } = Pty::open().unwrap();
+        let end = || terminal.try_clone().unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--ignored", "--exact", "--nocapture"])
+            .arg("command::watch::screen::tests::panics_on_the_screen")
+            .stdin(end())
+            .stdout(end())
+            .stderr(end());
+        let mut child = command.spawn().unwrap();
+        // Its ends are closed with it, so that reading ends when it has ended.
+        drop((command, terminal));
+        let mut screen = vt100::Parser::new(24, 80, 0);
+        let mut bytes = [0; 4096];
+        let mut taken_over = false;
+        while let Ok(count @ 1..) = line.read(&mut bytes) {
+            for byte in &bytes[..count] {
+                screen.process(&[*byte]);
+                taken_over |= screen.screen().alternate_screen();
+            }
+        }
+        assert!(!child.wait().unwrap().success() && taken_over);
+        assert!(!screen.screen().alternate_screen() && !screen.screen().hide_cursor());
+        let told = screen.screen().contents();
+        assert!(told.contains("a planted panic"), "{told}");
+    }
+}
