@@ -130,6 +130,7 @@ fn recording() -> (Recording, ProbeTask) {
         events: vec!["irq_vectors/local_timer_exit".to_owned()],
         absent: Vec::new(),
         kernel: None,
+        mechanism: None,
     };
     let dictionary = Dictionary::new();
     let recording = Recording { about, dictionary, events: maker.events, losses: Vec::new() };

@@ -20,6 +20,7 @@
 //!     events: Vec::new(),
 //!     absent: Vec::new(),
 //!     kernel: None,
+//!     mechanism: None,
 //! };
 //! let (dictionary, events, losses) = (Dictionary::new(), Vec::new(), Vec::new());
 //! let recording = Recording { about, dictionary, events, losses };

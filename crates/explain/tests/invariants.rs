@@ -24,6 +24,7 @@ fn about() -> About {
         events: vec!["irq_vectors/local_timer_exit".to_owned()],
         absent: Vec::new(),
         kernel: None,
+        mechanism: None,
     }
 }
 

@@ -14,7 +14,9 @@ mod source;
 mod syscall;
 mod thread;
 
-pub use account::{About, AbsentEvent, EventAccount, Lost};
+pub use account::{
+    About, AbsentEvent, EventAccount, EventCount, Lost, Mechanism, ProcessorAccount,
+};
 pub use dictionary::{ChainId, Dictionary, Function, FunctionId, NameId};
 pub use event::{Context, Event, EventKind, PageFault, Wakeup};
 pub use interrupt::{InterruptVector, Softirq};

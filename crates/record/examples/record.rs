@@ -1,17 +1,22 @@
 //! Records the system for a while into a file and prints the accounts.
 //!
-//! Usage: `record SECONDS FILE`.
+//! Usage: `record SECONDS FILE [perf|tracefs]`.
 
 use std::path::PathBuf;
 
+use tactus_model::recording::Mechanism;
 use tactus_model::time::Nanos;
-use tactus_record::live::{Control, Keep, Options, RecordError, RecordEvent, record};
+use tactus_record::live::{Control, Keep, Options, RecordError, RecordEvent, Source, record};
 
 fn main() -> Result<(), RecordError> {
     let mut arguments = std::env::args().skip(1);
     let seconds = arguments.next().and_then(|word| word.parse().ok()).unwrap_or(1);
     let file: PathBuf = arguments.next().unwrap_or_else(|| "system.tactusrec".to_owned()).into();
-    let options = Options { keep: Keep::File(file), ..Options::default() };
+    let source = match arguments.next().map(|word| word.parse::<Mechanism>()) {
+        Some(word) => Source::Only(word.expect("a mechanism")),
+        None => Source::Auto,
+    };
+    let options = Options { source, keep: Keep::File(file), ..Options::default() };
     let duration = Some(Nanos::from_secs(seconds));
     let recorded = record(options, &[], duration, &Control::new(), |event| {
         if let RecordEvent::Started(about) = event {
@@ -31,11 +36,26 @@ fn main() -> Result<(), RecordError> {
     for shortfall in &summary.shortfalls {
         eprintln!("not granted: {}: {}", shortfall.asked, shortfall.reason);
     }
-    for account in summary.accounts.iter().filter(|account| account.counted > 0) {
-        let unwritten = account.unwritten();
+    for account in summary.accounts.iter().filter(|account| account.read > 0) {
+        print!("{:<44} {:>10} read", account.event, account.read);
+        match account.count {
+            Some(count) => println!(
+                " + {} lost + {} unwritten = {}",
+                count.lost,
+                account.unwritten(),
+                count.counted
+            ),
+            None => println!(),
+        }
+    }
+    for account in &summary.processors {
         println!(
-            "{:<44} {:>10} = {:>10} read + {} lost + {unwritten} unwritten",
-            account.event, account.counted, account.read, account.lost
+            "processor {}: {} read + {} lost + {} unwritten = {}",
+            account.cpu,
+            account.read,
+            account.lost,
+            account.unwritten(),
+            account.counted
         );
     }
     println!(

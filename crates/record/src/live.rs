@@ -1,11 +1,15 @@
 //! Recording the running kernel.
 //!
+//! The kernel records by one of two mechanisms, perf or an instance of tracefs,
+//! into one buffer a processor; what is drained from it is the same to everyone
+//! behind.
+//!
 //! Three threads take part. The caller's opens the events and ends
-//! the recording. The *drainer*, of low real-time priority, sleeps until a ring
+//! the recording. The *drainer*, of low real-time priority, sleeps until a buffer
 //! reaches its watermark, turns records into events and those into blocks. The
 //! *keeper*, an ordinary thread, writes blocks to a file or keeps them in
 //! memory; when it falls behind by more than its share of memory, the drainer
-//! leaves records in the rings, where the kernel counts what it loses.
+//! leaves records in the buffers, where the kernel counts what it loses.
 //!
 //! ```no_run
 //! use tactus_record::live::{Keep, Options, Recorder};
@@ -23,16 +27,20 @@ mod copies;
 mod drainer;
 mod error;
 mod follow;
+mod intake;
 mod keeper;
+mod mechanism;
 mod open;
 mod options;
+mod perf;
 mod recorder;
 mod symbols;
 mod threads;
+mod tracefs;
 
 pub use command::{Control, RecordEvent, Stopper, record, record_with};
 pub use error::RecordError;
 pub use follow::LiveSource;
-pub use options::{DrainerOptions, Keep, Options};
+pub use options::{DrainerOptions, Keep, Options, Source};
 pub use recorder::{Recorded, Recorder};
 pub use symbols::Symbols;

@@ -116,6 +116,7 @@ pub fn simulate(plan: &Plan) -> Simulation {
         events: Tracepoint::all().into_iter().map(Tracepoint::name).collect(),
         absent: Vec::new(),
         kernel: Some("simulated".to_owned()),
+        mechanism: None,
     };
     let recording = Recording { about, dictionary, events, losses: Vec::new() };
     Simulation { recording, samples }

@@ -1,7 +1,7 @@
 //! What a recording came to: its accounts and what recording cost.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::recording::{AbsentEvent, EventAccount};
+use tactus_model::recording::{AbsentEvent, EventAccount, ProcessorAccount};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
@@ -14,6 +14,10 @@ pub struct RecordingSummary {
     pub ended: Instant<Monotonic>,
     /// What became of every occurrence of each event.
     pub accounts: Vec<EventAccount>,
+    /// What became of everything recorded on each processor, where the kernel
+    /// counts by processor and not by event (tracefs).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorAccount>,
     /// Events that were wanted and could not be had.
     pub absent: Vec<AbsentEvent>,
     /// In how many windows events were lost.
@@ -52,17 +56,21 @@ pub struct RecordingCost {
 impl RecordingSummary {
     /// How many events were lost.
     pub fn lost(&self) -> u64 {
-        self.accounts.iter().map(|account| account.lost).sum()
+        let of_events: u64 = self.accounts.iter().map(EventAccount::lost).sum();
+        // Either events or processors are counted, never both.
+        of_events + self.processors.iter().map(|account| account.lost).sum::<u64>()
     }
 
     /// How many occurrences the kernel counted and neither wrote nor counted as lost.
     pub fn unwritten(&self) -> u64 {
-        self.accounts.iter().map(EventAccount::unwritten).sum()
+        let of_events: u64 = self.accounts.iter().map(EventAccount::unwritten).sum();
+        of_events + self.processors.iter().map(ProcessorAccount::unwritten).sum::<u64>()
     }
 
     /// Whether every occurrence of every event is accounted for.
     pub fn balances(&self) -> bool {
         self.accounts.iter().all(EventAccount::balances)
+            && self.processors.iter().all(ProcessorAccount::balances)
     }
 
     /// How long the recording was.

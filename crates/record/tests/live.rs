@@ -1,17 +1,50 @@
-//! Recordings of the running kernel. They need the kernel's permission to
-//! record; without it each says that it was skipped and why.
+//! Recordings of the running kernel by both mechanisms. They need the kernel's
+//! permission to record; without it each says that it was skipped and why.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
-use tactus_model::recording::{EventKind, EventSource, Item, Recording, ThreadId};
-use tactus_model::time::Nanos;
+use tactus_model::recording::{
+    Context, Event, EventKind, EventSource, Item, Mechanism, Recording, ThreadId,
+};
+use tactus_model::time::{Monotonic, Nanos};
 use tactus_record::RecordingSummary;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{
-    Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorder, record,
+    Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorder, Source, record,
 };
+
+/// What to record by `source`.
+fn options(source: Source) -> Options {
+    Options { source, ..Options::default() }
+}
+
+/// Has every test done by each mechanism.
+macro_rules! by_each_mechanism {
+    ($($test:ident,)+) => {
+        mod perf {
+            use super::*;
+            $(#[test] fn $test() { super::$test(Source::Only(Mechanism::Perf)); })+
+        }
+        mod tracefs {
+            use super::*;
+            $(#[test] fn $test() { super::$test(Source::Only(Mechanism::Tracefs)); })+
+        }
+    };
+}
+
+by_each_mechanism! {
+    a_live_recording_is_whole_in_order_and_balanced,
+    a_switch_is_told_by_the_thread_that_leaves,
+    whatever_is_lost_is_counted_to_the_last,
+    a_flight_recorder_saves_its_last_stretch_and_goes_on,
+    a_live_source_hands_out_everything_in_order,
+    a_command_is_recorded_until_it_ends,
+    a_file_that_is_cut_off_is_read_to_its_last_whole_block,
+    a_switch_tells_where_its_thread_gave_way,
+}
 
 /// Gives what was started, or says why the test is skipped.
 fn permitted<T>(started: Result<T, RecordError>) -> Option<T> {
@@ -30,7 +63,11 @@ fn permitted<T>(started: Result<T, RecordError>) -> Option<T> {
 /// while they run is accounted for to the last occurrence.
 fn check_accounts(summary: &RecordingSummary) {
     for account in &summary.accounts {
-        assert!(account.read + account.lost <= account.counted, "{account:?}");
+        let Some(count) = account.count else { continue };
+        assert!(account.read + count.lost <= count.counted, "{account:?}");
+    }
+    for account in &summary.processors {
+        assert!(account.balances(), "{account:?}");
     }
     let switches = summary.accounts.iter().find(|account| account.event == "sched/sched_switch");
     assert!(switches.unwrap().balances(), "{switches:?}");
@@ -57,9 +94,8 @@ fn ping_pong(rounds: u32) {
     partner.unwrap().join().unwrap();
 }
 
-#[test]
-fn a_live_recording_is_whole_in_order_and_balanced() {
-    let Some(recorder) = permitted(Recorder::start(Options::default())) else { return };
+fn a_live_recording_is_whole_in_order_and_balanced(source: Source) {
+    let Some(recorder) = permitted(Recorder::start(options(source))) else { return };
     ping_pong(2_000);
     let mut recorded = recorder.stop().unwrap();
     let summary = &recorded.summary;
@@ -87,9 +123,8 @@ fn a_live_recording_is_whole_in_order_and_balanced() {
     assert_eq!(recording.dictionary.process_of(own).map(|process| process.0), Some(own.0));
 }
 
-#[test]
-fn a_switch_is_told_by_the_thread_that_leaves() {
-    let Some(recorder) = permitted(Recorder::start(Options::default())) else { return };
+fn a_switch_is_told_by_the_thread_that_leaves(source: Source) {
+    let Some(recorder) = permitted(Recorder::start(options(source))) else { return };
     ping_pong(500);
     let mut recorded = recorder.stop().unwrap();
     let recording = Recording::collect(&mut recorded.recording).unwrap();
@@ -100,11 +135,10 @@ fn a_switch_is_told_by_the_thread_that_leaves() {
     }
 }
 
-#[test]
-fn whatever_is_lost_is_counted_to_the_last() {
+fn whatever_is_lost_is_counted_to_the_last(source: Source) {
     // Without room to keep anything, nothing is drained until the end.
     let options =
-        Options { keep: Keep::Memory { limit: 0 }, ring_size: 1 << 16, ..Options::default() };
+        Options { keep: Keep::Memory { limit: 0 }, ring_size: 1 << 16, ..options(source) };
     let Some(recorder) = permitted(Recorder::start(options)) else { return };
     ping_pong(5_000);
     let recorded = recorder.stop().unwrap();
@@ -119,13 +153,11 @@ fn whatever_is_lost_is_counted_to_the_last() {
     }
 }
 
-#[test]
-fn a_flight_recorder_saves_its_last_stretch_and_goes_on() {
+fn a_flight_recorder_saves_its_last_stretch_and_goes_on(source: Source) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("late.tactusrec");
     let last = Nanos::from_millis(200);
-    let mut options =
-        Options { keep: Keep::Flight { last, limit: 64 << 20 }, ..Options::default() };
+    let mut options = Options { keep: Keep::Flight { last, limit: 64 << 20 }, ..options(source) };
     options.drainer.longest_sleep = Nanos::from_millis(50);
     let Some(recorder) = permitted(Recorder::start(options)) else { return };
     for _ in 0..8 {
@@ -144,9 +176,8 @@ fn a_flight_recorder_saves_its_last_stretch_and_goes_on() {
     assert!(events.last().unwrap().at > started);
 }
 
-#[test]
-fn a_live_source_hands_out_everything_in_order() {
-    let mut options = Options::default();
+fn a_live_source_hands_out_everything_in_order(source: Source) {
+    let mut options = options(source);
     options.drainer.longest_sleep = Nanos::from_millis(20);
     let Some(mut source) = permitted(LiveSource::start(options)) else { return };
     ping_pong(1_000);
@@ -163,11 +194,10 @@ fn a_live_source_hands_out_everything_in_order() {
     check_accounts(summary);
 }
 
-#[test]
-fn a_command_is_recorded_until_it_ends() {
+fn a_command_is_recorded_until_it_ends(source: Source) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("command.tactusrec");
-    let options = Options { keep: Keep::File(path.clone()), ..Options::default() };
+    let options = Options { keep: Keep::File(path.clone()), ..options(source) };
     let command = ["sh", "-c", "sleep 0.05; true"].map(Into::into);
     let mut said = Vec::new();
     let recorded = record(options, &command, None, &Control::new(), |event| said.push(event));
@@ -185,11 +215,10 @@ fn a_command_is_recorded_until_it_ends() {
     assert_eq!(RecordingFile::open(&path).unwrap().event_count(), recorded.summary.cost.events);
 }
 
-#[test]
-fn a_file_that_is_cut_off_is_read_to_its_last_whole_block() {
+fn a_file_that_is_cut_off_is_read_to_its_last_whole_block(source: Source) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("killed.tactusrec");
-    let mut options = Options { keep: Keep::File(path.clone()), ..Options::default() };
+    let mut options = Options { keep: Keep::File(path.clone()), ..options(source) };
     options.drainer.longest_sleep = Nanos::from_millis(10);
     let Some(recorder) = permitted(Recorder::start(options)) else { return };
     for _ in 0..20 {
@@ -213,4 +242,109 @@ fn a_file_that_is_cut_off_is_read_to_its_last_whole_block() {
         before = read;
     }
     assert_eq!(before, all);
+}
+
+fn a_switch_tells_where_its_thread_gave_way(source: Source) {
+    let options = Options { call_chains: true, ..options(source) };
+    let Some(recorder) = permitted(Recorder::start(options)) else { return };
+    ping_pong(500);
+    let mut recorded = recorder.stop().unwrap();
+    assert_eq!(recorded.summary.shortfalls, []);
+    let recording = Recording::collect(&mut recorded.recording).unwrap();
+    let is_switch = |event: &&Event| matches!(event.kind, EventKind::Switch { .. });
+    let switches: Vec<&Event> = recording.events.iter().filter(is_switch).collect();
+    let dictionary = &recording.dictionary;
+    let function_names = |event: &Event| -> Vec<&str> {
+        let frames = event.chain.map_or(&[][..], |chain| dictionary.chain(chain));
+        frames.iter().map(|frame| dictionary.function_name(*frame)).collect()
+    };
+    let told = switches.iter().filter(|event| function_names(event).contains(&"__schedule"));
+    let told = told.count();
+    if function_names(switches[0]).iter().all(|name| *name == "?") {
+        eprintln!("skipped: the kernel hides the names of its functions (kernel.kptr_restrict)");
+        return;
+    }
+    // A chain that was cut from its event by the end of a drain is missing.
+    assert!(told + 4 >= switches.len(), "{told} of {}", switches.len());
+    let wakeups =
+        recording.events.iter().filter(|event| matches!(event.kind, EventKind::Wakeup(_)));
+    assert!(wakeups.map(|event| event.chain).all(|chain| chain.is_none()));
+}
+
+/// The switches of one processor between two moments, each with the state the
+/// processor was in; without those of an idle thread: perf does not see all that
+/// happens in its time.
+fn switches(recording: &Recording, cpu: u32, from: u64, to: u64) -> Vec<(ThreadId, Context)> {
+    let within = |event: &&Event| {
+        event.cpu == cpu && !event.thread.is_idle() && (from..to).contains(&event.at.as_nanos())
+    };
+    let switch = |event: &Event| match event.kind {
+        EventKind::Switch { next, .. } => Some((next, event.context)),
+        _ => None,
+    };
+    recording.events.iter().filter(within).filter_map(switch).collect()
+}
+
+#[test]
+fn both_mechanisms_tell_the_same_of_one_stretch_if_root() {
+    let by = |mechanism| permitted(Recorder::start(options(Source::Only(mechanism))));
+    let (Some(perf), Some(tracefs)) = (by(Mechanism::Perf), by(Mechanism::Tracefs)) else {
+        return;
+    };
+    let from = tactus_sys::clock::now::<Monotonic>().as_nanos();
+    ping_pong(1_000);
+    let to = tactus_sys::clock::now::<Monotonic>().as_nanos();
+    let [perf, tracefs] = [perf, tracefs].map(|recorder| {
+        let mut recorded = recorder.stop().unwrap();
+        assert_eq!(recorded.summary.lost(), 0);
+        Recording::collect(&mut recorded.recording).unwrap()
+    });
+    assert_eq!(perf.about.mechanism, Some(Mechanism::Perf));
+    assert_eq!(tracefs.about.mechanism, Some(Mechanism::Tracefs));
+    for cpu in perf.about.cpus.iter() {
+        let [perf, tracefs] = [&perf, &tracefs].map(|of| switches(of, cpu, from, to));
+        // The two stamp an event one after the other, so the first and the last may
+        // lie beyond the edge for one of them.
+        let agreed = |skipped: usize| {
+            let pairs = perf.iter().skip(skipped).zip(&tracefs);
+            pairs.filter(|(one, other)| one == other).count()
+        };
+        let agreed = agreed(0).max(agreed(1));
+        let most = perf.len().max(tracefs.len());
+        assert!(agreed + 2 >= most, "processor {cpu}: {agreed} of {most} agree");
+    }
+}
+
+/// Tells the test below that it is the one to be killed.
+const TO_BE_KILLED: &str = "TACTUS_TEST_TO_BE_KILLED";
+
+#[test]
+fn a_killed_recorder_leaves_nothing_recording_if_root() {
+    let by_tracefs = || Recorder::start(options(Source::Only(Mechanism::Tracefs)));
+    if std::env::var_os(TO_BE_KILLED).is_some() {
+        let _recorder = by_tracefs();
+        println!("recording");
+        std::thread::sleep(Duration::from_secs(60));
+        return;
+    }
+    if permitted(by_tracefs()).is_none() {
+        return;
+    }
+    let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_killed_recorder_leaves_nothing_recording_if_root", "--nocapture"])
+        .env(TO_BE_KILLED, "1")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(victim.stdout.take().unwrap());
+    said.lines().map_while(Result::ok).find(|line| line.contains("recording")).unwrap();
+    let instances = Path::new("/sys/kernel/tracing/instances");
+    let instance = instances.join(format!("tactus-{}-0", victim.id()));
+    let is_on = || std::fs::read_to_string(instance.join("tracing_on")).unwrap().trim() == "1";
+    assert!(is_on());
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    assert!(!is_on(), "the kernel ceases to record when the process is gone");
+    by_tracefs().unwrap();
+    assert!(!instance.exists(), "the next recorder removes what is left");
 }

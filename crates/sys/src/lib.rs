@@ -28,5 +28,6 @@ pub mod thread;
 mod timespec;
 pub mod tracefs;
 pub mod usage;
+pub mod wait;
 
 pub use error::{Errno, SysError};

@@ -8,10 +8,8 @@ mod attr;
 mod event;
 mod limit;
 mod ring;
-mod wait;
 
-pub use attr::MAX_STACK;
+pub use attr::{CallChain, MAX_STACK};
 pub use event::{Count, CpuEvent};
 pub use limit::OpenFileLimit;
 pub use ring::{Drained, RawRecord, Ring};
-pub use wait::{Waker, Woken, wait};

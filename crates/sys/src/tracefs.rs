@@ -1,10 +1,16 @@
-//! The kernel's descriptions of its tracepoints.
+//! The kernel's own tracing: descriptions of its tracepoints, and instances that record them.
 //!
-//! See the kernel's *Documentation/trace/events.rst*. Only files are read here;
-//! what they say is made sense of elsewhere.
+//! See the kernel's *Documentation/trace/events.rst* and *ftrace.rst*. Files are
+//! read and written here; what they say is made sense of elsewhere.
+
+mod instance;
+mod pages;
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+pub use instance::{Instance, ProcessorFiles};
+pub use pages::Pages;
 
 /// Where the kernel shows its tracepoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +55,22 @@ impl Tracefs {
     /// The directory of all events.
     pub fn directory(&self) -> &Path {
         &self.events
+    }
+
+    /// Where instances are made.
+    fn instances(&self) -> PathBuf {
+        self.events.with_file_name("instances")
+    }
+
+    /// The text of a file beside the events, as `header_page`.
+    ///
+    /// # Errors
+    /// As [`Self::format`].
+    pub fn header(&self, name: &str) -> io::Result<String> {
+        // The kernel gives these texts to the first read and nothing to a second.
+        let mut text = vec![0; 4096];
+        let length = io::Read::read(&mut std::fs::File::open(self.events.join(name))?, &mut text)?;
+        Ok(String::from_utf8_lossy(&text[..length]).into_owned())
     }
 
     /// The text of the `format` file of `event`, as `sched/sched_switch`.

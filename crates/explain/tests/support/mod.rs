@@ -61,6 +61,7 @@ impl Script {
                     events: events.collect(),
                     absent: Vec::new(),
                     kernel: None,
+                    mechanism: None,
                 },
                 dictionary: Dictionary::new(),
                 events: Vec::new(),

@@ -30,8 +30,8 @@ pub struct Event {
 /// The state of the processor when an event was recorded.
 ///
 /// `common_flags` and `common_preempt_count` (`enum trace_flag_type` in
-/// `include/linux/trace_events.h`). perf disables preemption itself while it
-/// records, which adds 1 to the count.
+/// `include/linux/trace_events.h`), without what recording itself adds: the
+/// count of perf has one more, since it disables preemption while it records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Context {
     /// The kernel's `common_flags`.

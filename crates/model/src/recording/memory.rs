@@ -100,6 +100,7 @@ mod tests {
                 events: vec!["power/cpu_idle".to_owned()],
                 absent: Vec::new(),
                 kernel: None,
+                mechanism: None,
             },
             dictionary: Dictionary::new(),
             events: vec![idle_exit(5), idle_exit(9)],

@@ -3,7 +3,7 @@
 use tactus_model::recording::{ChainId, Context, Event, ThreadId};
 use tactus_model::time::Instant;
 
-use super::format::{Field, Format, Place};
+use super::format::{Field, Format, Place, int};
 use super::names::Names;
 use super::tracepoint::Tracepoint;
 
@@ -17,6 +17,8 @@ pub struct Decoder {
     /// By the tracepoint's number: an index into `layouts`.
     by_id: Vec<Option<u16>>,
     layouts: Vec<Layout>,
+    /// What recording itself adds to the count of disabled preemption.
+    own_preemption: u8,
 }
 
 /// Where the fields that are kept lie in the records of one tracepoint.
@@ -60,8 +62,7 @@ impl Layout {
     /// # Errors
     /// The description lacks a field that is needed.
     pub fn new(tracepoint: Tracepoint, format: &Format) -> Result<Self, BindError> {
-        let id = u16::try_from(format.id).map_err(|_| BindError::Number(format.id))?;
-        let find = |name: &'static str| format.field(name).ok_or(BindError::NoField(name));
+        let (id, find) = (Self::number(format)?, Self::finder(format));
         let common = [find("common_pid")?, find("common_flags")?, find("common_preempt_count")?];
         let mut fields = [NO_FIELD; MOST_FIELDS];
         for (slot, name) in fields.iter_mut().zip(tracepoint.fields()) {
@@ -71,9 +72,39 @@ impl Layout {
         let shortest = common.iter().chain(&fields).map(end).max().unwrap_or_default();
         Ok(Self { id, tracepoint, common, fields, shortest })
     }
+
+    /// The tracepoint's number, as records carry it.
+    pub(super) fn number(format: &Format) -> Result<u16, BindError> {
+        u16::try_from(format.id).map_err(|_| BindError::Number(format.id))
+    }
+
+    /// What finds the fields that `format` describes.
+    pub(super) fn finder(
+        format: &Format,
+    ) -> impl Fn(&'static str) -> Result<Field, BindError> + use<'_> {
+        |name| format.field(name).ok_or(BindError::NoField(name))
+    }
+
+    /// The number that the record `raw` carries.
+    ///
+    /// `common_type` is the first field of every record of every kernel; it alone
+    /// tells which description the rest follows.
+    pub(super) fn number_of(raw: &[u8]) -> Option<u16> {
+        raw.first_chunk::<2>().map(|id| u16::from_ne_bytes(*id))
+    }
 }
 
 impl Decoder {
+    /// Makes a decoder of records whose `common_preempt_count` is `own_preemption`
+    /// higher than the thread's own.
+    ///
+    /// perf disables preemption once before it takes the count
+    /// (`perf_trace_buf_update`); tracefs takes off what it disabled itself
+    /// (`tracing_gen_ctx_dec`).
+    pub fn new(own_preemption: u8) -> Self {
+        Self { own_preemption, ..Self::default() }
+    }
+
     /// Takes up a tracepoint; gives its index, counted from 0.
     pub fn add(&mut self, layout: Layout) -> usize {
         let id = usize::from(layout.id);
@@ -103,10 +134,7 @@ impl Decoder {
         chain: Option<ChainId>,
         raw: &[u8],
     ) -> Result<(usize, Event), Undecoded> {
-        // `common_type` is the first field of every record of every kernel; it
-        // alone tells which description the rest follows.
-        let id = raw.first_chunk::<2>().map(|id| u16::from_ne_bytes(*id));
-        let id = id.ok_or(Undecoded::Short)?;
+        let id = Layout::number_of(raw).ok_or(Undecoded::Short)?;
         let index = self.by_id.get(usize::from(id)).copied().flatten();
         let index = usize::from(index.ok_or(Undecoded::Unknown(id))?);
         let layout = &self.layouts[index];
@@ -114,18 +142,26 @@ impl Decoder {
             return Err(Undecoded::Short);
         }
         let [thread, flags, preempt_count] = layout.common.each_ref().map(|field| int(raw, *field));
+        let preempt_count = without(preempt_count as u8, self.own_preemption);
         let values = Values { raw, fields: &layout.fields };
         let kind = layout.tracepoint.event(&values, &mut self.names);
         let event = Event {
             at: Instant::from_nanos(time),
             cpu,
             thread: ThreadId(thread as i32),
-            context: Context { flags: flags as u8, preempt_count: preempt_count as u8 },
+            context: Context { flags: flags as u8, preempt_count },
             chain,
             kind,
         };
         Ok((index, event))
     }
+}
+
+/// Takes `own` off the low half of a preemption count, which counts disabled
+/// preemption; a kernel that does not count it says 0.
+const fn without(count: u8, own: u8) -> u8 {
+    let (high, low) = (count & 0xf0, count & 0x0f);
+    high | low.saturating_sub(own)
 }
 
 /// The kept fields of one record.
@@ -158,28 +194,6 @@ impl<'a> Values<'a> {
             }
         };
         self.raw.get(offset..offset + length).unwrap_or_default()
-    }
-}
-
-/// Reads a number of one to eight bytes; a field of another size has none.
-#[inline]
-fn int(raw: &[u8], field: Field) -> i64 {
-    let Some(bytes) = raw.get(usize::from(field.offset)..) else { return 0 };
-    macro_rules! read {
-        ($signed:ty, $unsigned:ty) => {
-            match bytes.first_chunk() {
-                Some(bytes) if field.signed => i64::from(<$signed>::from_ne_bytes(*bytes)),
-                Some(bytes) => <$unsigned>::from_ne_bytes(*bytes) as i64,
-                None => 0,
-            }
-        };
-    }
-    match field.size {
-        1 => read!(i8, u8),
-        2 => read!(i16, u16),
-        4 => read!(i32, u32),
-        8 => read!(i64, u64),
-        _ => 0,
     }
 }
 
@@ -246,6 +260,15 @@ mod tests {
         assert_eq!(next_priority.class().to_string(), "rt:90");
         assert_eq!(decoder.names().dictionary().name(next_name), "probe");
         assert_eq!(decoder.decode(1000, 1, None, &raw[..60]), Err(Undecoded::Short));
+    }
+
+    #[test]
+    fn what_recording_adds_to_the_preemption_count_is_taken_off() {
+        let check = |count, own, expected| assert_eq!(without(count, own), expected, "{count:x}");
+        check(0x01, 1, 0x00);
+        check(0x12, 1, 0x11);
+        check(0x10, 1, 0x10);
+        check(0x12, 0, 0x12);
     }
 
     #[test]

@@ -71,12 +71,37 @@ impl std::str::FromStr for Format {
             .find_map(|line| line.strip_prefix("ID:"))
             .and_then(|id| id.trim().parse().ok())
             .ok_or(BadFormat::NoId)?;
-        let fields = text
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("field:"))
-            .map(|line| parse_field(line).ok_or_else(|| BadFormat::Field(line.to_owned())))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { id, fields })
+        Ok(Self { id, fields: fields(text)? })
+    }
+}
+
+/// The fields that lines as `field:int irq; offset:8; size:4; signed:1;` describe.
+pub(super) fn fields(text: &str) -> Result<Vec<(String, Field)>, BadFormat> {
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix("field:"))
+        .map(|line| parse_field(line).ok_or_else(|| BadFormat::Field(line.to_owned())))
+        .collect()
+}
+
+/// Reads a number of one to eight bytes; a field of another size has none.
+#[inline]
+pub(super) fn int(raw: &[u8], field: Field) -> i64 {
+    let Some(bytes) = raw.get(usize::from(field.offset)..) else { return 0 };
+    macro_rules! read {
+        ($signed:ty, $unsigned:ty) => {
+            match bytes.first_chunk() {
+                Some(bytes) if field.signed => i64::from(<$signed>::from_ne_bytes(*bytes)),
+                Some(bytes) => <$unsigned>::from_ne_bytes(*bytes) as i64,
+                None => 0,
+            }
+        };
+    }
+    match field.size {
+        1 => read!(i8, u8),
+        2 => read!(i16, u16),
+        4 => read!(i32, u32),
+        8 => read!(i64, u64),
+        _ => 0,
     }
 }
 

@@ -24,6 +24,12 @@ pub enum RecordError {
     /// Recording is not permitted.
     #[error("the kernel does not permit recording its events ({0}): CAP_PERFMON is missing")]
     NotPermitted(SysError),
+    /// No instance of tracefs can be made.
+    #[error("no instance of tracefs can be made ({0}): only root may")]
+    NoInstance(SysError),
+    /// The buffers of this kernel cannot be read.
+    #[error("the buffers of this kernel's tracefs cannot be read: {0}")]
+    Pages(String),
     /// None of the events can be had.
     #[error("none of the events can be recorded; the first: {}: {}", .0.event, .0.reason)]
     NoEvents(AbsentEvent),
@@ -33,8 +39,8 @@ pub enum RecordError {
     /// The processors are not there.
     #[error("none of the processors {0} is online")]
     NoProcessors(String),
-    /// The kernel gives no memory for a ring.
-    #[error("the kernel gives no memory for rings: {0}")]
+    /// The kernel gives no memory for a buffer.
+    #[error("the kernel gives no memory for its buffers: {0}")]
     NoRing(SysError),
     /// A system call failed that is not known to.
     #[error(transparent)]
@@ -81,6 +87,7 @@ impl RecordError {
                 "ulimit -l unlimited   # or: sudo sysctl kernel.perf_event_mlock_kb=16384"
                     .to_owned(),
             ),
+            Self::NoInstance(_) => Some("run it as root, with sudo".to_owned()),
             _ => None,
         }
     }
@@ -93,6 +100,7 @@ impl RecordError {
             Self::NoTracefs(_)
                 | Self::Unreadable { .. }
                 | Self::NotPermitted(_)
+                | Self::NoInstance(_)
                 | Self::NoEvents(_)
                 | Self::NoProcessors(_)
                 | Self::NoRing(_)

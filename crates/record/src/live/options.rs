@@ -1,19 +1,59 @@
 //! What to record and how.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::policy::RealtimePriority;
-use tactus_model::recording::{SleepingCall, ThreadId};
+use tactus_model::recording::{Mechanism, SleepingCall, ThreadId};
+use tactus_model::text::UnknownWord;
 use tactus_model::time::Nanos;
 
 use super::symbols::Symbols;
 use crate::decode::Tracepoint;
 
+/// By which mechanism the kernel is to record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// tracefs where an instance of it can be made, perf elsewhere, which is told
+    /// as a shortfall.
+    #[default]
+    Auto,
+    /// This one or none.
+    Only(Mechanism),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.pad(AUTO),
+            Self::Only(mechanism) => mechanism.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Source {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        if text == AUTO {
+            return Ok(Self::Auto);
+        }
+        let words = [AUTO, Mechanism::Perf.word(), Mechanism::Tracefs.word()];
+        let unknown = |_| UnknownWord::new("mechanism of recording", text, &words);
+        text.parse().map(Self::Only).map_err(unknown)
+    }
+}
+
+const AUTO: &str = "auto";
+
 /// What to record and how.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// By which mechanism.
+    pub source: Source,
     /// The processors to record.
     pub cpus: CpuChoice,
     /// The tracepoints to record; those that cannot be had are told as absent.
@@ -21,10 +61,11 @@ pub struct Options {
     /// System calls, page faults and signals are recorded of these threads
     /// only; of all when empty.
     pub only_threads: Vec<ThreadId>,
-    /// Whether the kernel's call chain is recorded with each event.
+    /// Whether the kernel's call chain is recorded with the events that tell where
+    /// the kernel was held or gave way: switches and the entries of interrupts.
     pub call_chains: bool,
-    /// The size of each processor's ring in bytes, a power of two; halved until
-    /// it is granted.
+    /// The size of each processor's buffer in bytes, for perf a power of two;
+    /// halved until it is granted.
     pub ring_size: usize,
     /// The thread that empties the rings.
     pub drainer: DrainerOptions,
@@ -75,6 +116,7 @@ impl Default for Options {
     /// to be recorded of all threads, into 256 MiB of memory.
     fn default() -> Self {
         Self {
+            source: Source::Auto,
             cpus: CpuChoice::All,
             tracepoints: Tracepoint::of_the_system(),
             only_threads: Vec::new(),
@@ -88,7 +130,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The usual size of a ring: at 200 000 events a second of 70 bytes, the
+    /// The usual size of a buffer: at 200 000 events a second of 70 bytes, the
     /// drainer may be kept from running for half a second.
     pub const RING_SIZE: usize = 8 << 20;
 
@@ -123,6 +165,13 @@ impl Tracepoint {
         }
     }
 
+    /// Whether it comes where the kernel was held or gave way, which its call chain
+    /// tells. Chains of the others would cost more than all events together and
+    /// explain nothing.
+    pub(super) fn tells_where(self) -> bool {
+        matches!(self, Self::Switch | Self::VectorEntry(_) | Self::IrqEntry)
+    }
+
     /// Whether the event concerns the thread in whose time it comes, so that it
     /// can be recorded of some threads only.
     pub(super) fn is_of_a_thread(self) -> bool {
@@ -134,5 +183,19 @@ impl Tracepoint {
                 | Self::CallExit(_)
                 | Self::SignalDeliver
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_read_as_it_is_written() {
+        for word in ["auto", "perf", "tracefs"] {
+            assert_eq!(word.parse::<Source>().unwrap().to_string(), word);
+        }
+        let error = "tracfs".parse::<Source>().unwrap_err().to_string();
+        assert!(error.contains("did you mean `tracefs`") && error.contains("auto"), "{error}");
     }
 }

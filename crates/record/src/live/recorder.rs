@@ -9,13 +9,14 @@ use std::thread::JoinHandle;
 use tactus_model::recording::About;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::SysError;
-use tactus_sys::perf::Waker;
+use tactus_sys::wait::Waker;
 
 use super::copies::Copies;
 use super::drainer::{Drainer, Held, Order, Parcel};
 use super::error::RecordError;
 use super::follow::LiveSource;
 use super::keeper::{Keeper, Kept, Save, Store};
+use super::mechanism::Opened;
 use super::open::open;
 use super::options::{Keep, MOST_WAITING, Options};
 use super::symbols::Symbols;
@@ -139,7 +140,7 @@ impl Draining {
         let opened = open(&options)?;
         let symbols = options.symbols.unwrap_or_else(|| Arc::new(Symbols::read()));
         let waker = Arc::new(Waker::new()?);
-        opened.enable()?;
+        opened.buffers.enable()?;
         let started = tactus_sys::clock::now::<Monotonic>();
         let about = about(&opened, started);
         let (orders, order_receiver) = channel();
@@ -183,7 +184,7 @@ impl Drop for Draining {
     }
 }
 
-fn about(opened: &super::open::Opened, started: Instant<Monotonic>) -> About {
+fn about(opened: &Opened, started: Instant<Monotonic>) -> About {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
     About {
         started,
@@ -191,5 +192,6 @@ fn about(opened: &super::open::Opened, started: Instant<Monotonic>) -> About {
         events: opened.names.clone(),
         absent: opened.absent.clone(),
         kernel: release.map(|text| text.trim().to_owned()),
+        mechanism: Some(opened.buffers.mechanism()),
     }
 }

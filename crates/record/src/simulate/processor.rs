@@ -120,7 +120,7 @@ impl<'a> Processor<'a> {
             at: Instant::from_nanos(self.now),
             cpu: self.cpu,
             thread: self.running.id,
-            context: Context { flags: self.flags, preempt_count: 1 },
+            context: Context { flags: self.flags, preempt_count: 0 },
             chain: None,
             kind,
         });

@@ -5,6 +5,20 @@ use std::mem::size_of;
 /// The most kernel frames that are asked for with a call chain.
 pub const MAX_STACK: u16 = 24;
 
+/// Which call chain the records of an event carry.
+///
+/// All events of one ring must agree whether there is one at all, since a record
+/// does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallChain {
+    /// None, nor room for one.
+    Absent,
+    /// One without frames, which costs eight bytes and no time.
+    Empty,
+    /// The kernel's, of at most [`MAX_STACK`] frames.
+    Kernel,
+}
+
 /// `struct perf_event_attr` of `include/uapi/linux/perf_event.h`, as far as its
 /// fifth version, which every kernel since 4.8 takes.
 #[repr(C)]
@@ -49,12 +63,13 @@ const DISABLED: u64 = 1;
 const TASK: u64 = 1 << 13;
 const WATERMARK: u64 = 1 << 14;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
+const EXCLUDE_CALLCHAIN_KERNEL: u64 = 1 << 21;
 const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCKID: u64 = 1 << 25;
 
 impl Attr {
     /// Asks for every occurrence of a tracepoint, stamped by `CLOCK_MONOTONIC`.
-    pub(super) fn tracepoint(id: u32, call_chain: bool) -> Self {
+    pub(super) fn tracepoint(id: u32, call_chain: CallChain) -> Self {
         let mut attr = Self {
             kind: TYPE_TRACEPOINT,
             config: u64::from(id),
@@ -65,9 +80,16 @@ impl Attr {
             sample_type: SAMPLE_TIME | SAMPLE_PERIOD | SAMPLE_RAW,
             ..Self::stamped()
         };
-        if call_chain {
-            attr.sample_type |= SAMPLE_CALLCHAIN;
-            attr.sample_max_stack = MAX_STACK;
+        match call_chain {
+            CallChain::Absent => {}
+            CallChain::Empty => {
+                attr.sample_type |= SAMPLE_CALLCHAIN;
+                attr.flags |= EXCLUDE_CALLCHAIN_KERNEL;
+            }
+            CallChain::Kernel => {
+                attr.sample_type |= SAMPLE_CALLCHAIN;
+                attr.sample_max_stack = MAX_STACK;
+            }
         }
         attr.flags |= EXCLUDE_CALLCHAIN_USER;
         attr

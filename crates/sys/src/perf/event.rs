@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use super::attr::Attr;
+use super::attr::{Attr, CallChain};
 use crate::error::{Errno, SysError};
 
 /// `PERF_FLAG_FD_CLOEXEC`
@@ -33,14 +33,14 @@ pub struct Count {
 
 impl CpuEvent {
     /// Opens the tracepoint of number `id` (from its `format` file) on `cpu`, not
-    /// yet enabled, on request with the kernel's call chain at each occurrence.
+    /// yet enabled.
     ///
     /// # Errors
     /// `EACCES` or `EPERM`: CAP_PERFMON is missing, or the kernel keeps this
     /// tracepoint from perf. `ENODEV`: the processor is offline. `EMFILE`: too
     /// many open files. See
     /// [perf_event_open(2)](https://man7.org/linux/man-pages/man2/perf_event_open.2.html).
-    pub fn tracepoint(id: u32, cpu: u32, call_chain: bool) -> Result<Self, SysError> {
+    pub fn tracepoint(id: u32, cpu: u32, call_chain: CallChain) -> Result<Self, SysError> {
         Self::open(cpu, Attr::tracepoint(id, call_chain))
     }
 

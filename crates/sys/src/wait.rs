@@ -1,10 +1,9 @@
-//! Sleeping until a ring wants to be read.
+//! Sleeping until a buffer into which the kernel records wants to be read.
 
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use tactus_model::time::Nanos;
 
-use super::event::CpuEvent;
 use crate::error::{Errno, SysError};
 
 /// Wakes a thread that sleeps in [`wait`], from any other thread.
@@ -16,8 +15,8 @@ pub struct Waker(OwnedFd);
 /// Why [`wait`] returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Woken {
-    /// Some ring reached its watermark.
-    pub ring: bool,
+    /// Some buffer reached its watermark.
+    pub buffer: bool,
     /// The [`Waker`] was used.
     pub waker: bool,
 }
@@ -48,16 +47,20 @@ impl Waker {
     }
 }
 
-/// Sleeps until a ring mapped from one of `events` reaches its watermark, `waker`
-/// is used, or `timeout` is over; a signal may end the sleep too.
+/// Sleeps until a buffer of one of `buffers` reaches its watermark, `waker` is used,
+/// or `timeout` is over; a signal may end the sleep too.
+///
+/// A buffer is told by what can be polled for it: the event that a
+/// [ring](crate::perf::Ring) is mapped from, or the
+/// [pages](crate::tracefs::Pages) of a processor.
 ///
 /// # Errors
 /// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
-pub fn wait(events: &[CpuEvent], waker: &Waker, timeout: Nanos) -> Result<Woken, SysError> {
+pub fn wait(buffers: &[BorrowedFd<'_>], waker: &Waker, timeout: Nanos) -> Result<Woken, SysError> {
     let polled = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    let mut fds: Vec<libc::pollfd> = Vec::with_capacity(events.len() + 1);
+    let mut fds: Vec<libc::pollfd> = Vec::with_capacity(buffers.len() + 1);
     fds.push(polled(waker.0.as_raw_fd()));
-    fds.extend(events.iter().map(|event| polled(event.as_fd().as_raw_fd())));
+    fds.extend(buffers.iter().map(|buffer| polled(buffer.as_raw_fd())));
     let milliseconds = i32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX);
     // SAFETY: the pointer and the length are those of one vector, which lives through the call.
     let returned = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) };
@@ -68,7 +71,7 @@ pub fn wait(events: &[CpuEvent], waker: &Waker, timeout: Nanos) -> Result<Woken,
     }
     let woken = Woken {
         waker: fds[0].revents != 0,
-        ring: fds[1..].iter().any(|fd| fd.revents & libc::POLLIN != 0),
+        buffer: fds[1..].iter().any(|fd| fd.revents & libc::POLLIN != 0),
     };
     if woken.waker {
         waker.clear();

@@ -1,0 +1,289 @@
+//! The events of all processors by perf, each processor's in one ring.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use tactus_model::cpus::CpuList;
+use tactus_model::recording::{AbsentEvent, EventAccount, EventCount, Mechanism};
+use tactus_model::result::Shortfall;
+use tactus_model::time::{Instant, Monotonic};
+use tactus_sys::perf::{CallChain, CpuEvent, OpenFileLimit, RawRecord, Ring};
+use tactus_sys::{Errno, SysError};
+
+use super::error::RecordError;
+use super::intake::{Intake, Read, Sample};
+use super::mechanism::{Accounts, Buffers, Opened};
+use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
+use super::options::Options;
+use crate::decode::{Decoder, Format, Layout, PerfRecord, RecordShape, Tracepoint, addresses};
+
+/// perf counts its own disabling of preemption among the thread's.
+const OWN_PREEMPTION: u8 = 1;
+
+/// Events of perf, nothing enabled.
+struct Perf {
+    /// One of each processor: it owns the ring that all others write into.
+    leaders: Vec<CpuEvent>,
+    rings: Vec<Ring>,
+    /// Of each processor the tracepoints, in the order of `names`.
+    tracepoints: Vec<Vec<CpuEvent>>,
+    names: Vec<String>,
+    shape: RecordShape,
+}
+
+/// Opens what is `wanted`, as far as perf gives it.
+pub(super) fn open(
+    options: &Options,
+    wanted: &Wanted,
+    cpus: &CpuList,
+) -> Result<Opened, RecordError> {
+    let _limit = OpenFileLimit::raise();
+    let rings = Rings::open(cpus, options.ring_size)?;
+    let mut perf = Perf {
+        tracepoints: cpus.iter().map(|_| Vec::new()).collect(),
+        leaders: rings.leaders,
+        rings: rings.rings,
+        names: Vec::new(),
+        shape: RecordShape { call_chain: options.call_chains },
+    };
+    let mut decoder = Decoder::new(OWN_PREEMPTION);
+    let mut absent = wanted.absent.clone();
+    for (tracepoint, format) in &wanted.described {
+        let added = Layout::new(*tracepoint, format)
+            .map_err(|error| error.to_string())
+            .and_then(|layout| perf.add(*tracepoint, format, options, cpus).map(|()| layout));
+        match added {
+            Ok(layout) => _ = decoder.add(layout),
+            Err(reason) => absent.push(AbsentEvent { event: tracepoint.name(), reason }),
+        }
+    }
+    Ok(Opened {
+        names: perf.names.clone(),
+        buffers: Box::new(perf),
+        cpus: cpus.clone(),
+        decoder,
+        absent,
+        shortfalls: rings.shortfall.into_iter().collect(),
+    })
+}
+
+/// The rings of all processors and the events that own them.
+struct Rings {
+    leaders: Vec<CpuEvent>,
+    rings: Vec<Ring>,
+    shortfall: Option<Shortfall>,
+}
+
+impl Rings {
+    /// Makes a ring on each processor, as large as is granted up to `wanted` bytes.
+    fn open(cpus: &CpuList, wanted: usize) -> Result<Self, RecordError> {
+        let mut size = wanted.next_power_of_two();
+        loop {
+            match Self::of_size(cpus, size) {
+                Ok((leaders, rings)) => {
+                    let shortfall = (size < wanted).then(|| smaller_rings(wanted, size));
+                    return Ok(Self { leaders, rings, shortfall });
+                }
+                Err(error) if error.call == "mmap" => {
+                    let too_large = error.errno == Errno::PERM || error.errno == Errno::NOMEM;
+                    if !too_large || size <= SMALLEST_BUFFER {
+                        return Err(RecordError::NoRing(error));
+                    }
+                    size /= 2;
+                }
+                Err(error) if error.errno == Errno::ACCESS || error.errno == Errno::PERM => {
+                    return Err(RecordError::NotPermitted(error));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn of_size(cpus: &CpuList, size: usize) -> Result<(Vec<CpuEvent>, Vec<Ring>), SysError> {
+        let (mut leaders, mut rings) = (Vec::new(), Vec::new());
+        for cpu in cpus.iter() {
+            let leader = CpuEvent::tasks(cpu, watermark(size))?;
+            rings.push(Ring::map(&leader, size)?);
+            leaders.push(leader);
+        }
+        Ok((leaders, rings))
+    }
+}
+
+fn smaller_rings(wanted: usize, size: usize) -> Shortfall {
+    Shortfall {
+        asked: format!("rings of {} KiB", wanted >> 10),
+        granted: format!("rings of {} KiB", size >> 10),
+        reason: "more memory would be locked than this user may lock".to_owned(),
+        mend: RecordError::NoRing(SysError::new("mmap", Errno::PERM)).mend(),
+    }
+}
+
+/// Wakes the drainer when a quarter of the ring is used: the rest is for the
+/// time it takes to come.
+fn watermark(ring_size: usize) -> u32 {
+    u32::try_from(ring_size / 4).unwrap_or(u32::MAX)
+}
+
+impl Perf {
+    /// Opens a tracepoint on each processor, on all or on none; tells why not.
+    fn add(
+        &mut self,
+        tracepoint: Tracepoint,
+        format: &Format,
+        options: &Options,
+        cpus: &CpuList,
+    ) -> Result<(), String> {
+        let filter = thread_filter(tracepoint, options);
+        let call_chain = match options.call_chains {
+            false => CallChain::Absent,
+            true if tracepoint.tells_where() => CallChain::Kernel,
+            true => CallChain::Empty,
+        };
+        let open = |(cpu, leader): (u32, &CpuEvent)| {
+            let event = CpuEvent::tracepoint(format.id, cpu, call_chain)?;
+            if let Some(filter) = &filter {
+                event.filter(filter)?;
+            }
+            event.redirect_to(leader)?;
+            Ok(event)
+        };
+        let events = cpus.iter().zip(&self.leaders).map(open);
+        let events: Vec<CpuEvent> = events.collect::<Result<_, SysError>>().map_err(explain)?;
+        for (tracepoints, event) in self.tracepoints.iter_mut().zip(events) {
+            tracepoints.push(event);
+        }
+        self.names.push(tracepoint.name());
+        Ok(())
+    }
+
+    fn events(&self) -> impl Iterator<Item = &CpuEvent> {
+        self.leaders.iter().chain(self.tracepoints.iter().flatten())
+    }
+}
+
+impl Buffers for Perf {
+    fn mechanism(&self) -> Mechanism {
+        Mechanism::Perf
+    }
+
+    fn to_poll(&self) -> Vec<BorrowedFd<'_>> {
+        self.leaders.iter().map(AsFd::as_fd).collect()
+    }
+
+    fn size(&self) -> usize {
+        self.rings.first().map_or(0, Ring::size)
+    }
+
+    fn enable(&self) -> Result<(), SysError> {
+        self.events().try_for_each(CpuEvent::enable)
+    }
+
+    fn disable(&self) -> Result<(), SysError> {
+        self.events().try_for_each(CpuEvent::disable)
+    }
+
+    fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError> {
+        let shape = self.shape;
+        let drained = self.rings[index].drain(|record| take(record, shape, intake));
+        intake.undecoded += u64::from(drained.garbled > 0);
+        Ok(drained.bytes)
+    }
+
+    fn account(
+        &mut self,
+        intake: &mut Intake,
+        ended: Instant<Monotonic>,
+    ) -> Result<Accounts, SysError> {
+        let mut counts = vec![(0_u64, Some(0_u64)); self.names.len()];
+        for (index, tracepoints) in self.tracepoints.iter().enumerate() {
+            let mut lost_here = self.leaders[index].count()?.lost.unwrap_or(0);
+            for (event, (counted, lost)) in tracepoints.iter().zip(&mut counts) {
+                let count = event.count()?;
+                *counted = counted.wrapping_add(count.counted);
+                *lost = lost.zip(count.lost).map(|(all, here)| all + here);
+                lost_here += count.lost.unwrap_or(0);
+            }
+            // A loss at the very end has no record: nothing fitted behind it.
+            intake.stand_at(index);
+            if let Some(count @ 1..) = lost_here.checked_sub(intake.lost_so_far()) {
+                intake.lost(intake.last(), ended, count);
+            }
+        }
+        let events = self.names.iter().zip(intake.read()).zip(counts);
+        let events = events
+            .map(|((event, read), (counted, lost))| account(event, *read, counted, lost))
+            .collect();
+        Ok(Accounts { events, processors: Vec::new() })
+    }
+}
+
+/// Takes one record of a ring.
+fn take(record: RawRecord<'_>, shape: RecordShape, intake: &mut Intake) {
+    match PerfRecord::parse(record.kind, record.body, shape) {
+        Ok(PerfRecord::Sample { time, weight, chain, raw }) => {
+            let chain = if chain.is_empty() {
+                None
+            } else {
+                intake.decoder.names().chain(addresses(chain))
+            };
+            intake.sample(&Sample { time, weight, raw }, chain);
+        }
+        Ok(PerfRecord::Lost { time, count }) => {
+            intake.lost(intake.last(), Instant::from_nanos(time), count);
+        }
+        Ok(PerfRecord::Fork { process, thread }) => intake.thread_of(process, thread),
+        Ok(PerfRecord::Other) => {}
+        Err(_) => intake.undecoded += 1,
+    }
+}
+
+/// The account of one event of which the kernel counted a weight of `counted`.
+fn account(event: &str, read: Read, counted: u64, lost: Option<u64>) -> EventAccount {
+    let Read { records, weight } = read;
+    // Of an event that is weighed the kernel counts weights, not occurrences;
+    // those are known only by what was read and lost.
+    let counted = if weight == records { counted } else { records + lost.unwrap_or(0) };
+    // Kernels before 6.0 do not count losses; what was not read was lost.
+    let lost = lost.unwrap_or(counted.saturating_sub(records));
+    EventAccount {
+        event: event.to_owned(),
+        read: records,
+        count: Some(EventCount { counted, lost }),
+    }
+}
+
+/// Why perf does not give an event, in a sentence.
+fn explain(error: SysError) -> String {
+    match error.errno {
+        Errno::PERM | Errno::ACCESS => {
+            format!("the kernel keeps this tracepoint from perf ({error})")
+        }
+        Errno::MFILE | Errno::NFILE => {
+            format!("too many files are open ({error}); `ulimit -n` says how many may be")
+        }
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(read: Read, counted: u64, lost: Option<u64>, unwritten: u64) {
+        let account = account("event", read, counted, lost);
+        assert_eq!(account.unwritten(), unwritten, "{account:?}");
+        assert_eq!(account.balances(), unwritten == 0, "{account:?}");
+    }
+
+    #[test]
+    fn what_the_kernel_counted_and_did_not_write_is_told() {
+        let plain = Read { records: 10, weight: 10 };
+        check(plain, 10, Some(0), 0);
+        check(plain, 13, Some(3), 0);
+        check(plain, 13, Some(2), 1);
+        check(plain, 13, None, 0);
+        let weighed = Read { records: 10, weight: 5_000 };
+        check(weighed, 5_000, Some(0), 0);
+        check(weighed, 5_700, Some(2), 0);
+    }
+}

@@ -1,0 +1,394 @@
+//! The events of all processors by an instance of the kernel's own tracing.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use tactus_model::cpus::CpuList;
+use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, ProcessorAccount};
+use tactus_model::result::Shortfall;
+use tactus_model::time::{Instant, Monotonic};
+use tactus_sys::tracefs::{Instance, ProcessorFiles, Tracefs};
+use tactus_sys::{Errno, SysError};
+
+use super::error::RecordError;
+use super::intake::{Intake, Sample};
+use super::mechanism::{Accounts, Buffers, Opened};
+use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
+use super::options::Options;
+use crate::decode::{
+    BadFormat, BufferStats, Decoder, Format, Layout, NewThreadLayout, PageRecord, PageShape,
+    StackLayout,
+};
+
+/// tracefs does not count what it disables itself.
+const OWN_PREEMPTION: u8 = 0;
+
+/// The share of a buffer in hundredths at which the drainer is woken: the rest
+/// is for the time it takes to come.
+const WATERMARK: &str = "25";
+
+/// An instance with its buffers.
+struct Traced {
+    // Before the instance, which cannot be removed while they are open.
+    processors: Vec<Processor>,
+    instance: Instance,
+    shape: PageShape,
+    new_threads: Option<NewThreadLayout>,
+    stacks: Option<StackLayout>,
+    names: Vec<String>,
+    size: usize,
+}
+
+/// The buffer of one processor.
+struct Processor {
+    files: ProcessorFiles,
+    /// Records that were read from it.
+    read: u64,
+    /// The kernel's count of losses when it was last looked at.
+    lost: u64,
+}
+
+/// Opens what is `wanted` in a new instance.
+///
+/// # Errors
+/// No instance can be made or used; perf may do all the same.
+pub(super) fn open(
+    options: &Options,
+    wanted: &Wanted,
+    cpus: &CpuList,
+    tracefs: &Tracefs,
+) -> Result<Opened, RecordError> {
+    let shape = shape(tracefs)?;
+    let instance = Instance::make(tracefs).map_err(RecordError::NoInstance)?;
+    let (size, shortfall) = prepare(&instance, cpus, options.ring_size)?;
+    let mut shortfalls: Vec<Shortfall> = shortfall.into_iter().collect();
+    let stacks = match call_chains(tracefs, &instance, wanted, options) {
+        Ok(stacks) => stacks,
+        Err(shortfall) => {
+            shortfalls.push(shortfall);
+            None
+        }
+    };
+    let mut decoder = Decoder::new(OWN_PREEMPTION);
+    let mut absent = wanted.absent.clone();
+    let mut names = Vec::new();
+    for (layout, outcome) in enable(&instance, wanted, options)? {
+        match (layout, outcome) {
+            (Ok(layout), (event, Ok(()))) => {
+                decoder.add(layout);
+                names.push(event);
+            }
+            (Ok(_), (event, Err(reason))) | (Err(reason), (event, _)) => {
+                absent.push(AbsentEvent { event, reason });
+            }
+        }
+    }
+    let processors = cpus.iter().map(|cpu| {
+        let files = instance.processor(cpu, shape.page_size())?;
+        Ok(Processor { files, read: 0, lost: 0 })
+    });
+    let processors = processors.collect::<Result<_, SysError>>()?;
+    let new_threads = new_threads(tracefs, &instance);
+    let traced = Traced { processors, instance, shape, new_threads, stacks, names, size };
+    Ok(Opened {
+        names: traced.names.clone(),
+        buffers: Box::new(traced),
+        cpus: cpus.clone(),
+        decoder,
+        absent,
+        shortfalls,
+    })
+}
+
+/// How this kernel lays out the pages of its buffers.
+fn shape(tracefs: &Tracefs) -> Result<PageShape, RecordError> {
+    let header = |name| {
+        tracefs.header(name).map_err(|error| RecordError::Unreadable {
+            place: tracefs.directory().join(name),
+            error,
+        })
+    };
+    PageShape::parse(&header("header_page")?, &header("header_event")?)
+        .map_err(|error| RecordError::Pages(error.to_string()))
+}
+
+/// Sets the clock, the processors and the buffers, as large as is granted up to
+/// `wanted` bytes each.
+fn prepare(
+    instance: &Instance,
+    cpus: &CpuList,
+    wanted: usize,
+) -> Result<(usize, Option<Shortfall>), RecordError> {
+    instance.write("trace_clock", "mono")?;
+    // What finds no room is lost, rather than what was recorded before it: a
+    // window of loss has one beginning then.
+    instance.write("options/overwrite", "0")?;
+    instance.write("buffer_percent", WATERMARK)?;
+    instance.write("tracing_cpumask", &mask(cpus))?;
+    let mut size = wanted.max(SMALLEST_BUFFER);
+    let sized = |size: usize| {
+        cpus.iter().try_for_each(|cpu| {
+            let file = format!("per_cpu/cpu{cpu}/buffer_size_kb");
+            instance.write(&file, &(size >> 10).to_string())
+        })
+    };
+    while let Err(error) = sized(size) {
+        if error.errno != Errno::NOMEM || size <= SMALLEST_BUFFER {
+            return Err(RecordError::NoRing(error));
+        }
+        size /= 2;
+    }
+    let shortfall = (size < wanted).then(|| Shortfall {
+        asked: format!("buffers of {} KiB", wanted >> 10),
+        granted: format!("buffers of {} KiB", size >> 10),
+        reason: "the kernel has no more memory to give".to_owned(),
+        mend: None,
+    });
+    Ok((size, shortfall))
+}
+
+/// Processors as the kernel writes masks: words of eight hexadecimal digits, the
+/// highest first, with commas between.
+fn mask(cpus: &CpuList) -> String {
+    let words = cpus.iter().max().map_or(1, |highest| highest as usize / 32 + 1);
+    let mut mask = vec![0_u32; words];
+    for cpu in cpus.iter() {
+        mask[words - 1 - cpu as usize / 32] |= 1 << (cpu % 32);
+    }
+    let words: Vec<String> = mask.iter().map(|word| format!("{word:08x}")).collect();
+    words.join(",")
+}
+
+/// The layout of a wanted event, and its name with what became of enabling it.
+type Enabled = (Result<Layout, String>, (String, Result<(), String>));
+
+/// Enables the wanted events, those of some threads only with their filters.
+fn enable(
+    instance: &Instance,
+    wanted: &Wanted,
+    options: &Options,
+) -> Result<Vec<Enabled>, RecordError> {
+    let mut filtered = Vec::new();
+    for (tracepoint, _) in &wanted.described {
+        let written = thread_filter(*tracepoint, options).map_or(Ok(()), |filter| {
+            instance.write(&format!("events/{}/filter", tracepoint.name()), &filter)
+        });
+        filtered.push(written);
+    }
+    let names: Vec<String> = wanted.described.iter().map(|(wanted, _)| wanted.name()).collect();
+    let enabled = instance.enable(&names)?;
+    let outcomes =
+        names.into_iter().zip(filtered).zip(enabled).map(|((name, filtered), enabled)| {
+            (name, filtered.and(enabled).map_err(|error| error.to_string()))
+        });
+    let layouts = wanted.described.iter().map(|(tracepoint, format)| {
+        Layout::new(*tracepoint, format).map_err(|error| error.to_string())
+    });
+    Ok(layouts.zip(outcomes).collect())
+}
+
+/// Has the kernel write its call chain behind each event that tells where it was.
+fn call_chains(
+    tracefs: &Tracefs,
+    instance: &Instance,
+    wanted: &Wanted,
+    options: &Options,
+) -> Result<Option<StackLayout>, Shortfall> {
+    if !options.call_chains {
+        return Ok(None);
+    }
+    let refused = |reason: String| Shortfall {
+        asked: "call chains".to_owned(),
+        granted: "events without call chains".to_owned(),
+        reason,
+        mend: None,
+    };
+    let text = tracefs.format(StackLayout::EVENT).map_err(|error| refused(error.to_string()))?;
+    let format: Format = text.parse().map_err(|error: BadFormat| refused(error.to_string()))?;
+    let layout = StackLayout::new(&format).map_err(|error| refused(error.to_string()))?;
+    let telling = wanted.described.iter().filter(|(tracepoint, _)| tracepoint.tells_where());
+    for (tracepoint, _) in telling {
+        let file = format!("events/{}/trigger", tracepoint.name());
+        instance.write(&file, "stacktrace").map_err(|error| refused(error.to_string()))?;
+    }
+    Ok(Some(layout))
+}
+
+/// Has new threads tell their processes, where the kernel has that event: without
+/// it, who began during the recording is of no known process.
+fn new_threads(tracefs: &Tracefs, instance: &Instance) -> Option<NewThreadLayout> {
+    let format = tracefs.format(NewThreadLayout::EVENT).ok()?.parse().ok()?;
+    let layout = NewThreadLayout::new(&format).ok()?;
+    let enabled = instance.enable(&[NewThreadLayout::EVENT.to_owned()]).ok()?;
+    matches!(enabled[..], [Ok(())]).then_some(layout)
+}
+
+impl Processor {
+    fn stats(&self) -> Result<BufferStats, SysError> {
+        // The kernel has written these lines since 2.6.36, and 3.9 the last of them.
+        self.files.stats()?.parse().map_err(|_| SysError::new("read", Errno::PROTO))
+    }
+
+    /// What was lost since this was last asked.
+    fn newly_lost(&mut self) -> Result<u64, SysError> {
+        let lost = self.stats()?.lost;
+        let before = std::mem::replace(&mut self.lost, lost);
+        Ok(lost.saturating_sub(before))
+    }
+}
+
+impl Buffers for Traced {
+    fn mechanism(&self) -> Mechanism {
+        Mechanism::Tracefs
+    }
+
+    fn to_poll(&self) -> Vec<BorrowedFd<'_>> {
+        self.processors.iter().map(|processor| processor.files.pages.as_fd()).collect()
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn enable(&self) -> Result<(), SysError> {
+        self.instance.switch(true)
+    }
+
+    fn disable(&self) -> Result<(), SysError> {
+        self.instance.switch(false)
+    }
+
+    fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError> {
+        let Self { processors, shape, new_threads, stacks, size, .. } = self;
+        let processor = &mut processors[index];
+        let began = tactus_sys::clock::now::<Monotonic>();
+        let mut gap = Gap::new(began, intake.last());
+        let lost_before = processor.newly_lost()?;
+        // The ring has a page more than its size says, and the last may come in two parts.
+        let most = *size / shape.page_size() + size_of::<u64>();
+        let mut bytes = 0;
+        // The kernel writes a chain behind its event, with nothing between: all
+        // that have chains come with interrupts off.
+        let mut after_event = false;
+        for _ in 0..most {
+            let Some(page) = processor.files.pages.next_page()? else { break };
+            let Ok(records) = shape.records(page) else {
+                intake.undecoded += 1;
+                continue;
+            };
+            bytes += records.bytes() as u64;
+            for record in records {
+                let Ok(PageRecord { time, raw }) = record else {
+                    intake.undecoded += 1;
+                    break;
+                };
+                processor.read += 1;
+                gap.pass(time);
+                let chain = stacks.as_ref().and_then(|layout| layout.addresses(raw));
+                if let Some(addresses) = chain {
+                    if after_event {
+                        intake.chain_of_last(addresses);
+                    }
+                    after_event = false;
+                } else if let Some(thread) = new_threads.and_then(|layout| layout.thread(raw)) {
+                    intake.new_thread(time, thread);
+                } else {
+                    intake.sample(&Sample { time, weight: 1, raw }, None);
+                    after_event = true;
+                }
+            }
+        }
+        let lost_meanwhile = processor.newly_lost()?;
+        let ended = tactus_sys::clock::now::<Monotonic>();
+        for (count, to) in [(lost_before, gap.to.unwrap_or(ended)), (lost_meanwhile, ended)] {
+            if count > 0 {
+                intake.lost(gap.from, to, count);
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn account(
+        &mut self,
+        intake: &mut Intake,
+        ended: Instant<Monotonic>,
+    ) -> Result<Accounts, SysError> {
+        let mut processors = Vec::new();
+        for (index, processor) in self.processors.iter_mut().enumerate() {
+            intake.stand_at(index);
+            if let count @ 1.. = processor.newly_lost()? {
+                intake.lost(intake.last(), ended, count);
+            }
+            let (cpu, read) = (intake.cpu(), processor.read);
+            let stats = processor.stats()?;
+            let (counted, lost) = (stats.counted(), stats.lost);
+            processors.push(ProcessorAccount { cpu, counted, read, lost });
+        }
+        let events = self.names.iter().zip(intake.read());
+        let events = events
+            .map(|(event, read)| EventAccount {
+                event: event.clone(),
+                read: read.records,
+                count: None,
+            })
+            .collect();
+        Ok(Accounts { events, processors })
+    }
+}
+
+/// Where in the stream of a buffer that was full something is missing.
+///
+/// A buffer that does not overwrite takes nothing more once it is full, until the
+/// drain takes the first page out: what was lost before the drain began was lost
+/// after the last event before that moment, and before the first one after it.
+/// What is lost during the drain is lost until its end at the latest.
+struct Gap {
+    began: Instant<Monotonic>,
+    from: Instant<Monotonic>,
+    to: Option<Instant<Monotonic>>,
+}
+
+impl Gap {
+    /// Begins behind `last`, the last event of earlier drains.
+    fn new(began: Instant<Monotonic>, last: Instant<Monotonic>) -> Self {
+        Self { began, from: last, to: None }
+    }
+
+    /// Takes the time of an event, in the order of the buffer.
+    fn pass(&mut self, time: u64) {
+        let at = Instant::from_nanos(time);
+        if at <= self.began {
+            self.from = self.from.max(at);
+        } else if self.to.is_none() {
+            self.to = Some(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_written_as_the_kernel_writes_masks() {
+        let check = |cpus: &str, mask_of_them: &str| {
+            assert_eq!(mask(&cpus.parse().unwrap()), mask_of_them, "{cpus}");
+        };
+        check("0", "00000001");
+        check("0-1,5", "00000023");
+        check("0,32-33", "00000003,00000001");
+        check("64", "00000001,00000000,00000000");
+    }
+
+    #[test]
+    fn what_was_lost_lies_around_the_moment_when_there_was_room_again() {
+        let at = Instant::from_nanos;
+        let gap = |last, times: &[u64]| {
+            let mut gap = Gap::new(at(100), at(last));
+            times.iter().for_each(|time| gap.pass(*time));
+            (gap.from, gap.to)
+        };
+        assert_eq!(gap(50, &[60, 70, 130, 140]), (at(70), Some(at(130))));
+        assert_eq!(gap(50, &[60]), (at(60), None));
+        assert_eq!(gap(50, &[]), (at(50), None));
+    }
+}
