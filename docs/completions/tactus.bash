@@ -1021,7 +1021,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__record)
-            opts="-o -h -V --duration --output --perfetto --ndjson --flight --over --thread --saves --call-chains --json --help --version"
+            opts="-o -h -V --duration --output --perfetto --ndjson --flight --over --thread --saves --source --call-chains --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1060,6 +1060,10 @@ _tactus() {
                     return 0
                     ;;
                 --saves)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -113,7 +113,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -l flight -d 'Keep
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l over -d 'Save that, and say who was to blame, when a thread waited longer for a processor' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l thread -d 'Only threads of this name or number; may be given several times' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l saves -d 'How often to save before the recording ends' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Record the kernel\'s call chain with each event'
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l source -d 'By which mechanism the kernel records: auto, perf, tracefs' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Record the kernel\'s call chain with each switch and interrupt'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Write the account of the recording as JSON'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s V -l version -d 'Print version'

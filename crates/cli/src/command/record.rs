@@ -13,7 +13,7 @@ use tactus_model::recording::EventSource;
 use tactus_model::time::{Nanos, Realtime};
 use tactus_record::RecordingSummary;
 use tactus_record::file::RecordingFile;
-use tactus_record::live::{Control, Keep, Options, RecordError, RecordEvent, record};
+use tactus_record::live::{Control, Keep, Options, RecordError, RecordEvent, Source, record};
 use tactus_record::{ndjson, perfetto};
 use tactus_report::format;
 
@@ -59,7 +59,13 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "N", default_value = "1", requires = "over",
         value_parser = clap::value_parser!(u32).range(1..))]
     saves: u32,
-    /// Record the kernel's call chain with each event
+    /// By which mechanism the kernel records: auto, perf, tracefs
+    ///
+    /// tracefs takes less time for an event and needs root; perf needs CAP_PERFMON.
+    /// auto takes tracefs where it is granted.
+    #[arg(long, value_name = "MECHANISM", default_value = "auto")]
+    source: Source,
+    /// Record the kernel's call chain with each switch and interrupt
     #[arg(long)]
     call_chains: bool,
     /// Write the account of the recording as JSON
@@ -76,6 +82,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
     }
     let path = arguments.output.clone().unwrap_or_else(new_name);
     let options = Options {
+        source: arguments.source,
         keep: Keep::File(path.clone()),
         call_chains: arguments.call_chains,
         ..Options::default()

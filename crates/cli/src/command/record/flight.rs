@@ -61,7 +61,8 @@ pub(super) fn run(arguments: &RecordArguments, last: Nanos) -> CommandResult {
 }
 
 fn options(arguments: &RecordArguments) -> Options {
-    Options { call_chains: arguments.call_chains, ..Options::default() }
+    let (source, call_chains) = (arguments.source, arguments.call_chains);
+    Options { source, call_chains, ..Options::default() }
 }
 
 /// Saves the last seconds when the recording ends, for whatever reason.
