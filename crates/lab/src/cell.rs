@@ -284,7 +284,7 @@ pub(crate) fn task_process(executable: PathBuf) -> TaskProcess {
     TaskProcess { executable, arguments: ["internal", "task"].map(str::to_owned).into() }
 }
 
-fn load_ended(load: &str, reason: &str) -> Shortfall {
+pub(crate) fn load_ended(load: &str, reason: &str) -> Shortfall {
     Shortfall {
         asked: format!("load {load} for the whole window"),
         granted: "the copies that were left".to_owned(),

@@ -142,6 +142,19 @@ impl RunningLoad {
         }
     }
 
+    /// Sleeps until a copy ends by itself, and tells why; `None` when no further end will
+    /// be told, at once for the idle load. What this tells is not told again by
+    /// [`stop`](Self::stop).
+    pub fn next_end(&mut self) -> Option<String> {
+        let host = self.host.as_mut()?;
+        // What cannot be understood ends the list; the load goes on all the same.
+        match hear(&mut host.answers).ok()?? {
+            Answer::Ended { copy, reason } => Some(format!("copy {copy}: {reason}")),
+            Answer::Failed(error) => Some(error.reason),
+            Answer::Ready { .. } => None,
+        }
+    }
+
     /// Ends the load, waits until all its processes are gone and its files removed, and
     /// tells why copies had ended by themselves, if some had (the first 16 of them).
     pub fn stop(mut self) -> Vec<String> {

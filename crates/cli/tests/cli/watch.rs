@@ -56,6 +56,19 @@ fn an_interrupt_ends_with_the_total_and_a_kill_leaves_nothing() {
 }
 
 #[test]
+fn a_load_that_ends_by_itself_is_told() {
+    let tactus = Tactus::new();
+    let short = ["watch", "--json", "--duration", "1500ms", "--cpus", "0", "--warmup", "0ns"];
+    let ends = ["--load", "cmd:\"sleep 0.5; exit 7\""];
+    let lines = json_lines(&tactus.succeed(&[&short[..], &ends].concat()));
+    let told = lines.iter().find(|line| {
+        line["event"] == "shortfall" && line["reason"].as_str().unwrap().contains("exit status: 7")
+    });
+    assert!(told.is_some(), "{lines:?}");
+    tactus.require_nothing_left();
+}
+
+#[test]
 fn what_cannot_be_measured_is_told() {
     let tactus = Tactus::new();
     let told = tactus.fail(2, &["watch", "--plain", "--sleep", "futex", "--clock", "tai"]);

@@ -10,7 +10,7 @@ use tactus_probe::stream::SampleRings;
 use tactus_probe::{ProbeEvent, Stream};
 
 use super::{StreamMessage, StreamOrder};
-use crate::cell::{Stopped, own_executable, task_process};
+use crate::cell::{Stopped, load_ended, own_executable, task_process};
 
 /// Runs the measuring process of a cell that is looked at: the order on standard
 /// input, the messages on standard output.
@@ -35,7 +35,7 @@ fn measure() -> Result<(), Stopped> {
     let rings = SampleRings::inherit(order.rings.file, order.rings.layout)
         .map_err(|error| Stopped { reason: error.to_string(), hint: None })?;
     let executable = own_executable()?;
-    let load = RunningLoad::start(&order.cell.load, &HostOptions::new(executable.clone()))?;
+    let mut load = RunningLoad::start(&order.cell.load, &HostOptions::new(executable.clone()))?;
     for shortfall in load.shortfalls() {
         say(&StreamMessage::Shortfall(shortfall.clone()))?;
     }
@@ -53,10 +53,21 @@ fn measure() -> Result<(), Stopped> {
     for shortfall in shortfalls {
         say(&StreamMessage::Shortfall(shortfall))?;
     }
+    // It sleeps, unless a copy ends by itself, and the load ends with this process.
+    let name = order.cell.load.load.to_string();
+    thread::spawn(move || {
+        while let Some(reason) = load.next_end() {
+            // Nobody listens any more when it is over.
+            let _ = say(&StreamMessage::Shortfall(load_ended(&name, &reason)));
+        }
+        // Dropping it would end what is left of it.
+        loop {
+            thread::park();
+        }
+    });
     let (opened, threads) = (stream.opened(), stream.threads().to_vec());
     say(&StreamMessage::Opened { opened, threads })?;
     stream.wait()?;
-    drop(load);
     Ok(())
 }
 

@@ -120,7 +120,7 @@ impl Monitor {
         if let Phase::Failed { reason, hint } = &self.phase {
             return (with_hint(reason, hint.as_ref()), palette.alarm());
         }
-        if let Some(shortfall) = self.shortfalls.first() {
+        if let Some(shortfall) = self.shortfalls.last() {
             let told = format!(
                 "asked for {}, got {}: {}",
                 shortfall.asked, shortfall.granted, shortfall.reason
