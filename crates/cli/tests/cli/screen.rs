@@ -171,6 +171,25 @@ fn who_is_asked_to_end_gives_the_terminal_back() {
 }
 
 #[test]
+fn who_is_stopped_gives_the_terminal_back_and_takes_it_again() {
+    let tactus = Tactus::new();
+    let mut terminal = Terminal::start(watch(&tactus, &[]), 80, 24);
+    terminal.wait_for_text("worst case");
+    terminal.press("\u{1a}");
+    terminal.wait_for("the screen from before", |screen| !screen.alternate_screen());
+    let stat = format!("/proc/{}/stat", terminal.child.id());
+    let is_stopped = || std::fs::read_to_string(&stat).unwrap().contains(") T ");
+    terminal.wait_for("the stop", |_| is_stopped());
+    assert!(terminal.is_usual());
+    kill_process(Pid::from_child(&terminal.child), Signal::CONT).unwrap();
+    terminal.wait_for_text("worst case");
+    assert!(!terminal.is_usual());
+    terminal.press("q");
+    assert_eq!(terminal.require_restored(), Some(0));
+    tactus.require_nothing_left();
+}
+
+#[test]
 fn needs_tracing_late_samples_are_explained_on_the_screen() {
     let tactus = Tactus::new();
     let mut terminal =

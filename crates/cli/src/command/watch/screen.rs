@@ -7,6 +7,7 @@ use std::time::{Duration, Instant as StdInstant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use signal_hook::consts::SIGSTOP;
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::stream::{SampleStream, StreamEvent};
 use tactus_model::cell::Cell;
@@ -70,12 +71,28 @@ impl Screen {
     fn open() -> io::Result<Self> {
         ratatui::try_init().map(Self)
     }
+
+    /// Gives the terminal back and stops until the shell lets us go on. What is measured
+    /// goes on, and what finds no room meanwhile is counted as dropped.
+    fn suspend(&mut self) -> io::Result<()> {
+        ratatui::restore();
+        signal_hook::low_level::raise(SIGSTOP)?;
+        self.0 = ratatui::try_init()?;
+        Ok(())
+    }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
         ratatui::restore();
     }
+}
+
+/// What the user wants besides what the monitor does.
+enum Wish {
+    GoOn,
+    Suspend,
+    End,
 }
 
 /// The monitor and what it looks at.
@@ -101,8 +118,13 @@ impl Show {
             screen.0.draw(|frame| {
                 self.monitor.draw(palette, frame.area(), frame.buffer_mut());
             })?;
-            if self.stopped.load(Ordering::Relaxed) || self.keys()? {
+            if self.stopped.load(Ordering::Relaxed) {
                 return Ok(());
+            }
+            match self.keys()? {
+                Wish::GoOn => {}
+                Wish::Suspend => screen.suspend()?,
+                Wish::End => return Ok(()),
             }
         }
     }
@@ -180,22 +202,35 @@ impl Show {
     }
 
     /// Hands on the keys that are pressed until the next frame is due, and ends early
-    /// after one, so that its effect is seen at once; true when the user wants to end.
-    fn keys(&mut self) -> io::Result<bool> {
+    /// after one, so that its effect is seen at once.
+    fn keys(&mut self) -> io::Result<Wish> {
         let due = StdInstant::now() + FRAME;
         loop {
             let left = due.saturating_duration_since(StdInstant::now());
             if !event::poll(left)? {
-                return Ok(false);
+                return Ok(Wish::GoOn);
             }
             match event::read()? {
                 Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
-                    return Ok(is_interrupt(pressed)
-                        || key(pressed).is_some_and(|key| self.tell(Message::Key(key))));
+                    return Ok(self.press(pressed));
                 }
-                Event::Resize(..) => return Ok(false),
+                Event::Resize(..) => return Ok(Wish::GoOn),
                 _ => {}
             }
+        }
+    }
+
+    /// An interrupt and a stop do not reach us as signals: the terminal hands on every key.
+    fn press(&mut self, pressed: KeyEvent) -> Wish {
+        let control = pressed.modifiers.contains(KeyModifiers::CONTROL);
+        match pressed.code {
+            KeyCode::Char('c') if control => return Wish::End,
+            KeyCode::Char('z') if control => return Wish::Suspend,
+            _ => {}
+        }
+        match key(pressed) {
+            Some(key) if self.tell(Message::Key(key)) => Wish::End,
+            _ => Wish::GoOn,
         }
     }
 
@@ -233,11 +268,6 @@ fn cpus(cell: &Cell) -> Vec<u32> {
 fn palette() -> Palette {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if no_colour { Palette::NO_COLOURS } else { Palette::COLOURS }
-}
-
-/// An interrupt does not reach us as a signal: the terminal hands on every key.
-fn is_interrupt(pressed: KeyEvent) -> bool {
-    pressed.code == KeyCode::Char('c') && pressed.modifiers.contains(KeyModifiers::CONTROL)
 }
 
 fn key(pressed: KeyEvent) -> Option<Key> {
