@@ -226,8 +226,13 @@ pub struct FactRow {
     pub group: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// Its value, or `unknown`.
+    /// Its value, or [`FactRow::UNKNOWN`].
     pub value: String,
+}
+
+impl FactRow {
+    /// The value of a fact that is not known.
+    pub const UNKNOWN: &str = "unknown";
 }
 
 impl MachineFacts {
@@ -336,7 +341,7 @@ struct Rows {
 
 impl Rows {
     fn text(&mut self, name: &'static str, value: &Option<impl ToString>) {
-        let value = value.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+        let value = value.as_ref().map_or_else(|| FactRow::UNKNOWN.to_owned(), ToString::to_string);
         self.rows.push(FactRow { group: self.group, name, value });
     }
 

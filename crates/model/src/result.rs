@@ -173,7 +173,8 @@ pub struct LoadResult {
 
 /// How much the machine's counters grew during the window; `None` where one cannot be read.
 ///
-/// From `/proc/stat`, `/proc/vmstat` and `/proc/pressure/*` (proc(5)).
+/// From `/proc/stat`, `/proc/vmstat` and `/proc/pressure/*` (proc(5)), and `cpu.stat` of the
+/// cgroup (cgroups(7)).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineRates {
     /// The time over which they grew.
@@ -200,6 +201,9 @@ pub struct MachineRates {
     pub io_pressure: Option<Nanos>,
     /// Time in which some task waited for memory.
     pub memory_pressure: Option<Nanos>,
+    /// Time in which a quota held back the cgroup of the measuring process, or one above it.
+    #[serde(default)]
+    pub throttled: Option<Nanos>,
     /// The load average over a minute when the window closed.
     pub load_average: Option<f64>,
 }

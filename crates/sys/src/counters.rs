@@ -2,7 +2,8 @@
 //!
 //! Sources: `/proc/stat`, `/proc/vmstat`, `/proc/loadavg`
 //! ([proc(5)](https://man7.org/linux/man-pages/man5/proc.5.html)) and `/proc/pressure`
-//! (`Documentation/accounting/psi.rst`). Reading them takes six small files.
+//! (`Documentation/accounting/psi.rst`), and `cpu.stat` of this process's cgroup and
+//! those above it. Reading them takes about ten small files.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,7 +11,7 @@ use std::time::Instant;
 use tactus_model::result::MachineRates;
 use tactus_model::time::Nanos;
 
-use crate::facts::Tree;
+use crate::facts::{self, Tree};
 
 /// The length of a tick in which `/proc/stat` counts time. `USER_HZ` is 100 on
 /// every architecture that Linux is built for today, whatever the kernel's own
@@ -27,6 +28,7 @@ pub struct MachineCounters {
     cpu_pressure: Option<Nanos>,
     io_pressure: Option<Nanos>,
     memory_pressure: Option<Nanos>,
+    throttled: Option<Nanos>,
     load_average: Option<f64>,
 }
 
@@ -44,6 +46,7 @@ impl MachineCounters {
             cpu_pressure: pressure("cpu"),
             io_pressure: pressure("io"),
             memory_pressure: pressure("memory"),
+            throttled: facts::throttled(&tree),
             load_average: tree
                 .text("proc/loadavg")
                 .and_then(|text| load_averages(&text))
@@ -70,6 +73,7 @@ impl MachineCounters {
             cpu_pressure: time(|counters| counters.cpu_pressure),
             io_pressure: time(|counters| counters.io_pressure),
             memory_pressure: time(|counters| counters.memory_pressure),
+            throttled: time(|counters| counters.throttled),
             load_average: self.load_average,
         }
     }

@@ -23,6 +23,7 @@ use std::path::Path;
 use tactus_model::facts::MachineFacts;
 
 pub use calls::CallFacts;
+pub(crate) use cgroup::throttled;
 pub use process::DRAINER;
 pub(crate) use tree::Tree;
 

@@ -6,6 +6,7 @@
 use std::str::FromStr;
 
 use tactus_model::facts::CgroupFacts;
+use tactus_model::time::Nanos;
 
 use super::Tree;
 
@@ -22,6 +23,23 @@ pub(super) fn read(tree: &Tree<'_>) -> CgroupFacts {
         cpu_directory: cpu.map(|group| group.directory),
         cpuset_directory: cpuset.map(|group| group.directory),
     }
+}
+
+/// How long quotas have held back this process's group and those above it, together;
+/// nothing where no group has a quota.
+pub(crate) fn throttled(tree: &Tree<'_>) -> Option<Nanos> {
+    let group = Group::of("cpu", tree)?;
+    let times = group.upwards().filter_map(|directory| {
+        let stat = tree.text(&format!("{directory}/cpu.stat"))?;
+        let value = |name| -> Option<u64> {
+            stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+        };
+        match group.version {
+            1 => value("throttled_time ").map(Nanos::from_nanos),
+            _ => value("throttled_usec ").map(Nanos::from_micros),
+        }
+    });
+    Some(times.sum())
 }
 
 /// A group of this process in the hierarchy of one controller.
