@@ -309,7 +309,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__gate)
-            opts="-h -V --max --quantile --missed --no-worse-than --margin --allow-unsupported --junit --json --help --version"
+            opts="-h -V --max --quantile --missed --no-worse-than --valid --no-reservations --margin --allow-unsupported --junit --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -30,8 +30,8 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "doctor" -d 'Check wha
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "watch" -d 'Watch wakeups while they happen: a scope, a percentile graph, and why some were late'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store, the newest last'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store with their verdicts, the newest last'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show runs in full: verdict, cells, what was not granted, the machine'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "report" -d 'Write runs as one self-contained HTML page'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
@@ -146,6 +146,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand gate" -l missed -d 'No mor
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-worse-than -d 'No quantile is worse than that of the same cell in this run or exported file, as `tactus compare` finds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l margin -d 'Figures that differ from the baseline by less than this count as the same' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l junit -d 'Write the outcome as JUnit XML to this file too' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l valid -d 'Nothing invalidates the figures, of the run and of the baseline: clock, load, accounting, machine'
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-reservations -d 'As --valid, and nothing else is held against the figures either'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l allow-unsupported -d 'Count demands that the sample cannot support as met'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l json -d 'Write one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -192,8 +194,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups while they happen: a scope, a percentile graph, and why some were late'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store, the newest last'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "show" -d 'Show runs in full: their cells, what was not granted, the machine'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, the newest last'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "show" -d 'Show runs in full: verdict, cells, what was not granted, the machine'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "report" -d 'Write runs as one self-contained HTML page'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain report compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'

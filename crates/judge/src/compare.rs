@@ -21,6 +21,8 @@ use tactus_model::time::Nanos;
 use tactus_stats::bootstrap::Blocks;
 use tactus_stats::cell::blocks_of_all_tasks;
 
+use crate::verdict::{self, Validity};
+
 pub use difference::{Difference, FEWEST_ROUNDS, NotCompared, Side};
 pub use pairing::{Incomparable, Selection, SettingDiffers, UnknownCell, find_cell};
 
@@ -129,9 +131,36 @@ pub struct FactDiffers {
     pub b: String,
 }
 
+/// How far a side of a comparison can be relied on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SideValidity {
+    /// Its run.
+    pub run: String,
+    /// What its verdict comes to.
+    pub validity: Validity,
+    /// What invalidates it, in a line; `None` where nothing does.
+    pub why_invalid: Option<String>,
+}
+
+impl SideValidity {
+    fn of(run: &Run) -> Self {
+        let verdict = verdict::verdict(run);
+        let why = verdict.why_invalid();
+        Self {
+            run: run.header.id.to_string(),
+            validity: verdict.validity,
+            why_invalid: Some(why).filter(|why| !why.is_empty()),
+        }
+    }
+}
+
 /// Two runs or cells side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
+    /// How far A can be relied on.
+    pub a: SideValidity,
+    /// How far B can be relied on.
+    pub b: SideValidity,
     /// The share below which figures count as the same.
     pub margin: f64,
     /// The cells that were paired.
@@ -180,6 +209,8 @@ pub fn compare(
         alone.map(|(_, label)| label).collect()
     };
     Ok(Comparison {
+        a: SideValidity::of(a.run),
+        b: SideValidity::of(b.run),
         margin: options.margin,
         pairs: compared,
         only_a: alone(a, pairs.iter().map(|pair| pair.a).collect()),

@@ -5,19 +5,18 @@
 //! finding that says so, never one that guesses.
 
 mod boot;
-mod clock;
-mod finding;
-mod interrupt;
-mod kernel;
-mod memory;
-mod permission;
-mod processor;
-mod scheduling;
+pub(crate) mod clock;
+pub(crate) mod interrupt;
+pub(crate) mod kernel;
+pub(crate) mod memory;
+pub(crate) mod permission;
+pub(crate) mod processor;
+pub(crate) mod scheduling;
 mod text;
 
 use tactus_model::facts::MachineFacts;
 
-pub use finding::{Finding, State};
+pub use crate::finding::{Finding, State, worst};
 pub use text::findings_text;
 
 /// Examines a machine. The worst findings come first, equals in a fixed order.
@@ -34,11 +33,6 @@ pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
     .concat();
     findings.sort_by_key(|finding| finding.state);
     findings
-}
-
-/// The worst state among findings; fine where there are none.
-pub fn worst(findings: &[Finding]) -> State {
-    findings.iter().map(|finding| finding.state).min().unwrap_or(State::Fine)
 }
 
 /// The container around this process, where there is one.

@@ -21,6 +21,8 @@ use tactus_stats::bootstrap::Blocks;
 use tactus_stats::cell::blocks_of_all_tasks;
 
 use crate::compare::{Comparison, PairComparison, Verdict};
+use crate::finding::{Finding, State};
+use crate::verdict::{self, Validity};
 
 /// A latency that a share of the due times must not exceed; as text `99.9=80us`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,6 +138,33 @@ impl GateReport {
     /// How many judgements do not pass.
     pub fn failures(&self) -> usize {
         self.judgements.iter().filter(|judgement| !judgement.passes).count()
+    }
+
+    /// Holds the demand that a run's figures can be relied on against its verdict: at
+    /// least `wanted`.
+    ///
+    /// `which` says whose verdict it is, as `the run` or `the baseline`.
+    pub fn demand_validity(&mut self, which: &str, verdict: &verdict::Verdict, wanted: Validity) {
+        let grave = |finding: &&Finding| match wanted {
+            Validity::Valid => finding.state < State::Unknown,
+            Validity::WithReservations | Validity::Invalid => finding.state == State::Invalidates,
+        };
+        let reasons: Vec<String> = verdict
+            .findings
+            .iter()
+            .filter(grave)
+            .map(|Finding { check, fact, .. }| format!("{check}: {fact}"))
+            .collect();
+        let found = match reasons.is_empty() {
+            true => verdict.mark(),
+            false => reasons.join("; "),
+        };
+        let demand = match wanted {
+            Validity::Valid => "valid without reservations",
+            Validity::WithReservations | Validity::Invalid => "valid",
+        };
+        let outcome = Outcome::of(verdict.validity >= wanted);
+        self.add(which, demand.to_owned(), (outcome, found), false);
     }
 
     fn add(

@@ -9,6 +9,7 @@ pub mod cell;
 pub mod cpus;
 pub mod experiment;
 pub mod facts;
+pub mod format;
 pub mod label;
 pub mod load;
 pub mod message;

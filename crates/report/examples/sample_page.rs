@@ -15,7 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("name a folder to write to")?);
     let (quick, standard) = (runs::quick(), runs::standard());
     println!("{}", tactus_report::cells_table(&quick, &tactus_report::TableOptions::default()));
-    println!("{}\n", tactus_report::verdict(&quick));
+    println!("{}\n", tactus_report::outcome(&quick));
+    println!("{}", tactus_report::verdict_text(&tactus_judge::verdict::verdict(&quick), 100));
     println!("{}", tactus_report::run_details(&standard, &tactus_report::TableOptions::default()));
     let explained: Vec<CellExplanation> = explanations::cells();
     println!("{}", tactus_report::explanation_text(&explained, &TableOptions::default()));

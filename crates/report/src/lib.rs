@@ -1,4 +1,4 @@
-//! Text from data: tables for the terminal, drawings, pages, and the verdict of a run.
+//! Text from data: tables for the terminal, drawings, pages, the outcome of a run and its verdict.
 //!
 //! Everything here is a pure function of runs as they stand in the store. It
 //! reads histograms and never samples, so the page of ten million wakeups takes
@@ -7,10 +7,9 @@
 
 pub mod experiment;
 mod explanation;
-mod facts;
-pub mod format;
 pub mod layout;
 pub mod monitor;
+mod outcome;
 mod page;
 mod summary;
 pub mod svg;
@@ -26,8 +25,12 @@ mod fixture;
 #[path = "../fixtures/explanations.rs"]
 mod explanation_fixture;
 
+/// Quantities as people read them, for all that writes text.
+pub use tactus_model::format;
+
 pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
+pub use outcome::{outcome, outcome_text};
 pub use page::{ReportError, page, page_with};
 pub use table::{TableOptions, cells_table, plan_table, run_details, runs_table};
 pub use tail::{CauseTail, CellTail, tail_text};
-pub use verdict::{Reservation, Verdict, verdict};
+pub use verdict::verdict_text;

@@ -145,18 +145,6 @@ impl CellResult<'_> {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// A quantile of each round per wakeup, in the order of the rounds.
-    pub(crate) fn round_quantiles(&self, share: f64) -> Vec<Nanos> {
-        let quantile = |measurement: &&Measurement| {
-            let mut histogram = LatencyHistogram::new();
-            for task in &measurement.tasks {
-                task.blocks.iter().for_each(|block| histogram.merge_record(block));
-            }
-            histogram.quantile(share)
-        };
-        self.measurements.iter().filter_map(quantile).collect()
-    }
-
     /// What the machine did during the cell's windows, each as text in the order of [`RATES`];
     /// `None` where it could not be read.
     pub(crate) fn rates(&self) -> [Option<String>; RATES.len()] {

@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> CommandResult {
 }
 
 fn text(comparison: &Comparison) -> String {
-    let mut text = String::new();
+    let mut text = invalid_sides(comparison);
     comparison.pairs.iter().for_each(|pair| put_pair(&mut text, pair));
     // Writing to a String cannot fail.
     for (side, labels) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
@@ -130,6 +130,24 @@ fn text(comparison: &Comparison) -> String {
             .filter(|figure| figure.difference.is_some())
             .count(),
     );
+    text
+}
+
+/// Says of each side whose figures cannot be relied on that it is so.
+fn invalid_sides(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    for (side, validity) in [("A", &comparison.a), ("B", &comparison.b)] {
+        if let Some(why) = &validity.why_invalid {
+            let line = format!(
+                "{side} is invalid, and what differs may come from that: {why}\n   tactus show {}",
+                validity.run
+            );
+            line.lines().for_each(|line| text.push_str(&(format::printable(line) + "\n")));
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
     text
 }
 

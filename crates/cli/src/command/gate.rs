@@ -10,6 +10,7 @@ use serde::Serialize;
 use tactus_judge::compare::{CompareOptions, Comparison, Selection, compare};
 use tactus_judge::gate::junit::junit;
 use tactus_judge::gate::{Demand, GateReport, Judgement, QuantileLimit, judge};
+use tactus_judge::verdict::{Validity, Verdict, verdict as judged};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_report::format::printable;
@@ -26,7 +27,8 @@ use crate::json_lines::write_line;
 /// support a demand (too few samples for the quantile, one round for a comparison),
 /// this is said and counts as not met, unless --allow-unsupported is given. Limits
 /// speak of the intended schedule: due times that were slept through count with
-/// their latency. docs/ci.md shows how to use this in continuous integration.
+/// their latency. With --valid a run whose figures cannot be relied on does not pass,
+/// however good they are. docs/ci.md shows how to use this in continuous integration.
 #[derive(Args)]
 pub(crate) struct GateArguments {
     /// The run by name, unique beginning of a name, `last`, or the file of an exported run
@@ -44,6 +46,12 @@ pub(crate) struct GateArguments {
     /// No quantile is worse than that of the same cell in this run or exported file, as `tactus compare` finds
     #[arg(long, value_name = "BASELINE")]
     no_worse_than: Option<String>,
+    /// Nothing invalidates the figures, of the run and of the baseline: clock, load, accounting, machine
+    #[arg(long)]
+    valid: bool,
+    /// As --valid, and nothing else is held against the figures either
+    #[arg(long)]
+    no_reservations: bool,
     /// Figures that differ from the baseline by less than this count as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
     margin: f64,
@@ -65,12 +73,22 @@ impl GateArguments {
         let missed = self.missed.map(Demand::Missed);
         max.into_iter().chain(quantiles).chain(missed).collect()
     }
+
+    /// The validity that is demanded, if any is.
+    fn validity(&self) -> Option<Validity> {
+        match (self.no_reservations, self.valid) {
+            (true, _) => Some(Validity::Valid),
+            (false, true) => Some(Validity::WithReservations),
+            (false, false) => None,
+        }
+    }
 }
 
 /// The report as `--json` gives it.
 #[derive(Serialize)]
 struct GateOutcome<'a> {
     passes: bool,
+    verdict: &'a Verdict,
     #[serde(flatten)]
     report: &'a GateReport,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,26 +97,44 @@ struct GateOutcome<'a> {
 
 pub(crate) fn run(arguments: &GateArguments) -> CommandResult {
     let demands = arguments.demands();
-    if demands.is_empty() && arguments.no_worse_than.is_none() {
+    let validity = arguments.validity();
+    if demands.is_empty() && arguments.no_worse_than.is_none() && validity.is_none() {
         return Err(CommandError::usage(
-            "nothing is demanded; add --max, --quantile, --missed or --no-worse-than",
+            "nothing is demanded; add --max, --quantile, --missed, --no-worse-than or --valid",
         ));
     }
     let run = load_run(&arguments.run, open_store)?;
-    let comparison = match &arguments.no_worse_than {
-        Some(baseline) => Some(against(&load_run(baseline, open_store)?, &run, arguments.margin)?),
+    let baseline = match &arguments.no_worse_than {
+        Some(baseline) => Some(load_run(baseline, open_store)?),
         None => None,
     };
-    let report = judge(&run, &demands, comparison.as_ref(), arguments.allow_unsupported);
+    let comparison = match &baseline {
+        Some(baseline) => Some(against(baseline, &run, arguments.margin)?),
+        None => None,
+    };
+    let verdict = judged(&run);
+    let mut report = judge(&run, &demands, comparison.as_ref(), arguments.allow_unsupported);
+    if let Some(wanted) = validity {
+        report.demand_validity("the run", &verdict, wanted);
+        if let Some(baseline) = &baseline {
+            report.demand_validity("the baseline", &judged(baseline), wanted);
+        }
+    }
     if let Some(path) = &arguments.junit {
         write_file(path, &junit(&report))?;
     }
     if arguments.json {
         let passes = report.failures() == 0;
         let comparison = comparison.as_ref();
-        write_line(&GateOutcome { passes, report: &report, comparison })?;
+        write_line(&GateOutcome { passes, verdict: &verdict, report: &report, comparison })?;
     } else {
         write!(std::io::stdout(), "{}", text(&report))?;
+        let why = verdict.why_invalid();
+        if validity.is_none() && !why.is_empty() {
+            let note =
+                format!("note: {} is invalid, which --valid would refuse: {why}", report.run);
+            eprintln!("{}", printable(&note));
+        }
     }
     match report.failures() {
         0 => Ok(()),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
+use tactus_judge::verdict::{Verdict, verdict};
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
 use tactus_lab::host::Host;
@@ -69,6 +70,11 @@ enum Conclusion<'a> {
         run: &'a RunId,
         #[serde(flatten)]
         overview: &'a CellOverview,
+    },
+    Verdict {
+        run: &'a RunId,
+        #[serde(flatten)]
+        verdict: &'a Verdict,
     },
     Page {
         run: &'a RunId,
@@ -215,14 +221,18 @@ fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStat
 /// Shows what the run found, and writes its page.
 fn conclude(store: &Store, run: &Run, arguments: &MeasureArguments) -> CommandResult {
     let id = &run.header.id;
+    let verdict = verdict(run);
     if arguments.json {
         for overview in &cell_overviews(run) {
             write_line(&Conclusion::Result { run: id, overview })?;
         }
+        write_line(&Conclusion::Verdict { run: id, verdict: &verdict })?;
     } else {
         let mut out = std::io::stdout().lock();
-        write!(out, "{}", tactus_report::cells_table(run, &table_options()))?;
-        writeln!(out, "\n{}", tactus_report::verdict(run))?;
+        let options = table_options();
+        write!(out, "{}", tactus_report::cells_table(run, &options))?;
+        write!(out, "\n{}", tactus_report::outcome_text(run, &options))?;
+        write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
     }
     if arguments.no_page {
         return Ok(());

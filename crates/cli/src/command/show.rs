@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
+use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::run::{Run, RunHeader};
 use tactus_report::CellTail;
 use tactus_stats::CellSummary;
@@ -12,7 +13,7 @@ use super::{find_runs, open_store, table_options, tail};
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
-/// Show runs in full: their cells, what was not granted, the machine.
+/// Show runs in full: verdict, cells, what was not granted, the machine.
 #[derive(Args)]
 pub(crate) struct ShowArguments {
     /// Runs by name, unique beginning of a name, or `last`
@@ -27,6 +28,7 @@ pub(crate) struct ShowArguments {
 struct RunOverview<'a> {
     #[serde(flatten)]
     header: &'a RunHeader,
+    verdict: Verdict,
     cells: Vec<CellOverview>,
     longer_times: Vec<CellTail>,
 }
@@ -59,9 +61,9 @@ pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
     for id in find_runs(&store, &arguments.runs)? {
         let run = store.load(&id)?;
         if arguments.json {
-            let (header, cells) = (&run.header, cell_overviews(&run));
+            let (verdict, cells) = (verdict(&run), cell_overviews(&run));
             let longer_times = tail::of_run(&store, &run)?;
-            write_line(&RunOverview { header, cells, longer_times })?;
+            write_line(&RunOverview { header: &run.header, verdict, cells, longer_times })?;
         } else {
             let mut out = std::io::stdout().lock();
             let options = table_options();

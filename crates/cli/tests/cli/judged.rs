@@ -84,6 +84,57 @@ fn a_gate_opens_by_its_exit_code_and_writes_what_it_found() {
     tactus.fail(3, &["gate", &run, "--max", "1h", "--junit", "/no/such/folder/gate.xml"]);
 }
 
+/// Writes the export of a run as if its latencies had been read from a clock of ticks.
+fn with_a_clock_of_ticks(tactus: &Tactus, run: &str) -> String {
+    let path = tactus.folder().join("ticks.json");
+    let path = path.to_str().unwrap().to_owned();
+    tactus.succeed(&["export", run, "-o", &path, "--without-samples"]);
+    let mut exported: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    exported["header"]["id"] = "ticks-20261121-113355".into();
+    for facts in ["facts_before", "facts_after"] {
+        exported["header"][facts]["processor"]["clock_source"] = "jiffies".into();
+    }
+    fs::write(&path, exported.to_string()).unwrap();
+    path
+}
+
+#[test]
+fn a_verdict_goes_with_every_run() {
+    let tactus = Tactus::new();
+    let run = measured(&tactus, "2", &[]);
+    let parsed = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+    let shown = parsed(&tactus.succeed(&["show", &run, "--json"]));
+    for finding in shown["verdict"]["findings"].as_array().unwrap() {
+        for part in ["check", "state", "fact", "why"] {
+            assert!(finding[part].is_string(), "{part}: {finding}");
+        }
+    }
+    let ticks = with_a_clock_of_ticks(&tactus, &run);
+
+    let told = tactus.fail(1, &["gate", &ticks, "--max", "1h", "--valid"]);
+    assert!(told.contains("not met: 1 of 2 demands"), "{told}");
+    let output = tactus.run(&["gate", &ticks, "--max", "1h"]);
+    let note = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{note}");
+    assert!(
+        note.contains("is invalid, which --valid would refuse: clock source: jiffies"),
+        "{note}"
+    );
+
+    let told = tactus.succeed(&["compare", &ticks, &run]);
+    assert!(told.starts_with("A is invalid"), "{told}");
+    let told = parsed(&tactus.succeed(&["compare", &run, &ticks, "--json"]));
+    assert_eq!(told["b"]["validity"], "invalid");
+
+    tactus.succeed(&["import", &ticks]);
+    let listed = tactus.succeed(&["list", "--json"]);
+    let of_ticks = listed.lines().map(parsed).find(|run| run["id"] == "ticks-20261121-113355");
+    assert_eq!(of_ticks.expect("what was imported")["validity"], "invalid");
+    assert!(tactus.succeed(&["list"]).contains("invalid"));
+    let told = tactus.succeed(&["show", "ticks"]);
+    assert!(told.contains("Invalid, for one reason.\n  × clock source: jiffies."), "{told}");
+}
+
 #[test]
 fn the_script_of_the_documents_works_as_written() {
     let tactus = Tactus::new();

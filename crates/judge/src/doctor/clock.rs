@@ -2,20 +2,20 @@
 
 use tactus_model::facts::MachineFacts;
 
-use super::finding::{Check, Finding};
 use super::{boot, on_machine};
+use crate::finding::{Check, Finding};
 
-const SOURCE: Check = Check {
+pub(crate) const SOURCE: Check = Check {
     name: "clock source",
     why: "Every latency is the difference of two readings of this clock.",
 };
 
-const TIMERS: Check = Check {
+pub(crate) const TIMERS: Check = Check {
     name: "high-resolution timers",
     why: "Without them a timer expires with the next tick, not at its time.",
 };
 
-const TICK: Check = Check {
+pub(crate) const TICK: Check = Check {
     name: "tick rate",
     why: "With each tick the scheduler considers whether an ordinary task has run for long enough.",
 };

@@ -3,15 +3,15 @@
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
 
-use super::finding::{Check, Finding};
 use super::on_machine;
+use crate::finding::{Check, Finding};
 
-const AFFINITY: Check = Check {
+pub(crate) const AFFINITY: Check = Check {
     name: "interrupt affinity",
     why: "An interrupt delays whatever runs on the processor to which it goes.",
 };
 
-const BALANCE: Check = Check {
+pub(crate) const BALANCE: Check = Check {
     name: "irqbalance",
     why: "It moves interrupts between processors, while a measurement goes on too.",
 };

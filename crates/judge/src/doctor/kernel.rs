@@ -2,20 +2,20 @@
 
 use tactus_model::facts::MachineFacts;
 
-use super::finding::{Check, Finding};
 use super::{boot, on_machine};
+use crate::finding::{Check, Finding};
 
-const PREEMPTION: Check = Check {
+pub(crate) const PREEMPTION: Check = Check {
     name: "preemption model",
     why: "It decides how long a task in the kernel can keep an urgent one waiting.",
 };
 
-const THREADED: Check = Check {
+pub(crate) const THREADED: Check = Check {
     name: "interrupt threads",
     why: "A handler that is no thread runs before every task, whatever the task's priority.",
 };
 
-const WATCHDOGS: Check = Check {
+pub(crate) const WATCHDOGS: Check = Check {
     name: "watchdogs",
     why: "They look at each processor from time to time whether it still makes progress.",
 };

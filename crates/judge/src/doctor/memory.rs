@@ -2,15 +2,15 @@
 
 use tactus_model::facts::MachineFacts;
 
-use super::finding::{Check, Finding};
 use super::{on_machine, permission};
+use crate::finding::{Check, Finding};
 
-const SWAP: Check = Check {
+pub(crate) const SWAP: Check = Check {
     name: "swap",
     why: "A page that was swapped out has to be read back before its task goes on.",
 };
 
-const HUGE_PAGES: Check = Check {
+pub(crate) const HUGE_PAGES: Check = Check {
     name: "transparent huge pages",
     why: "The kernel looks for memory that it can move together into large pages.",
 };

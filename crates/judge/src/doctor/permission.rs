@@ -6,28 +6,28 @@ use tactus_model::time::Nanos;
 use tactus_sys::Errno;
 use tactus_sys::permission::{Asked, Diagnosis, diagnose, grant_all};
 
-use super::finding::{Check, Finding};
 use super::{container, on_machine, percent};
+use crate::finding::{Check, Finding};
 
-const REALTIME: Check = Check {
+pub(crate) const REALTIME: Check = Check {
     name: "real-time classes",
     why: "Only a task of a real-time class goes before all ordinary work.",
 };
 
-const DEADLINE: Check = Check {
+pub(crate) const DEADLINE: Check = Check {
     name: "deadline class",
     why: "It guarantees processor time in each period, and is admitted only where that can be kept.",
 };
 
-const MEMORY_LOCK: Check =
+pub(crate) const MEMORY_LOCK: Check =
     Check { name: "memory locking", why: "A task whose memory is locked never waits for a page." };
 
-const TRACING: Check = Check {
+pub(crate) const TRACING: Check = Check {
     name: "tracing",
     why: "Who delayed a late wakeup is told by the kernel's tracepoints.",
 };
 
-const CONTAINER: Check = Check {
+pub(crate) const CONTAINER: Check = Check {
     name: "container",
     why: "A container has limits of its own, and sees of the machine what it is shown.",
 };

@@ -4,35 +4,35 @@ use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
 use tactus_model::time::Nanos;
 
-use super::finding::{Check, Finding};
 use super::{boot, hypervisor, on_machine};
+use crate::finding::{Check, Finding};
 
-const HYPERVISOR: Check = Check {
+pub(crate) const HYPERVISOR: Check = Check {
     name: "hypervisor",
     why: "Below a guest's kernel another one decides when its processors run.",
 };
 
-const STEAL: Check = Check {
+pub(crate) const STEAL: Check = Check {
     name: "steal",
     why: "Time that the hypervisor gave to others is time in which nothing here could run.",
 };
 
-const FREQUENCY: Check = Check {
+pub(crate) const FREQUENCY: Check = Check {
     name: "frequency governor",
     why: "It decides how fast a processor runs after it was idle.",
 };
 
-const IDLE: Check = Check {
+pub(crate) const IDLE: Check = Check {
     name: "idle states",
     why: "The deeper a processor sleeps, the longer it takes to wake up.",
 };
 
-const SIBLINGS: Check = Check {
+pub(crate) const SIBLINGS: Check = Check {
     name: "SMT siblings",
     why: "Two logical processors of one core share what executes instructions.",
 };
 
-const ISOLATION: Check = Check {
+pub(crate) const ISOLATION: Check = Check {
     name: "isolated processors",
     why: "Nothing disturbs a task that is alone on its processor but the kernel's own tick and callbacks.",
 };

@@ -3,42 +3,42 @@
 use tactus_model::facts::MachineFacts;
 use tactus_model::time::Nanos;
 
-use super::finding::{Check, Finding};
 use super::{container, on_machine, percent};
+use crate::finding::{Check, Finding};
 
-const QUOTA: Check = Check {
+pub(crate) const QUOTA: Check = Check {
     name: "cgroup quota",
     why: "A group that has used up its quota stops until the next period, ordinary tasks in it included.",
 };
 
-const THROTTLING: Check = Check {
+pub(crate) const THROTTLING: Check = Check {
     name: "real-time throttling",
     why: "It keeps a part of each processor from real-time tasks, so that one that never sleeps cannot take the machine away.",
 };
 
-const OTHERS: Check = Check {
+pub(crate) const OTHERS: Check = Check {
     name: "other real-time tasks",
     why: "They go before all ordinary tasks, and before measured ones of lower priority.",
 };
 
-const RECORDINGS: Check = Check {
+pub(crate) const RECORDINGS: Check = Check {
     name: "other recordings",
     why: "While Tactus records what the kernel does, every event costs time where it happens.",
 };
 
-const SLACK: Check = Check {
+pub(crate) const SLACK: Check = Check {
     name: "timer slack",
     why: "The kernel delays timers of ordinary tasks by so much, to let several expire together.",
 };
 
-const AUTOGROUP: Check = Check {
+pub(crate) const AUTOGROUP: Check = Check {
     name: "autogroup",
     why: "The scheduler shares processors among sessions before it looks at nice values.",
 };
 
-const LOAD: Check = Check { name: "load now", why: "What else runs is measured too." };
+pub(crate) const LOAD: Check = Check { name: "load now", why: "What else runs is measured too." };
 
-const PROCESSORS: Check =
+pub(crate) const PROCESSORS: Check =
     Check { name: "allowed processors", why: "Only on these can anything be measured from here." };
 
 /// The slack that the kernel gives to every task.

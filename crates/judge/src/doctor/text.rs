@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Finding, State};
+use crate::finding::{Finding, State, worst};
 
 /// The width of the column of names.
 const NAMES: usize = 24;
@@ -48,7 +48,7 @@ fn summary(findings: &[Finding]) -> String {
     .into_iter()
     .flatten()
     .collect();
-    let verdict = match super::worst(findings) {
+    let verdict = match worst(findings) {
         State::Invalidates => "What is measured here is not the machine's own timing.",
         State::Reservation => "What is measured here is valid, with these reservations.",
         State::Unknown => "What is known stands in the way of nothing.",

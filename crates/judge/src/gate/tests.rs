@@ -186,3 +186,22 @@ fn limits_of_quantiles_are_read_and_written() {
         assert!(text.parse::<QuantileLimit>().is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_run_that_cannot_be_relied_on_does_not_pass_where_validity_is_demanded() {
+    let judged = |run: &Run, wanted| {
+        let mut report = judge(run, &[Demand::Missed(u64::MAX)], None, false);
+        report.demand_validity("the run", &verdict::verdict(run), wanted);
+        let last = report.judgements.last().expect("the demand").clone();
+        (report.failures(), last.demand, last.found)
+    };
+    let mut one_round = run("r", "", 1, 0);
+    let (failures, demand, _) = judged(&one_round, Validity::WithReservations);
+    assert_eq!((failures, demand.as_str()), (0, "valid"));
+    let (failures, demand, found) = judged(&one_round, Validity::Valid);
+    assert_eq!((failures, demand.as_str()), (1, "valid without reservations"));
+    assert!(found.contains("rounds: one only"), "{found}");
+    one_round.header.facts_before.processor.clock_source = Some("jiffies".to_owned());
+    let (failures, _, found) = judged(&one_round, Validity::WithReservations);
+    assert_eq!((failures, found.as_str()), (1, "clock source: jiffies"));
+}

@@ -36,7 +36,7 @@ fn a_page_says_what_the_tables_say() {
             assert!(page.contains(&shown), "{}: {shown}", result.label);
         }
     }
-    let sentence = crate::verdict(&run).sentence;
+    let sentence = crate::outcome(&run);
     assert!(page.contains(&svg::escape(&sentence)));
     assert!(page.contains("tactus export quick-20261121-113355"));
 }

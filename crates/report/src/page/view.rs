@@ -1,5 +1,7 @@
 //! What the template shows of a run: texts, in the order in which they stand.
 
+use tactus_judge::doctor::{Finding, State};
+use tactus_judge::verdict::{Validity, Verdict, changed_facts, shortfalls, verdict as judged};
 use tactus_model::facts::FactRow;
 use tactus_model::label::differing_settings;
 use tactus_model::result::Shortfall;
@@ -9,12 +11,11 @@ use super::figures::{Figure, figures};
 use crate::experiment::experiment_file;
 use crate::explanation::CellExplanation;
 use crate::explanation::section::ExplanationView;
-use crate::facts::changed_facts;
 use crate::format;
 use crate::summary::{CellResult, cost_in_words};
 use crate::table::column::{Column, Entry};
 use crate::table::content;
-use crate::verdict::{self, Verdict, shortfalls};
+use crate::{outcome, verdict};
 
 /// A run as the template shows it.
 pub(super) struct RunView {
@@ -25,7 +26,8 @@ pub(super) struct RunView {
     pub(super) began: String,
     pub(super) status: String,
     pub(super) machine: String,
-    pub(super) verdict: Verdict,
+    pub(super) outcome: String,
+    pub(super) verdict: VerdictView,
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
     pub(super) without_result: Vec<Fault>,
@@ -41,6 +43,57 @@ pub(super) struct RunView {
     pub(super) facts_after_known: bool,
     pub(super) made: Vec<(&'static str, String)>,
     pub(super) experiment: String,
+}
+
+/// Whether the figures can be relied on.
+pub(super) struct VerdictView {
+    /// A word for its looks.
+    pub(super) class: &'static str,
+    pub(super) headline: String,
+    pub(super) findings: Vec<FindingView>,
+    pub(super) unknown: Option<String>,
+}
+
+/// Something that is held against a run.
+pub(super) struct FindingView {
+    pub(super) invalidates: bool,
+    pub(super) check: &'static str,
+    pub(super) why: &'static str,
+    pub(super) text: String,
+    pub(super) mend: Option<String>,
+}
+
+impl VerdictView {
+    fn of(verdict: &Verdict) -> Self {
+        let against = [State::Invalidates, State::Reservation];
+        Self {
+            class: match verdict.validity {
+                Validity::Invalid => "invalid",
+                Validity::WithReservations => "reserved",
+                Validity::Valid => "valid",
+            },
+            headline: verdict::headline(verdict),
+            findings: verdict
+                .findings
+                .iter()
+                .filter(|finding| against.contains(&finding.state))
+                .map(FindingView::of)
+                .collect(),
+            unknown: verdict::unknown(verdict),
+        }
+    }
+}
+
+impl FindingView {
+    fn of(finding: &Finding) -> Self {
+        Self {
+            invalidates: finding.state == State::Invalidates,
+            check: finding.check,
+            why: finding.why,
+            text: verdict::sentence(finding),
+            mend: finding.mend.clone(),
+        }
+    }
 }
 
 /// A turn without a result.
@@ -103,7 +156,8 @@ impl RunView {
             began: format::date(header.created),
             status: header.status.to_string(),
             machine: machine(run),
-            verdict: verdict::of_results(run, results),
+            outcome: outcome::of_results(run, results),
+            verdict: VerdictView::of(&judged(run)),
             common: common_settings(run),
             cells: Table::of(content::cells(results)),
             without_result: without_result(run),

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
+use tactus_judge::verdict::{changed_facts, shortfalls, verdict as judged};
 use tactus_model::facts::FactRow;
 use tactus_model::run::Run;
 
 use super::grid::{grid, wrapped};
 use super::{TableOptions, cells, content};
-use crate::facts::changed_facts;
 use crate::format;
 use crate::summary::{cell_results, cost_in_words};
-use crate::verdict::{self, shortfalls};
+use crate::{outcome, verdict};
 
 /// Writes all that is known of a run: what it carried out, what it found by both
 /// rules of accounting, what its loads achieved, what was not granted, and the machine.
@@ -20,7 +20,8 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
     let cost = cost_in_words(&results).map(|words| wrapped(&words, "", width));
     let sections = [
         head(run),
-        section("Verdict", &format!("{}\n", verdict::of_results(run, &results))),
+        section("Outcome", &wrapped(&outcome::of_results(run, &results), "", width)),
+        section("Verdict", &verdict::verdict_text(&judged(run), width)),
         section("Latency per wakeup", &cells::of_results(run, &results, options)),
         section(
             "Accounting, and latency by both rules",

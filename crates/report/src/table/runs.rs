@@ -1,5 +1,6 @@
 //! The list of runs.
 
+use tactus_judge::verdict::Verdict;
 use tactus_model::run::RunSummary;
 
 use super::TableOptions;
@@ -7,12 +8,13 @@ use super::column::{Column, Entry};
 use super::grid::grid;
 use crate::format;
 
-/// Writes a line for every run, in the order given.
-pub fn runs_table(runs: &[RunSummary], options: &TableOptions) -> String {
+/// Writes a line for every run with its verdict, in the order given.
+pub fn runs_table(runs: &[RunSummary], verdicts: &[Verdict], options: &TableOptions) -> String {
     let columns = vec![
         Column::names("run", runs, |run| Entry::text(run.id.as_str())),
         Column::names("began", runs, |run| Entry::text(format::date(run.created))).dispensable(3),
-        Column::names("status", runs, |run| Entry::text(run.status.word())),
+        Column::names("status", runs, |run| Entry::text(run.status.word())).dispensable(1),
+        Column::names("verdict", verdicts, |verdict| Entry::text(verdict.mark())),
         Column::of("cells", runs, |run| Entry::count(run.cells)).dispensable(4),
         Column::of("turns", runs, |run| Entry::text(turns(run))).dispensable(1),
         Column::of("failed", runs, |run| match run.failures {
@@ -38,10 +40,12 @@ fn turns(run: &RunSummary) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tactus_judge::verdict::verdict;
     use tactus_model::run::{RunId, RunStatus};
     use tactus_model::time::{Instant, Nanos};
 
     use super::*;
+    use crate::fixture;
 
     #[test]
     fn the_runs_of_a_store() {
@@ -71,7 +75,11 @@ mod tests {
             ..complete.clone()
         };
         let runs = [complete, interrupted];
-        insta::assert_snapshot!("runs_at_100", runs_table(&runs, &TableOptions::default()));
-        insta::assert_snapshot!("runs_at_60", runs_table(&runs, &TableOptions::of_width(60)));
+        let mut invalid = fixture::quick();
+        invalid.measurements.clear();
+        let verdicts = [verdict(&fixture::quick()), verdict(&invalid)];
+        let table = |width| runs_table(&runs, &verdicts, &TableOptions::of_width(width));
+        insta::assert_snapshot!("runs_at_100", table(100));
+        insta::assert_snapshot!("runs_at_60", table(60));
     }
 }

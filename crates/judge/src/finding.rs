@@ -1,4 +1,4 @@
-//! What an examination yields.
+//! What an examination yields: of a machine, or of a run.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn mended_by(mut self, mend: impl Into<Option<String>>) -> Self {
+    pub(crate) fn mended_by(mut self, mend: impl Into<Option<String>>) -> Self {
         self.mend = mend.into();
         self
     }
@@ -55,18 +55,23 @@ impl fmt::Display for State {
     }
 }
 
+/// The worst state among findings; fine where there are none.
+pub fn worst(findings: &[Finding]) -> State {
+    findings.iter().map(|finding| finding.state).min().unwrap_or(State::Fine)
+}
+
 /// A question to the facts, before it is answered.
-pub(super) struct Check {
-    pub(super) name: &'static str,
-    pub(super) why: &'static str,
+pub(crate) struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) why: &'static str,
 }
 
 impl Check {
-    pub(super) fn fine(&self, fact: impl Into<String>) -> Finding {
+    pub(crate) fn fine(&self, fact: impl Into<String>) -> Finding {
         self.finding(State::Fine, fact.into(), None)
     }
 
-    pub(super) fn reservation(
+    pub(crate) fn reservation(
         &self,
         fact: impl Into<String>,
         effect: impl Into<String>,
@@ -74,7 +79,7 @@ impl Check {
         self.finding(State::Reservation, fact.into(), Some(effect.into()))
     }
 
-    pub(super) fn invalidates(
+    pub(crate) fn invalidates(
         &self,
         fact: impl Into<String>,
         effect: impl Into<String>,
@@ -83,7 +88,7 @@ impl Check {
     }
 
     /// The answer cannot be had, for the reason given.
-    pub(super) fn unknown(&self, reason: impl Into<String>) -> Finding {
+    pub(crate) fn unknown(&self, reason: impl Into<String>) -> Finding {
         self.finding(State::Unknown, reason.into(), None)
     }
 

@@ -8,9 +8,10 @@ use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
 use crate::format;
-use crate::summary::CellResult;
+use crate::summary::{CellResult, cell_results};
+use crate::table::{TableOptions, wrapped};
 
-/// The shares a verdict may name, the rarest first.
+/// The shares the sentence may name, the rarest first.
 const SHARES: [f64; 2] = [0.999, 0.99];
 
 /// The samples that must lie beyond a share in every cell for the share to be named.
@@ -33,7 +34,22 @@ impl Group<'_, '_> {
     }
 }
 
-pub(super) fn sentence(run: &Run, results: &[CellResult<'_>]) -> String {
+/// Says in a sentence what a run found, computed from the run alone.
+///
+/// Latencies in it go by the *intended schedule*: a due time that was missed
+/// counts as a late one. A share is named only when the run holds enough
+/// samples for it in every cell. Whether the figures can be relied on is another
+/// question, which `tactus_judge::verdict` answers.
+pub fn outcome(run: &Run) -> String {
+    of_results(run, &cell_results(run))
+}
+
+/// The same, broken into lines.
+pub fn outcome_text(run: &Run, options: &TableOptions) -> String {
+    wrapped(&outcome(run), "", options.width)
+}
+
+pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     let Some(worst) = results.iter().max_by_key(|result| result.max()) else {
         let turns = u64::from(run.header.plan.rounds) * run.header.plan.cells.len() as u64;
         return format!(
@@ -146,4 +162,89 @@ fn place(result: &CellResult<'_>, name_scheduling: bool) -> String {
         false => String::new(),
     };
     format!("{load}{scheduling}")
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::policy::Scheduling;
+
+    use super::*;
+    use crate::fixture;
+
+    fn small(settings: &str, rounds: u32) -> Run {
+        let text = format!("name = \"small\"\nrounds = {rounds}\n[settings]\n{settings}\n");
+        let duration = if text.contains("duration") { "" } else { "duration = \"3s\"\n" };
+        fixture::run(&(text + duration), 5)
+    }
+
+    fn plain(text: &str) -> String {
+        text.replace(format::THIN_SPACE, " ")
+    }
+
+    fn check(run: &Run, expected: &str) {
+        assert_eq!(plain(&outcome(run)), expected);
+    }
+
+    #[test]
+    fn two_policies_under_several_loads() {
+        check(
+            &fixture::quick(),
+            "Under every load, fifo:90 woke within 240 µs 99.9 % of the time, other within 15.9 ms; \
+             the worst wakeup, 25.9 ms, came under file:cpus with other.",
+        );
+    }
+
+    #[test]
+    fn a_single_cell() {
+        let run = small("policy = \"fifo:90\"", 2);
+        let [cell] = &cell_results(&run)[..] else { panic!("one cell is planned") };
+        let max = plain(&format::latency_or_nothing(cell.max()));
+        let within = plain(&format::latency_or_nothing(cell.by_schedule(0.999)));
+        check(
+            &run,
+            &format!(
+                "On the idle machine, fifo:90 woke within {within} 99.9 % of the time; \
+                 the latest of 12 000 wakeups came {max} late."
+            ),
+        );
+    }
+
+    #[test]
+    fn several_settings_that_vary() {
+        let settings =
+            "interval = [\"1ms\", \"2ms\"]\nload = [\"idle\", \"file\"]\npolicy = \"rr:1\"";
+        let sentence = outcome(&small(settings, 2));
+        assert!(sentence.starts_with("In every cell, rr:1 woke within"), "{sentence}");
+    }
+
+    #[test]
+    fn too_few_samples_name_no_share() {
+        let sentence = plain(&outcome(&small("duration = \"60ms\"\npolicy = \"fifo:90\"", 2)));
+        assert!(sentence.starts_with("The latest of 240 wakeups came "), "{sentence}");
+        assert!(!sentence.contains('%'), "{sentence}");
+    }
+
+    #[test]
+    fn nothing_measured() {
+        let mut run = fixture::quick();
+        run.measurements.clear();
+        check(&run, "Nothing was measured: none of 20 turns gave a result.");
+    }
+
+    #[test]
+    fn nothing_observed() {
+        let mut run = small("policy = \"fifo:90\"", 1);
+        run.measurements[0].tasks.clear();
+        check(&run, "Nothing was observed: no wakeup came within any window.");
+    }
+
+    #[test]
+    fn a_policy_that_was_refused_gets_no_credit() {
+        let mut run = small("policy = \"fifo:90\"", 1);
+        for task in run.measurements.iter_mut().flat_map(|measurement| &mut measurement.tasks) {
+            task.granted.scheduling = Scheduling::ORDINARY;
+        }
+        let sentence = outcome(&run);
+        assert!(sentence.contains("other (asked for fifo:90) woke within"), "{sentence}");
+    }
 }

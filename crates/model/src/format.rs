@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use tactus_model::time::{Instant, Nanos, Realtime};
+use crate::time::{Instant, Nanos, Realtime};
 
 /// Parts thousands in long numbers, and a number from its unit.
 ///

@@ -1,0 +1,98 @@
+//! What the sample of a run supports.
+
+use tactus_model::format;
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+use tactus_stats::unseen::UnseenBound;
+
+use super::evidence::Evidence;
+use crate::finding::{Check, Finding};
+
+pub(crate) const SIZE: Check = Check {
+    name: "sample size",
+    why: "A quantile rests on the samples beyond it, and what is rare is seen in large samples only.",
+};
+
+pub(crate) const ROUNDS: Check = Check {
+    name: "rounds",
+    why: "A machine drifts; only rounds tell this from a difference between cells.",
+};
+
+/// Below this many samples in a cell, its p99.9 rests on fewer than ten of them.
+const SAMPLES_WANTED: u64 = 10_000;
+
+/// Rounds of a cell whose p99 differ by more than this factor disagree.
+const DISAGREEMENT: f64 = 2.0;
+
+pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
+    [few_samples(cells), one_round(run), rounds_disagree(cells)].into_iter().flatten().collect()
+}
+
+/// Due times whose latency is known: of those observed and of those missed.
+fn known(cell: &Evidence<'_>) -> u64 {
+    cell.accounting.observed.saturating_add(cell.accounting.missed)
+}
+
+fn few_samples(cells: &[Evidence<'_>]) -> Option<Finding> {
+    let fewest = cells.iter().min_by_key(|cell| known(cell))?;
+    let seen = known(fewest);
+    (seen < SAMPLES_WANTED).then(|| {
+        let effect = match UnseenBound::after(seen) {
+            Some(bound) => format!(
+                "What did not happen in it may still happen to one wakeup in {}.",
+                format::count((1.0 / bound.rate) as u64)
+            ),
+            None => "Nothing can be said from it.".to_owned(),
+        };
+        SIZE.reservation(format!("{} under {}", format::count(seen), fewest.label), effect)
+            .mended_by("measure with a longer --duration, or more --rounds".to_owned())
+    })
+}
+
+fn one_round(run: &Run) -> Option<Finding> {
+    (run.header.plan.rounds == 1).then(|| {
+        ROUNDS
+            .reservation(
+                "one only",
+                "Drift of the machine cannot be told from a difference between cells.",
+            )
+            .mended_by("measure with --rounds 3".to_owned())
+    })
+}
+
+fn rounds_disagree(cells: &[Evidence<'_>]) -> Option<Finding> {
+    let (factor, least, most, label) = cells
+        .iter()
+        .filter_map(|cell| {
+            let p99s: Vec<Nanos> = round_p99s(cell);
+            let (least, most) = (*p99s.iter().min()?, *p99s.iter().max()?);
+            let factor = most.as_nanos() as f64 / least.as_nanos().max(1) as f64;
+            Some((factor, least, most, &cell.label))
+        })
+        .max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
+    (factor > DISAGREEMENT).then(|| {
+        ROUNDS.reservation(
+            format!(
+                "they disagree, most under {label}: p99 from {} to {}",
+                format::latency(least),
+                format::latency(most)
+            ),
+            "Something changed that the plan does not tell; the seconds show when.",
+        )
+    })
+}
+
+/// The p99 of each round, *per wakeup*.
+fn round_p99s(cell: &Evidence<'_>) -> Vec<Nanos> {
+    cell.measurements
+        .iter()
+        .filter_map(|measurement| {
+            let mut histogram = LatencyHistogram::new();
+            for block in measurement.tasks.iter().flat_map(|task| &task.blocks) {
+                histogram.merge_record(block);
+            }
+            histogram.quantile(0.99)
+        })
+        .collect()
+}

@@ -1,0 +1,307 @@
+//! Verdicts of made-up runs: what is planted in a run is found, and nothing else.
+
+#[path = "../../report/fixtures/runs.rs"]
+mod fixture;
+
+use tactus_judge::doctor::{Finding, State};
+use tactus_judge::verdict::{Validity, Verdict, verdict};
+use tactus_model::experiment::Turn;
+use tactus_model::facts::MachineFacts;
+use tactus_model::format::THIN_SPACE;
+use tactus_model::result::{Failure, Measurement, Shortfall};
+use tactus_model::run::{Run, RunStatus};
+use tactus_model::time::Nanos;
+use tactus_model::traced::{RecordingAccount, TracedStretch};
+
+/// A run of two rounds with nothing to be held against it.
+fn sound() -> Run {
+    small("policy = \"fifo:90\"", 2)
+}
+
+fn small(settings: &str, rounds: u32) -> Run {
+    let text = format!("name = \"small\"\nrounds = {rounds}\n[settings]\n{settings}\n");
+    let duration = if text.contains("duration") { "" } else { "duration = \"3s\"\n" };
+    fixture::run(&(text + duration), 5)
+}
+
+fn on_both(run: &mut Run, change: impl Fn(&mut MachineFacts)) {
+    change(&mut run.header.facts_before);
+    run.header.facts_after.iter_mut().for_each(change);
+}
+
+fn in_every(run: &mut Run, change: impl Fn(&mut Measurement)) {
+    run.measurements.iter_mut().for_each(change);
+}
+
+/// The facts that are held against a run, by their checks.
+fn against(verdict: &Verdict) -> Vec<(State, &str)> {
+    let held = |finding: &&Finding| finding.state < State::Unknown;
+    verdict.findings.iter().filter(held).map(|found| (found.state, found.check)).collect()
+}
+
+/// Checks that one thing alone is held against the run, and what is said of it.
+#[track_caller]
+fn check(run: &Run, state: State, check: &str, fact: &str) -> Finding {
+    let verdict = verdict(run);
+    assert_eq!(against(&verdict), [(state, check)], "{verdict:#?}");
+    let found = verdict.of_state(state).next().expect("what was held against it").clone();
+    let said = found.fact.replace(THIN_SPACE, " ");
+    assert!(said.contains(fact), "{said}\n  does not say: {fact}");
+    assert!(found.effect.as_deref().is_some_and(|effect| effect.ends_with('.')), "{found:?}");
+    let expected = match state {
+        State::Invalidates => Validity::Invalid,
+        _ => Validity::WithReservations,
+    };
+    assert_eq!(verdict.validity, expected);
+    found
+}
+
+#[test]
+fn nothing_is_held_against_a_sound_run() {
+    let verdict = verdict(&sound());
+    assert_eq!(verdict.validity, Validity::Valid, "{verdict:#?}");
+    assert_eq!(verdict.mark(), "valid");
+    // The made-up machine does not tell everything, and that is said.
+    let unknown: Vec<&str> = verdict.of_state(State::Unknown).map(|found| found.check).collect();
+    assert!(unknown.contains(&"irqbalance"), "{unknown:?}");
+    assert_eq!(verdict.findings.len(), unknown.len());
+}
+
+#[test]
+fn a_clock_of_ticks_invalidates() {
+    let mut run = sound();
+    on_both(&mut run, |facts| facts.processor.clock_source = Some("jiffies".to_owned()));
+    check(&run, State::Invalidates, "clock source", "jiffies");
+}
+
+#[test]
+fn a_clock_that_changed_invalidates() {
+    let mut run = sound();
+    let after = run.header.facts_after.as_mut().unwrap();
+    after.processor.clock_source = Some("hpet".to_owned());
+    let verdict = verdict(&run);
+    assert_eq!(
+        against(&verdict),
+        [(State::Invalidates, "machine changed"), (State::Reservation, "clock source")]
+    );
+    assert_eq!(verdict.why_invalid(), "machine changed: clock source (tsc before, hpet after)");
+    assert!(verdict.findings.iter().any(|found| found.fact == "hpet, after the run"));
+}
+
+#[test]
+fn another_setting_that_changed_is_a_reservation() {
+    let mut run = sound();
+    let after = run.header.facts_after.as_mut().unwrap();
+    after.scheduling.rt_runtime_us = Some(-1);
+    // What always differs, and what is merely known now, is no change.
+    after.steal = Some(Nanos::from_secs(9));
+    after.cgroup.cpu_directory = Some("/sys/fs/cgroup/other".to_owned());
+    after.scheduling.recordings = Some(0);
+    check(&run, State::Reservation, "machine changed", "real-time runtime in us (950000 before");
+}
+
+#[test]
+fn a_load_that_was_not_there_invalidates_and_one_that_ended_does_not() {
+    let mut run = small("load = \"file\"\npolicy = \"fifo:90\"", 2);
+    assert_eq!(verdict(&run).validity, Validity::Valid);
+    run.measurements[1].load.ended = 1;
+    check(&run, State::Reservation, "load", "ended by themselves");
+    run.measurements[1].load.ended = 0;
+    run.measurements[1].load.copies = 0;
+    check(&run, State::Invalidates, "load", "no copy of it ran when a window opened in file");
+}
+
+#[test]
+fn steal_is_weighed_by_its_share() {
+    let mut run = sound();
+    // Two processors for 3 s in each of two rounds.
+    in_every(&mut run, |found| found.rates.steal = Some(Nanos::from_millis(6)));
+    let found = check(&run, State::Reservation, "steal", "12.0 ms of processor time");
+    let effect = found.effect.unwrap().replace(THIN_SPACE, " ");
+    assert!(effect.contains("quantiles beyond 99.90 % are the host's"), "{effect}");
+    in_every(&mut run, |found| found.rates.steal = Some(Nanos::from_millis(700)));
+    check(&run, State::Invalidates, "steal", "11.7 % of it");
+}
+
+#[test]
+fn a_quota_invalidates_when_it_acted() {
+    let mut run = sound();
+    on_both(&mut run, |facts| {
+        facts.cgroup.quota_us = Some(50_000);
+        facts.cgroup.quota_period_us = Some(100_000);
+    });
+    assert_eq!(verdict(&run).validity, Validity::Valid, "it is there and held nothing back");
+    run.measurements[0].rates.throttled = Some(Nanos::from_millis(40));
+    let verdict_of_it = verdict(&run);
+    assert!(
+        verdict_of_it.why_invalid().replace(THIN_SPACE, " ").contains("back for 40.0 ms"),
+        "{verdict_of_it:#?}"
+    );
+    // An older version did not count it.
+    in_every(&mut run, |found| found.rates.throttled = None);
+    check(&run, State::Invalidates, "cgroup quota", "0.50 processors");
+}
+
+#[test]
+fn what_was_refused_is_said_once_with_its_mend() {
+    let mut run = sound();
+    let refused = Shortfall {
+        asked: "policy fifo:90".to_owned(),
+        granted: "policy other".to_owned(),
+        reason: "this user may not use real-time priorities".to_owned(),
+        mend: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
+    };
+    in_every(&mut run, |found| found.shortfalls.extend([refused.clone(), refused.clone()]));
+    let found = check(&run, State::Reservation, "granted", "asked for policy fifo:90, got");
+    assert_eq!(found.mend, refused.mend);
+}
+
+#[test]
+fn samples_that_were_not_kept_weigh_by_their_share() {
+    let mut run = sound();
+    let accounting = &mut run.measurements[0].tasks[0].accounting;
+    accounting.observed -= 7;
+    accounting.dropped += 7;
+    check(&run, State::Reservation, "samples kept", "7 wakeups took place and were not kept");
+    let accounting = &mut run.measurements[0].tasks[0].accounting;
+    accounting.observed -= 500;
+    accounting.dropped += 500;
+    check(&run, State::Invalidates, "samples kept", "507 wakeups");
+}
+
+#[test]
+fn an_account_that_does_not_balance_is_a_defect() {
+    let mut run = sound();
+    run.measurements[0].tasks[0].accounting.intended += 1;
+    check(&run, State::Invalidates, "accounting", "intended is not observed + missed + dropped");
+}
+
+#[test]
+fn missed_early_and_lost_are_reservations() {
+    let missed = small("policy = \"other\"\nload = \"process\"", 2);
+    let found = verdict(&missed);
+    assert!(against(&found).contains(&(State::Reservation, "missed due times")), "{found:#?}");
+
+    let mut early = sound();
+    early.measurements[0].tasks[0].accounting.early = 2;
+    check(&early, State::Reservation, "early wakeups", "2 wakeups came before their time");
+
+    let mut lost = sound();
+    lost.measurements[0].traced = Some(TracedStretch {
+        opened: tactus_model::time::Instant::from_nanos(0),
+        window: Nanos::from_millis(500),
+        came_first: false,
+        tasks: Vec::new(),
+        recording: RecordingAccount { events: 990, lost: 10, bytes: 20_000 },
+    });
+    check(&lost, State::Reservation, "recorded events", "10 of 1 000 events were lost");
+}
+
+#[test]
+fn turns_that_are_missing() {
+    let mut run = sound();
+    let lost = run.measurements.pop().unwrap();
+    run.failures.push(Failure {
+        turn: Turn { round: lost.turn.round, cell: 0 },
+        reason: "the measuring process gave no answer for 30 s".to_owned(),
+        hint: Some("look into the kernel's log".to_owned()),
+    });
+    let verdict_of_it = verdict(&run);
+    let turns: Vec<&Finding> =
+        verdict_of_it.findings.iter().filter(|found| found.check == "turns").collect();
+    let [found] = turns[..] else { panic!("{verdict_of_it:#?}") };
+    assert!(found.fact.contains("idle · fifo:90, round 2: the measuring process gave no answer"));
+    assert_eq!(found.mend.as_deref(), Some("look into the kernel's log"));
+
+    run.failures.clear();
+    run.measurements.clear();
+    run.header.status = RunStatus::Interrupted;
+    let nothing = verdict(&run);
+    assert_eq!(nothing.validity, Validity::Invalid);
+    assert!(nothing.findings.iter().any(|found| {
+        found.mend.as_deref() == Some("tactus measure --continue small-20261121-113355")
+    }));
+}
+
+#[test]
+fn what_the_sample_supports() {
+    check(
+        &small("policy = \"fifo:90\"\nduration = \"6s\"", 1),
+        State::Reservation,
+        "rounds",
+        "one only",
+    );
+    let few = check(
+        &small("duration = \"60ms\"\npolicy = \"fifo:90\"", 2),
+        State::Reservation,
+        "sample size",
+        "240 under idle · fifo:90",
+    );
+    assert!(few.effect.unwrap().contains("one wakeup in 80"));
+
+    let mut run = sound();
+    let slow = small("policy = \"other\"\nload = \"process\"", 2).measurements[1].tasks.clone();
+    let second = run.measurements.iter_mut().find(|found| found.turn.round == 1).unwrap();
+    for (task, slow) in second.tasks.iter_mut().zip(slow) {
+        task.blocks = slow.blocks;
+    }
+    check(&run, State::Reservation, "rounds", "they disagree, most under idle · fifo:90: p99 from");
+}
+
+#[test]
+fn the_machine_counts_as_far_as_it_bears_on_the_plan() {
+    let plant = |run: &mut Run| {
+        on_both(run, |facts| {
+            facts.processor.idle_exit_latency_us_max = Some(890);
+            facts.scheduling.realtime_tasks = Some(vec!["pipewire fifo:88".to_owned()]);
+            facts.scheduling.autogroup = Some(true);
+            facts.memory.transparent_huge_pages = Some("always".to_owned());
+            facts.processor.isolated = Some([1].into_iter().collect());
+            // A property of the machine, which is measured along.
+            facts.kernel.preemption = Some("none".to_owned());
+            facts.kernel.tick_rate_hz = Some(100);
+        });
+    };
+    let mut prepared = small(
+        "policy = \"fifo:90\"\ncpu-dma-latency = \"0us\"\ncpus = \"0\"\nlock-memory = true",
+        2,
+    );
+    plant(&mut prepared);
+    in_every(&mut prepared, |found| found.tasks.retain(|task| task.cpu == Some(0)));
+    let held = verdict(&prepared);
+    let checks: Vec<&str> = against(&held).iter().map(|(_, check)| *check).collect();
+    assert_eq!(checks, ["sample size"], "the tasks of one processor were left out: {held:#?}");
+
+    let mut ordinary = small("policy = [\"other:-5\", \"fifo:80\"]\nlock-memory = false", 2);
+    plant(&mut ordinary);
+    let held = verdict(&ordinary);
+    for check in [
+        "idle states",
+        "other real-time tasks",
+        "autogroup",
+        "transparent huge pages",
+        "isolated processors",
+    ] {
+        assert!(against(&held).contains(&(State::Reservation, check)), "{check}: {held:#?}");
+    }
+    for check in ["preemption model", "tick rate"] {
+        assert!(held.findings.iter().all(|found| found.check != check), "{check}");
+    }
+}
+
+#[test]
+fn a_virtual_machine_is_a_reservation() {
+    let mut run = sound();
+    on_both(&mut run, |facts| facts.processor.virtualization = Some("kvm".to_owned()));
+    check(&run, State::Reservation, "hypervisor", "kvm");
+}
+
+#[test]
+fn a_run_of_which_nothing_is_known_is_judged_by_what_it_holds() {
+    let mut run = sound();
+    run.header.facts_before = MachineFacts::unknown(run.header.created);
+    run.header.facts_after = None;
+    let found = verdict(&run);
+    assert_eq!(found.validity, Validity::Valid, "{found:#?}");
+    assert!(found.of_state(State::Unknown).count() > 5, "{found:#?}");
+}

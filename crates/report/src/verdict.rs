@@ -1,0 +1,100 @@
+//! The verdict of a run as text.
+
+use std::fmt::Write;
+
+use tactus_judge::doctor::{Finding, State};
+use tactus_judge::verdict::Verdict;
+
+use crate::format;
+use crate::table::wrapped;
+
+/// Writes whether a run's figures can be relied on, what is held against them with the
+/// way out, and what is not known, in lines of at most `width` columns.
+pub fn verdict_text(verdict: &Verdict, width: usize) -> String {
+    let mut text = format!("{}\n", headline(verdict));
+    for (mark, state) in [("×", State::Invalidates), ("-", State::Reservation)] {
+        for finding in verdict.of_state(state) {
+            let told = format!("{}: {}", finding.check, sentence(finding));
+            let lines = wrapped(&told, "    ", width);
+            // Writing to a String cannot fail.
+            let _ = write!(text, "  {mark} {}", lines.trim_start());
+            if let Some(mend) = &finding.mend {
+                // Not broken into lines: it is there to be copied.
+                let _ = writeln!(text, "    to mend it: {}", format::printable(mend));
+            }
+        }
+    }
+    if let Some(unknown) = unknown(verdict) {
+        text.push_str(wrapped(&unknown, "    ", width).replacen("    ", "  ", 1).as_str());
+    }
+    text
+}
+
+/// The verdict in a line: `Valid, with 3 reservations.`
+pub(crate) fn headline(verdict: &Verdict) -> String {
+    let reservations = match verdict.of_state(State::Reservation).count() as u64 {
+        0 => String::new(),
+        count => format!(", with {}", format::counted(count, "reservation")),
+    };
+    match verdict.of_state(State::Invalidates).count() {
+        0 => format!("Valid{reservations}."),
+        1 => "Invalid, for one reason.".to_owned(),
+        count => format!("Invalid, for {count} reasons."),
+    }
+}
+
+/// What was found and what it does to the figures.
+pub(crate) fn sentence(finding: &Finding) -> String {
+    let fact = finding.fact.trim_end_matches('.');
+    let effect = finding.effect.as_deref().unwrap_or_default();
+    format!("{fact}. {effect}").trim_end().to_owned()
+}
+
+/// The checks that could not be made, in a sentence; `None` where all could.
+pub(crate) fn unknown(verdict: &Verdict) -> Option<String> {
+    let checks: Vec<&str> = verdict.of_state(State::Unknown).map(|found| found.check).collect();
+    (!checks.is_empty()).then(|| format!("Not known of this machine: {}.", checks.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_judge::verdict::verdict;
+    use tactus_model::policy::Scheduling;
+    use tactus_model::result::Shortfall;
+    use tactus_model::run::Run;
+
+    use super::*;
+    use crate::fixture;
+
+    fn small() -> Run {
+        let text =
+            "name = \"small\"\nrounds = 1\n[settings]\npolicy = \"fifo:90\"\nduration = \"3s\"";
+        fixture::run(text, 5)
+    }
+
+    #[test]
+    fn a_policy_that_was_refused_is_a_reservation_with_its_mend() {
+        let mut run = small();
+        let refused = Shortfall {
+            asked: "policy fifo:90".to_owned(),
+            granted: "policy other".to_owned(),
+            reason: "this user may not use real-time priorities".to_owned(),
+            mend: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
+        };
+        for measurement in &mut run.measurements {
+            measurement.shortfalls.extend([refused.clone(), refused.clone()]);
+            for task in &mut measurement.tasks {
+                task.granted.scheduling = Scheduling::ORDINARY;
+            }
+        }
+        insta::assert_snapshot!("refused", verdict_text(&verdict(&run), 100));
+    }
+
+    #[test]
+    fn what_invalidates_stands_first() {
+        let mut run = small();
+        run.header.facts_before.processor.clock_source = Some("jiffies".to_owned());
+        run.header.facts_after = Some(run.header.facts_before.clone());
+        insta::assert_snapshot!("invalid", verdict_text(&verdict(&run), 80));
+    }
+}
