@@ -13,6 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
+use tactus_model::origin::Precision;
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
@@ -289,6 +290,9 @@ impl Evidence {
 
     /// What is missing from the sample as a whole.
     fn incomplete(&self, demand: Demand) -> Option<String> {
+        if let Some(reason) = self.summary.precision.and_then(|told| untold(told, demand)) {
+            return Some(reason.to_owned());
+        }
         let (rounds, planned) = (self.summary.rounds, self.rounds_planned);
         let dropped = self.summary.accounting.dropped;
         if rounds < planned {
@@ -300,6 +304,21 @@ impl Evidence {
         } else {
             None
         }
+    }
+}
+
+/// What another program did not tell that a demand asks for.
+fn untold(precision: Precision, demand: Demand) -> Option<&'static str> {
+    match demand {
+        // The longest wakeup of each task is known where its tool tells its greatest latency.
+        Demand::Max(_) => None,
+        _ if precision.missed_known => None,
+        Demand::Missed(_) => {
+            Some("the program that measured does not count due times that were slept through")
+        }
+        Demand::Quantile(_) => Some(
+            "the program that measured does not count due times that were slept through, so the intended schedule is not known",
+        ),
     }
 }
 

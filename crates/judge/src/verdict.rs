@@ -15,6 +15,7 @@
 mod changed;
 mod conditions;
 mod evidence;
+mod foreign;
 mod met;
 mod sample;
 
@@ -107,6 +108,7 @@ pub fn verdict(run: &Run) -> Verdict {
     let cells = Evidence::of_cells(run);
     Verdict::of(
         [
+            foreign::findings(run, &cells),
             met::findings(run, &cells),
             changed::findings(run),
             conditions::findings(run, &cells),

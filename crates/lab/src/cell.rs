@@ -149,6 +149,7 @@ fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measur
         cost,
         shortfalls: shortfalls.all,
         traced,
+        precision: None,
     })
 }
 

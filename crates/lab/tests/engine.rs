@@ -90,6 +90,7 @@ fn measurement(turn: Turn) -> Measurement {
         cost: ProbeCost::default(),
         shortfalls: Vec::new(),
         traced: None,
+        precision: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::load::LoadPlan;
+use crate::origin::ImportedCell;
 use crate::policy::Policy;
 use crate::probe::{Probe, SleepMethod, TaskKind, Work};
 use crate::time::Nanos;
@@ -36,6 +37,9 @@ pub struct Cell {
     pub traced: Nanos,
     /// The most samples that a task keeps; those beyond it are counted as dropped.
     pub sample_limit: u64,
+    /// What is known of the cell when another program measured it; `None` for our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportedCell>,
 }
 
 /// Why a cell's settings do not go together.

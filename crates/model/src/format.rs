@@ -34,6 +34,24 @@ pub fn latency(length: Nanos) -> String {
     format!("{}{THIN_SPACE}{unit}", significant(value / size))
 }
 
+/// Writes a length that is known to whole multiples of `unit` only: `12 µs`, not `12.0 µs`.
+pub fn latency_to(length: Nanos, unit: Nanos) -> String {
+    let step = unit.as_nanos().max(1);
+    let whole = length.as_nanos() / step * step;
+    if step == 1 || whole == 0 {
+        return latency(Nanos::from_nanos(whole));
+    }
+    let value = whole as f64;
+    let (name, size) = LENGTH_UNITS
+        .into_iter()
+        .find(|(_, size)| three_digits(value / size) < 1000.0)
+        .unwrap_or(LENGTH_UNITS[LENGTH_UNITS.len() - 1]);
+    let text = significant(value / size);
+    let told = (size / step as f64).log10().floor().max(0.0) as usize;
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len()).min(told);
+    format!("{:.decimals$}{THIN_SPACE}{name}", value / size)
+}
+
 /// Writes a length, or a dash where there is none.
 pub fn latency_or_nothing(length: Option<Nanos>) -> String {
     length.map_or_else(|| NOTHING.to_owned(), latency)
@@ -224,6 +242,22 @@ mod tests {
             (4_000_000_000_000, "4000 s"),
         ] {
             check(&latency(Nanos::from_nanos(nanos)), expected);
+        }
+    }
+
+    #[test]
+    fn lengths_have_no_digits_that_were_not_told() {
+        let micro = Nanos::from_micros(1);
+        for (nanos, unit, expected) in [
+            (12_007, micro, "12 µs"),
+            (8_003, micro, "8 µs"),
+            (1_310_000, micro, "1.31 ms"),
+            (0, micro, "0 ns"),
+            (12_007, Nanos::from_nanos(1), "12.0 µs"),
+            (255_000, Nanos::from_micros(5), "255 µs"),
+            (1_234_567, Nanos::from_micros(100), "1.2 ms"),
+        ] {
+            check(&latency_to(Nanos::from_nanos(nanos), unit), expected);
         }
     }
 

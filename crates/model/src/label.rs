@@ -8,19 +8,23 @@ pub fn differing_settings(cells: &[Cell]) -> Vec<&'static str> {
     let Some((first, rest)) = cells.split_first() else { return Vec::new() };
     SETTINGS
         .iter()
-        .filter(|setting| rest.iter().any(|cell| (setting.get)(cell) != (setting.get)(first)))
+        .filter(|setting| rest.iter().any(|cell| cell.value_of(setting) != first.value_of(setting)))
         .map(|setting| setting.name)
         .collect()
 }
 
 /// Names each cell by the settings in which it differs from the others: `compute · fifo:90`.
 ///
-/// A single cell is named by its load and policy. How a load is scheduled is left
-/// out where there is none.
+/// A single cell is named by its load and policy, and one that another program
+/// measured by what it measured and its policy. How a load is scheduled is left out
+/// where there is none.
 pub fn labels(cells: &[Cell]) -> Vec<String> {
     let mut differing = differing_settings(cells);
     if differing.is_empty() {
-        differing = vec!["load", "policy"];
+        differing = match cells.first() {
+            Some(cell) if cell.imported.is_some() => vec!["probe", "load", "policy"],
+            _ => vec!["load", "policy"],
+        };
     }
     cells
         .iter()
@@ -28,6 +32,7 @@ pub fn labels(cells: &[Cell]) -> Vec<String> {
             let parts: Vec<String> = cell
                 .settings()
                 .filter(|(name, _)| differing.contains(name))
+                .filter(|(name, _)| cell.knows(name))
                 .filter(|(name, _)| !(name.starts_with("load-") && cell.load.load.is_idle()))
                 .map(|(name, value)| part_of_label(name, &value))
                 .collect();

@@ -13,6 +13,7 @@ pub mod format;
 pub mod label;
 pub mod load;
 pub mod message;
+pub mod origin;
 pub mod policy;
 pub mod probe;
 pub mod recording;

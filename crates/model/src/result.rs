@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuList;
 use crate::experiment::Turn;
+use crate::origin::Precision;
 use crate::policy::Scheduling;
 use crate::sample::Sample;
 use crate::time::{Instant, Nanos, Realtime};
@@ -98,7 +99,8 @@ pub struct Outlier {
     pub sample: Sample,
 }
 
-/// How a task was in fact scheduled and prepared, as read back from the kernel.
+/// How a task was in fact scheduled and prepared, as read back from the kernel; of a
+/// task of another program, what that program was asked for, as far as its cell knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
     /// The scheduling class and its parameters.
@@ -255,6 +257,9 @@ pub struct Measurement {
     /// The window in which events were recorded, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced: Option<TracedStretch>,
+    /// How well another program told what it measured; `None` for our own measurements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
 }
 
 impl Measurement {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::Plan;
 use crate::facts::MachineFacts;
+use crate::origin::Origin;
 use crate::result::{Failure, Measurement};
 use crate::text::keywords;
 use crate::time::{Instant, Nanos, Realtime};
@@ -63,6 +64,9 @@ pub struct RunHeader {
     pub facts_before: MachineFacts,
     /// The machine after the last turn, once that was taken.
     pub facts_after: Option<MachineFacts>,
+    /// Which other program measured it; `None` for runs of Tactus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
 }
 
 /// A run as a line of a list.
@@ -90,6 +94,9 @@ pub struct RunSummary {
     pub observed: u64,
     /// The greatest latency of them; `None` when there is no measurement.
     pub max: Option<Nanos>,
+    /// The other program that measured it, with its version; `None` for runs of Tactus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 /// A run with its results.

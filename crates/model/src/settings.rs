@@ -315,12 +315,18 @@ impl Layer {
 impl Cell {
     /// The cell's settings as a person would write them, by name.
     pub fn settings(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
-        SETTINGS.iter().map(|setting| (setting.name, (setting.get)(self)))
+        SETTINGS.iter().map(|setting| (setting.name, self.value_of(setting)))
+    }
+
+    /// The value of a setting as a person would write it, or `unknown` where another
+    /// program measured the cell and does not tell.
+    pub fn value_of(&self, setting: &Setting) -> String {
+        self.foreign_value(setting.name).unwrap_or_else(|| (setting.get)(self))
     }
 
     /// The cell that layers are applied to. Its values are never measured: the
     /// embedded defaults set every one of them, which a test checks.
-    fn blank() -> Self {
+    pub(crate) fn blank() -> Self {
         Self {
             probe: Probe::Timer(TimerProbe {
                 sleep: SleepMethod::Nanosleep,
@@ -345,6 +351,7 @@ impl Cell {
             duration: Nanos::ZERO,
             traced: Nanos::ZERO,
             sample_limit: 0,
+            imported: None,
         }
     }
 }

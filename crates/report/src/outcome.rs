@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tactus_model::cell::Cell;
 use tactus_model::label::differing_settings;
+use tactus_model::origin::Origin;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
@@ -57,12 +58,36 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
             format::counted(turns, "turn")
         );
     };
+    if let Some(origin) = &run.header.origin {
+        return imported(origin, worst, results);
+    }
     let groups = groups(results);
     let where_measured = where_measured(results);
     match named_share(results) {
         Some(share) => with_share(&groups, worst, share, &where_measured, results.len()),
         None => without_share(worst, results),
     }
+}
+
+/// The sentence of a run that another program measured: what it was asked for and under
+/// what is not known well enough to credit anything with the figures.
+fn imported(origin: &Origin, worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
+    let observed: u64 = results.iter().map(|result| result.accounting().observed).sum();
+    let share = named_share(results).map_or(String::new(), |share| {
+        let slowest = results.iter().max_by_key(|result| result.per_wakeup(share));
+        slowest.map_or(String::new(), |slowest| {
+            let within = slowest.told(slowest.per_wakeup(share));
+            let which = if results.len() > 1 { "all cells came" } else { "wakeups came" };
+            format!("{which} within {within} {} of the time; ", format::percentile(share))
+        })
+    });
+    let place = if results.len() > 1 { format!(", in {}", worst.label) } else { String::new() };
+    format!(
+        "As {} measured, {share}the latest of {} came {} late{place}.",
+        origin.program(),
+        format::counted(observed, "wakeup"),
+        worst.told(worst.max()),
+    )
 }
 
 fn with_share(

@@ -71,6 +71,19 @@ fn cell_result<'r>(
 }
 
 impl CellResult<'_> {
+    /// A latency as exactly as it is known; a dash where there is none.
+    pub(crate) fn told(&self, length: Option<Nanos>) -> String {
+        match (length, self.summary.precision) {
+            (Some(length), Some(precision)) => format::latency_to(length, precision.unit),
+            (length, _) => format::latency_or_nothing(length),
+        }
+    }
+
+    /// Whether it is known how many due times were slept through; it is in all cells of our own.
+    pub(crate) fn missed_known(&self) -> bool {
+        self.summary.precision.is_none_or(|precision| precision.missed_known)
+    }
+
     /// What became of the wakeups of all rounds.
     pub(crate) fn accounting(&self) -> Accounting {
         self.summary.accounting
@@ -98,6 +111,9 @@ impl CellResult<'_> {
 
     /// Whether the two rules of accounting give another p99 as it is written.
     pub(crate) fn schedule_differs(&self) -> bool {
+        if !self.missed_known() {
+            return false;
+        }
         format::latency_or_nothing(self.per_wakeup(0.99))
             != format::latency_or_nothing(self.by_schedule(0.99))
     }
@@ -125,6 +141,9 @@ impl CellResult<'_> {
 
     /// The cell's name, with how it ran in fact where that was not as asked for.
     pub(crate) fn label_as_granted(&self) -> String {
+        if self.cell.imported.is_some() {
+            return self.label.clone();
+        }
         let asked = self.cell.policy.scheduling;
         match self.granted() {
             Some(granted) if granted == asked => self.label.clone(),
@@ -230,6 +249,8 @@ pub(crate) fn quantiles(histogram: &LatencyHistogram, shares: &[f64]) -> Vec<Nan
 pub(crate) fn cost_in_words(results: &[CellResult<'_>]) -> Option<String> {
     let costs: Vec<_> = results
         .iter()
+        // What measuring cost another program is not known.
+        .filter(|result| result.cell.imported.is_none())
         .flat_map(|result| &result.measurements)
         .map(|measurement| measurement.cost)
         .collect();

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use tactus_model::origin::Precision;
 use tactus_model::result::{Accounting, Histogram, Measurement, Outlier, Shortfall};
 use tactus_model::time::{Instant, Nanos, Realtime};
 
@@ -21,7 +22,8 @@ pub struct QuantileEstimate {
     /// The latency that so many wakeups did not exceed (*per wakeup*); `None`
     /// where there are fewer samples than tell the share apart from all.
     pub per_wakeup: Option<Nanos>,
-    /// The latency that so many due times did not exceed (*intended schedule*).
+    /// The latency that so many due times did not exceed (*intended schedule*); `None`
+    /// too where another program measured that does not count those it missed.
     pub by_schedule: Option<Nanos>,
     /// The 95 % interval of `per_wakeup`.
     pub interval: Option<Interval>,
@@ -86,6 +88,9 @@ pub struct CellSummary {
     pub load: LoadRate,
     /// What the machine did not grant, each said once.
     pub shortfalls: Vec<Shortfall>,
+    /// How well another program told these figures; `None` for our own measurements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
     /// Latencies of the wakeups that took place.
     #[serde(skip)]
     pub per_wakeup: LatencyHistogram,
@@ -125,6 +130,10 @@ impl CellSummary {
             worst: worst(measurements),
             load: load_rate(measurements),
             shortfalls: shortfalls(measurements),
+            precision: measurements
+                .iter()
+                .filter_map(|found| found.precision)
+                .reduce(Precision::and),
             per_wakeup,
             by_schedule,
         }
@@ -144,13 +153,15 @@ fn quantiles(
     let rounds: Vec<Vec<Histogram>> =
         measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
     let intervals = Blocks::new(&rounds).intervals(&QUANTILES, SEED);
+    let missed_known =
+        measurements.iter().all(|found| found.precision.is_none_or(|told| told.missed_known));
     QUANTILES
         .into_iter()
         .zip(intervals)
         .map(|(quantile, interval)| QuantileEstimate {
             quantile,
             per_wakeup: supported(per_wakeup, quantile),
-            by_schedule: supported(by_schedule, quantile),
+            by_schedule: supported(by_schedule, quantile).filter(|_| missed_known),
             interval: interval.ok(),
             unsupported: interval.err(),
         })
@@ -287,6 +298,7 @@ mod tests {
             cost: ProbeCost::default(),
             shortfalls: Vec::new(),
             traced: None,
+            precision: None,
         }
     }
 

@@ -1,11 +1,13 @@
 //! Lists runs and finds the one that is meant.
 
 use rusqlite::{Connection, OptionalExtension, Row};
+use tactus_model::origin::Origin;
 use tactus_model::run::{RunId, RunStatus, RunSummary};
 use tactus_model::text::nearest;
 use tactus_model::time::{Instant, Nanos};
 
 use crate::fault::Fault;
+use crate::load::parsed;
 use crate::name::LAST;
 use crate::{Store, StoreError};
 
@@ -21,7 +23,7 @@ impl Store {
                 "SELECT id, name, created_ns, version, status, cells, rounds,
                     (SELECT count(*) FROM measurement WHERE run = run.number),
                     (SELECT count(*) FROM failure WHERE run = run.number),
-                    cast(total(observed) AS INTEGER), max(max_ns)
+                    cast(total(observed) AS INTEGER), max(max_ns), origin
                  FROM run
                     LEFT JOIN measurement ON measurement.run = run.number
                     LEFT JOIN task ON task.measurement = measurement.number
@@ -59,6 +61,10 @@ fn summary(row: &Row<'_>) -> Result<RunSummary, Fault> {
         failures: row.get(8)?,
         observed: row.get(9)?,
         max: row.get::<_, Option<u64>>(10)?.map(Nanos::from_nanos),
+        origin: row
+            .get::<_, Option<String>>(11)?
+            .map(|origin| parsed::<Origin>(origin.as_bytes()).map(|origin| origin.program()))
+            .transpose()?,
     })
 }
 

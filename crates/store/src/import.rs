@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use tactus_model::result::Failure;
-use tactus_model::run::{RunHeader, RunId};
+use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
 use tactus_model::traced::Evidence;
 
@@ -31,6 +31,29 @@ impl Store {
         self.write(|database| {
             let (run, id) = read_run(database, reader)?;
             give_name(database, &run, id)
+        })
+    }
+}
+
+impl Store {
+    /// Takes in a run that was made elsewhere, as from another tool's files, all of it
+    /// or nothing, and gives the name it has here, after its plan and when it began.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyThere`] when the same run with the same content is in the
+    /// store, [`StoreError::Unbalanced`], [`StoreError::NotPlanned`],
+    /// [`StoreError::TurnTaken`], or the database cannot be written.
+    pub fn add(&mut self, run: &Run) -> Result<RunId, StoreError> {
+        self.write(|database| {
+            let passing = RunHeader { id: RunId::new(PASSING_NAME), ..run.header.clone() };
+            let row = save::insert_run(database, &passing)?;
+            for measurement in &run.measurements {
+                save::insert_measurement(database, &row, measurement, &[], &Evidence::default())?;
+            }
+            for failure in &run.failures {
+                save::insert_failure(database, &row, failure)?;
+            }
+            give_name(database, &row, name::after(&run.header.plan.name, run.header.created))
         })
     }
 }

@@ -99,10 +99,11 @@ fn number_of(database: &Connection, run: &RunId, turn: Turn) -> Result<i64, Faul
 /// Reads the header of a run.
 pub(crate) fn header(database: &Connection, run: &RunRow) -> Result<RunHeader, Fault> {
     let mut query = database.prepare_cached(
-        "SELECT created_ns, version, plan, facts_before, facts_after FROM run WHERE number = ?1",
+        "SELECT created_ns, version, plan, facts_before, facts_after, origin FROM run WHERE number = ?1",
     )?;
     let mut rows = query.query_and_then([run.number], |row: &Row<'_>| {
         let facts_after: Option<String> = row.get(4)?;
+        let origin: Option<String> = row.get(5)?;
         Ok(RunHeader {
             id: run.id.clone(),
             created: Instant::from_nanos(row.get(0)?),
@@ -111,6 +112,7 @@ pub(crate) fn header(database: &Connection, run: &RunRow) -> Result<RunHeader, F
             plan: parsed(row.get::<_, String>(2)?.as_bytes())?,
             facts_before: parsed(row.get::<_, String>(3)?.as_bytes())?,
             facts_after: facts_after.map(|facts| parsed(facts.as_bytes())).transpose()?,
+            origin: origin.map(|origin| parsed(origin.as_bytes())).transpose()?,
         })
     })?;
     rows.next().ok_or(rusqlite::Error::QueryReturnedNoRows)?
@@ -199,7 +201,7 @@ pub(crate) fn failures(database: &Connection, run: &RunRow) -> Result<Vec<Failur
     Ok(failures.collect::<rusqlite::Result<_>>()?)
 }
 
-fn parsed<T: DeserializeOwned>(json: &[u8]) -> Result<T, Fault> {
+pub(crate) fn parsed<T: DeserializeOwned>(json: &[u8]) -> Result<T, Fault> {
     serde_json::from_slice(json)
         .map_err(|error| Fault::Damaged(format!("a stored value cannot be read: {error}")))
 }

@@ -14,6 +14,11 @@ const LONGEST: usize = 200;
 /// Names that a run of the experiment `name`, begun at `created`, may get, the best first:
 /// `quick-20261121-113355`, then `quick-20261121-113355-2`, and so on.
 pub(crate) fn names_for(name: &str, created: Instant<Realtime>) -> impl Iterator<Item = RunId> {
+    numbered(after(name, created))
+}
+
+/// The best of the names for a run of the experiment `name`, begun at `created`.
+pub(crate) fn after(name: &str, created: Instant<Realtime>) -> RunId {
     let moment = SystemTime::UNIX_EPOCH + Duration::from_nanos(created.as_nanos());
     // 2026-11-21T11:33:55Z
     let moment: String = humantime::format_rfc3339_seconds(moment)
@@ -26,7 +31,7 @@ pub(crate) fn names_for(name: &str, created: Instant<Realtime>) -> impl Iterator
     let name: String =
         name.chars().take(LONGEST / 2).map(|c| if allowed(c) { c } else { '-' }).collect();
     let name = if name.is_empty() { "run" } else { &name };
-    numbered(RunId::new(format!("{name}-{}-{time}", date.replace('-', ""))))
+    RunId::new(format!("{name}-{}-{time}", date.replace('-', "")))
 }
 
 /// `id` itself, then with `-2`, `-3`, … behind it.

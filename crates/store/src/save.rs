@@ -38,6 +38,7 @@ impl Store {
                 plan: plan.clone(),
                 facts_before: facts_before.clone(),
                 facts_after: None,
+                origin: None,
             };
             for id in name::names_for(&plan.name, created) {
                 if find::row_if_any(database, &id)?.is_none() {
@@ -150,6 +151,7 @@ fn open_run(database: &Connection, run: &RunId) -> Result<RunRow, Fault> {
 pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<RunRow, Fault> {
     let plan = &header.plan;
     let facts_after = header.facts_after.as_ref().map(facts_json).transpose()?;
+    let origin = header.origin.as_ref().map(|origin| json("an origin", origin)).transpose()?;
     let cells = plan.cells.len() as u64;
     let created_ns =
         i64::try_from(header.created.as_nanos()).map_err(|_| StoreError::Unkeepable {
@@ -158,8 +160,9 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
         })?;
     database.execute(
         "INSERT INTO run
-            (id, name, created_ns, version, status, rounds, cells, plan, facts_before, facts_after)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            (id, name, created_ns, version, status, rounds, cells, plan, facts_before, facts_after,
+             origin)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             header.id.as_str(),
             plan.name,
@@ -171,6 +174,7 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
             json("a plan", plan)?,
             facts_json(&header.facts_before)?,
             facts_after,
+            origin,
         ],
     )?;
     Ok(RunRow {
@@ -324,6 +328,7 @@ fn without_tasks(measurement: &Measurement) -> Measurement {
         cost: measurement.cost,
         shortfalls: measurement.shortfalls.clone(),
         traced: measurement.traced.clone(),
+        precision: measurement.precision,
     }
 }
 

@@ -1,12 +1,13 @@
 //! `tactus gate`: whether a run meets demands, for continuous integration.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
+use tactus_import::Options;
 use tactus_judge::compare::{CompareOptions, Comparison, Selection, compare};
 use tactus_judge::gate::junit::junit;
 use tactus_judge::gate::{Demand, GateReport, Judgement, QuantileLimit, judge};
@@ -17,6 +18,7 @@ use tactus_report::format::printable;
 use tactus_store::Store;
 
 use super::compare::margin;
+use super::import::{Content, read_file};
 use super::open_store;
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::write_line;
@@ -151,7 +153,8 @@ fn against(baseline: &Run, run: &Run, margin: f64) -> CommandResult<Comparison> 
     Ok(compare(whole(baseline), whole(run), &options)?)
 }
 
-/// Reads a run from the store, or from a file when one of that name is there.
+/// Reads a run from the store, or from a file when one of that name is there: an
+/// exported run, or another tool's result.
 ///
 /// The store is opened only when it is needed.
 pub(super) fn load_run(
@@ -163,11 +166,14 @@ pub(super) fn load_run(
         let store = open_store()?;
         return Ok(store.load(&store.find(name)?)?);
     }
-    let file = File::open(path)
-        .with_context(|| format!("{name} cannot be read"))
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
+    let content = read_file(path, &Options::default())
+        .with_context(|| format!("{name} is no run"))
+        .map_err(|error| CommandError::new(ErrorKind::Usage, error))?;
     let mut store = Store::open_in_memory()?;
-    let id = store.import(file)?;
+    let id = match content {
+        Content::Exported(content) => store.import(&content[..])?,
+        Content::Foreign(run) => store.add(&run)?,
+    };
     Ok(store.load(&id)?)
 }
 

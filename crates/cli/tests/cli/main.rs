@@ -4,6 +4,7 @@ mod commands;
 mod doctor;
 mod explain;
 mod flight;
+mod imported;
 mod judged;
 mod killed;
 mod screen;

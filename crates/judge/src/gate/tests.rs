@@ -33,6 +33,7 @@ fn run(id: &str, settings: &str, rounds: u32, missed: u64) -> Run {
             plan,
             facts_before: MachineFacts::unknown(Instant::from_nanos(0)),
             facts_after: None,
+            origin: None,
         },
         measurements: turns
             .into_iter()
@@ -84,6 +85,7 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         cost: ProbeCost::default(),
         shortfalls: Vec::new(),
         traced: None,
+        precision: None,
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
         .into_iter()
         .map(|panel| Grouped::of(panel, &drawn))
         .collect();
-    let figures = vec![
+    let mut figures = vec![
         percentiles(
             &groups,
             PercentileAxis::Reciprocal,
@@ -58,9 +58,13 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
              to the left, the late tenth has most of the width.",
         ),
         densities(&groups),
-        scopes(&drawn),
-        seconds(&drawn),
     ];
+    // Another program tells how often each latency came, and not when.
+    let timed: Vec<&CellResult<'_>> =
+        drawn.iter().copied().filter(|result| result.cell.imported.is_none()).collect();
+    if !timed.is_empty() {
+        figures.extend([scopes(&timed), seconds(&timed)]);
+    }
     (figures, results.len() - drawn.len())
 }
 

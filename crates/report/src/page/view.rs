@@ -15,6 +15,7 @@ use crate::format;
 use crate::summary::{CellResult, cost_in_words};
 use crate::table::column::{Column, Entry};
 use crate::table::content;
+use crate::table::details::{made_by, origin};
 use crate::{outcome, verdict};
 
 /// A run as the template shows it.
@@ -42,7 +43,8 @@ pub(super) struct RunView {
     pub(super) facts: Vec<FactGroup>,
     pub(super) facts_after_known: bool,
     pub(super) made: Vec<(&'static str, String)>,
-    pub(super) experiment: String,
+    /// The plan as a file; `None` for what another program measured.
+    pub(super) experiment: Option<String>,
 }
 
 /// Whether the figures can be relied on.
@@ -167,12 +169,15 @@ impl RunView {
             shortfalls: shortfalls(run).into_iter().cloned().collect(),
             accounting: Table::of(content::accounting(results)),
             worst: Table::of(content::worst(results)),
-            loads: Table::of(content::loads(results)),
+            loads: Table::of(match header.origin {
+                None => content::loads(results),
+                Some(_) => Vec::new(),
+            }),
             cost: cost_in_words(results),
             facts: facts(run),
             facts_after_known: header.facts_after.is_some(),
             made: made(run),
-            experiment: experiment_file(&header.plan),
+            experiment: header.origin.is_none().then(|| experiment_file(&header.plan)),
         }
     }
 }
@@ -235,12 +240,14 @@ fn facts(run: &Run) -> Vec<FactGroup> {
 fn made(run: &Run) -> Vec<(&'static str, String)> {
     let header = &run.header;
     let plan = &header.plan;
-    vec![
+    let mut made = header.origin.as_ref().map_or_else(Vec::new, origin);
+    made.extend([
         ("experiment", plan.name.clone()),
         ("cells", format::count(plan.cells.len() as u64)),
         ("rounds", plan.rounds.to_string()),
         ("seed of the order", plan.seed.to_string()),
-        ("made by", format!("tactus {}", header.version)),
+        (made_by(run), format!("tactus {}", header.version)),
         ("all data", format!("tactus export {}", header.id)),
-    ]
+    ]);
+    made
 }

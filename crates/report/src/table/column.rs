@@ -3,6 +3,7 @@
 use tactus_model::time::Nanos;
 
 use crate::format;
+use crate::summary::CellResult;
 
 /// Which side of its column a text keeps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,11 @@ impl Entry {
 
     pub(crate) fn count(count: u64) -> Self {
         Self::number(format::count(count), count)
+    }
+
+    /// A length of a cell as exactly as the cell tells it, or a dash.
+    pub(crate) fn told(result: &CellResult<'_>, length: Option<Nanos>) -> Self {
+        Self::number(result.told(length), length.map_or(0, Nanos::as_nanos))
     }
 
     /// A length, or a dash where the samples do not tell one.

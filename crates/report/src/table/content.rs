@@ -1,5 +1,6 @@
 //! The tables of a run's cells, as columns.
 
+use tactus_model::origin::UNKNOWN;
 use tactus_stats::Interval;
 use tactus_stats::cell::{LateSample, QUANTILES};
 
@@ -15,7 +16,7 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
     let differs = results.iter().any(CellResult::schedule_differs);
     let mut columns = vec![
         name(results),
-        Column::of("min", results, |result| Entry::latency(result.summary.min)).dispensable(6),
+        Column::of("min", results, |result| Entry::told(result, result.summary.min)).dispensable(6),
         quantile(results, 0.5),
         quantile(results, 0.99).meaning("99 % of the wakeups came no later"),
         quantile(results, 0.999).dispensable(3),
@@ -27,16 +28,16 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
         }
     }
     columns.extend([
-        Column::of("max", results, |result| Entry::latency(result.max()))
+        Column::of("max", results, |result| Entry::told(result, result.max()))
             .meaning("the worst wakeup"),
         Column::of("p99 due", results, |result| match differs {
-            true => Entry::latency(result.by_schedule(0.99)),
+            true => Entry::told(result, result.by_schedule(0.99)),
             false => Entry::empty(),
         })
         .meaning("99 % of the due times were served no later; a missed one counts as late")
         .dispensable(2),
         Column::of("p99 between", results, |result| {
-            Entry::optional(result.interval(0.99).map(interval))
+            Entry::optional(result.interval(0.99).map(|found| interval(result, found)))
         })
         .meaning("the interval of the p99 at 95 % confidence, by block bootstrap")
         .dispensable(7),
@@ -64,8 +65,11 @@ pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
             .meaning("due times within the windows"),
         Column::of("observed", results, |result| Entry::count(result.accounting().observed))
             .meaning("wakeups that were measured and kept"),
-        Column::of("missed", results, |result| Entry::count(result.accounting().missed))
-            .meaning("due times that passed before the task had come from an earlier one"),
+        Column::of("missed", results, |result| match result.missed_known() {
+            true => Entry::count(result.accounting().missed),
+            false => Entry::text(UNKNOWN),
+        })
+        .meaning("due times that passed before the task had come from an earlier one"),
         Column::of("dropped", results, |result| Entry::count(result.accounting().dropped))
             .meaning("wakeups that were not kept, because the memory for samples was full")
             .dispensable(2),
@@ -83,12 +87,16 @@ pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
         })
         .meaning("of the wakeups that took place")
         .dispensable(5),
-        Column::of("p99 per wakeup", results, |result| Entry::latency(result.per_wakeup(0.99)))
-            .meaning("of the wakeups that took place"),
-        Column::of("p99 by schedule", results, |result| Entry::latency(result.by_schedule(0.99)))
-            .meaning("of all due times, a missed one counting as late"),
+        Column::of("p99 per wakeup", results, |result| {
+            Entry::told(result, result.per_wakeup(0.99))
+        })
+        .meaning("of the wakeups that took place"),
+        Column::of("p99 by schedule", results, |result| {
+            Entry::told(result, result.by_schedule(0.99))
+        })
+        .meaning("of all due times, a missed one counting as late"),
         Column::of("p99.9 by schedule", results, |result| {
-            Entry::latency(result.by_schedule(0.999))
+            Entry::told(result, result.by_schedule(0.999))
         })
         .meaning("of all due times, a missed one counting as late")
         .dispensable(4),
@@ -148,13 +156,15 @@ fn quantile(results: &[CellResult<'_>], share: f64) -> Column {
         0.5 => "median".to_owned(),
         share => format!("p{}", format::percentile_number(share)),
     };
-    Column::of(&head, results, |result| Entry::latency(result.per_wakeup(share)))
+    Column::of(&head, results, |result| Entry::told(result, result.per_wakeup(share)))
 }
 
-/// The due times that passed unserved and their share; empty when there were none, so that others stand out.
+/// The due times that passed unserved and their share, where that is known; empty when there
+/// were none, so that others stand out.
 fn missed(result: &CellResult<'_>) -> Entry {
     let accounting = result.accounting();
     match accounting.missed {
+        _ if !result.missed_known() => Entry::text(UNKNOWN),
         0 => Entry::empty(),
         missed => Entry::number(
             format!("{} ({})", format::count(missed), format::share(missed, accounting.intended)),
@@ -163,6 +173,6 @@ fn missed(result: &CellResult<'_>) -> Entry {
     }
 }
 
-fn interval(Interval { low, high }: Interval) -> String {
-    format!("{}–{}", format::latency(low), format::latency(high))
+fn interval(result: &CellResult<'_>, Interval { low, high }: Interval) -> String {
+    format!("{}–{}", result.told(Some(low)), result.told(Some(high)))
 }

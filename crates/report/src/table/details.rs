@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tactus_judge::verdict::{changed_facts, shortfalls, verdict as judged};
 use tactus_model::facts::FactRow;
+use tactus_model::origin::{Origin, UNKNOWN};
 use tactus_model::run::Run;
 
 use super::grid::{grid, wrapped};
@@ -17,6 +18,7 @@ use crate::{outcome, verdict};
 pub fn run_details(run: &Run, options: &TableOptions) -> String {
     let results = cell_results(run);
     let width = options.width;
+    let measured = run.header.origin.is_none();
     let cost = cost_in_words(&results).map(|words| wrapped(&words, "", width));
     let sections = [
         head(run),
@@ -30,7 +32,7 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
         section("Worst wakeups", &grid(content::worst(&results), width)),
         section(
             "What the loads achieved, and the machine meanwhile",
-            &grid(content::loads(&results), width),
+            &if measured { grid(content::loads(&results), width) } else { String::new() },
         ),
         section("Not granted", &not_granted(run, width)),
         section("Turns without a result", &failures(run, width)),
@@ -43,6 +45,20 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
 /// A headed part; nothing where it has no content.
 fn section(head: &str, content: &str) -> String {
     if content.is_empty() { String::new() } else { format!("\n{head}\n\n{content}") }
+}
+
+/// What the program did that put a run into the store.
+pub(crate) fn made_by(run: &Run) -> &'static str {
+    if run.header.origin.is_some() { "imported by" } else { "made by" }
+}
+
+/// Where a run of another program comes from.
+pub(crate) fn origin(origin: &Origin) -> Vec<(&'static str, String)> {
+    vec![
+        ("measured by", origin.program()),
+        ("as told by", format!("{} ({})", origin.files.join(", "), origin.format)),
+        ("command", origin.command_line.clone().unwrap_or_else(|| UNKNOWN.to_owned())),
+    ]
 }
 
 fn head(run: &Run) -> String {
@@ -61,13 +77,14 @@ fn head(run: &Run) -> String {
         ("experiment", plan.name.clone()),
         ("about", plan.about.clone()),
         ("plan", size),
-        ("made by", format!("tactus {}", header.version)),
+        (made_by(run), format!("tactus {}", header.version)),
         ("all of it", format!("tactus export {}", header.id)),
     ];
+    let foreign = header.origin.as_ref().map_or_else(Vec::new, origin);
     let mut text = String::new();
-    for (name, value) in pairs.iter().filter(|(_, value)| !value.is_empty()) {
+    for (name, value) in foreign.iter().chain(&pairs).filter(|(_, value)| !value.is_empty()) {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{name:10}  {}", format::printable(value));
+        let _ = writeln!(text, "{name:11} {}", format::printable(value));
     }
     text
 }

@@ -3,7 +3,7 @@
 mod cells;
 pub(crate) mod column;
 pub(crate) mod content;
-mod details;
+pub(crate) mod details;
 mod grid;
 mod plan;
 mod runs;

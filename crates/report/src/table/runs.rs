@@ -12,6 +12,8 @@ use crate::format;
 pub fn runs_table(runs: &[RunSummary], verdicts: &[Verdict], options: &TableOptions) -> String {
     let columns = vec![
         Column::names("run", runs, |run| Entry::text(run.id.as_str())),
+        Column::names("measured by", runs, |run| Entry::optional(run.origin.clone()))
+            .dispensable(1),
         Column::names("began", runs, |run| Entry::text(format::date(run.created))).dispensable(3),
         Column::names("status", runs, |run| Entry::text(run.status.word())).dispensable(1),
         Column::names("verdict", verdicts, |verdict| Entry::text(verdict.mark())),
@@ -61,6 +63,7 @@ mod tests {
             failures: 0,
             observed: 99_656,
             max: Some(Nanos::from_micros(25_900)),
+            origin: None,
         };
         let interrupted = RunSummary {
             id: RunId::new("standard-20261121-120102"),

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides, Plan, SplitMix64, Turn};
 use tactus_model::facts::{
     KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, ProcessorFacts, SchedulingFacts,
 };
+use tactus_model::origin::{Origin, Overflow, Precision};
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
     Accounting, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, Outlier,
     ProbeCost, ScopeColumn, Second, Shortfall, TaskResult, TaskUsage,
 };
-use tactus_model::run::RunId;
+use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_model::traced::{Evidence, RecordingAccount, TracedStretch, TracedTask};
@@ -122,6 +124,7 @@ pub fn measurement(turn: Turn, seed: u64, size: Size) -> (Measurement, Vec<(u32,
             mend: None,
         }],
         traced: None,
+        precision: None,
     };
     (measurement, samples)
 }
@@ -153,6 +156,45 @@ pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, Evidenc
         recording: RecordingAccount { events: 900, lost: 3, bytes: 5_000 },
     };
     (Measurement { traced: Some(traced), ..measurement }, evidence)
+}
+
+/// A run that another program measured, in one round.
+pub fn foreign_run() -> Run {
+    let mut cell = Cell::imported("timer");
+    cell.know("policy", "fifo:80").unwrap();
+    let precision = Precision {
+        unit: Nanos::from_micros(1),
+        overflow: Some(Overflow { from: Nanos::from_micros(100), count: 3 }),
+        missed_known: false,
+    };
+    let (measured, _) = measurement(turn(0, 0), 5, Size::SMALL);
+    Run {
+        header: RunHeader {
+            id: RunId::new(""),
+            created: CREATED,
+            version: "0.1.0".to_owned(),
+            status: RunStatus::Complete,
+            plan: Plan {
+                name: "cyclictest".to_owned(),
+                about: String::new(),
+                rounds: 1,
+                seed: 0,
+                cells: vec![cell],
+            },
+            facts_before: MachineFacts::unknown(CREATED),
+            facts_after: None,
+            origin: Some(Origin {
+                tool: "cyclictest".to_owned(),
+                version: Some("2.40".to_owned()),
+                command_line: None,
+                format: "cyclictest-json".to_owned(),
+                files: vec!["result.json".to_owned()],
+                notes: vec!["The load is unknown.".to_owned()],
+            }),
+        },
+        measurements: vec![Measurement { precision: Some(precision), ..measured }],
+        failures: Vec::new(),
+    }
 }
 
 /// Samples a millisecond apart whose latencies have a body of some microseconds and a long tail.

@@ -6,7 +6,9 @@ use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::Nanos;
 use tactus_store::{FORMAT_VERSION, Store, StoreError};
 
-use crate::common::{CREATED, Size, facts, failure, measurement, plan, some_run, turn};
+use crate::common::{
+    CREATED, Size, facts, failure, foreign_run, measurement, plan, some_run, turn,
+};
 
 /// A finished run of two measurements, one of them without samples, and a failure.
 pub fn finished_run(store: &mut Store) -> RunId {
@@ -46,6 +48,29 @@ fn a_run_is_the_same_in_another_store() {
     assert_eq!((kept.samples.len(), kept.recording.len()), (1, 5_000));
     assert_eq!(here.recording(&run, turn(0, 0)).unwrap(), None);
     assert_eq!(exported(&there, &run, true), json, "and exports to the same bytes");
+}
+
+#[test]
+fn a_run_of_another_program_is_kept_and_told_apart() {
+    let (mut here, mut there) =
+        (Store::open_in_memory().unwrap(), Store::open_in_memory().unwrap());
+    let foreign = foreign_run();
+    let id = here.add(&foreign).unwrap();
+    assert_eq!(id.as_str(), "cyclictest-20261121-113355");
+    let kept = here.load(&id).unwrap();
+    assert_eq!(
+        (&kept.header.origin, &kept.measurements),
+        (&foreign.header.origin, &foreign.measurements)
+    );
+    assert_eq!(here.list().unwrap()[0].origin.as_deref(), Some("cyclictest 2.40"));
+    assert!(matches!(here.add(&foreign), Err(StoreError::AlreadyThere(_))));
+    let json = exported(&here, &id, true);
+    assert_eq!(there.import(&json[..]).unwrap(), id);
+    assert_eq!(there.load(&id).unwrap(), kept);
+    let mut unbalanced = foreign;
+    unbalanced.measurements[0].tasks[0].accounting.missed += 1;
+    assert!(matches!(here.add(&unbalanced), Err(StoreError::Unbalanced { .. })));
+    assert_eq!(here.list().unwrap().len(), 1, "all of it or nothing");
 }
 
 #[test]

@@ -146,6 +146,18 @@ fn an_exported_run_is_as_its_schema_says() {
 }
 
 #[test]
+fn a_run_of_another_program_is_as_the_schema_says() {
+    let mut store = tactus_store::Store::open_in_memory().unwrap();
+    let run = store.add(&crate::common::foreign_run()).unwrap();
+    let mut exported = Vec::new();
+    store.export(&run, &mut exported, false).unwrap();
+    let document: Value = serde_json::from_slice(&exported).unwrap();
+    assert_eq!(document["results"][0]["measurement"]["precision"]["overflow"]["count"], 3);
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    assert_eq!(Checker::check(&schema, &document).wrong, Vec::<String>::new());
+}
+
+#[test]
 fn the_schema_names_the_same_choices_as_the_types() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let check = |place: &str, words: Vec<&str>| {

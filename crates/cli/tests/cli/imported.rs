@@ -1,0 +1,82 @@
+//! Other tools' results, from the file to every command that shows them.
+
+use serde_json::Value;
+
+use crate::support::Tactus;
+
+fn fixture(name: &str) -> String {
+    format!("{}/../../tests/data/import/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_result_of_cyclictest_is_a_run_wherever_it_is_shown() {
+    let tactus = Tactus::new();
+    let file = fixture("cyclictest.json");
+    let run = tactus.succeed(&["import", &file]).trim().to_owned();
+    assert_eq!(run, "cyclictest-20261121-145725");
+    let told = tactus.fail(2, &["import", &file]);
+    assert!(told.contains("in the store already"), "{told}");
+
+    assert!(tactus.succeed(&["list"]).contains("cyclictest 2.40"));
+    let told = tactus.succeed(&["show", &run]).replace('\u{202f}', " ");
+    for part in [
+        "As cyclictest 2.40 measured, wakeups came within 86 µs 99 % of the time",
+        "measured this, tactus did not",
+        "49 latencies were longer than 100 µs",
+        "cyclictest -q -m -p 80",
+        "unknown",
+        "imported by",
+        "6.18.44-fc-v669",
+    ] {
+        assert!(told.contains(part), "`{part}` is missing in:\n{told}");
+    }
+    assert!(!told.contains("Reading the clock took") && !told.contains("26.0"), "{told}");
+
+    let page = tactus.folder().join("page.html");
+    tactus.succeed(&["report", &run, "-o", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("As cyclictest 2.40 measured") && !page.contains("tactus measure FILE"));
+
+    let told = tactus.succeed(&["show", &run, "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["cells"][0]["precision"]["unit"], 1000);
+    assert_eq!(told["cells"][0]["quantiles"][0]["by_schedule"], Value::Null);
+
+    let export = tactus.folder().join("run.json");
+    tactus.succeed(&["export", &run, "-o", export.to_str().unwrap()]);
+    let other = Tactus::new();
+    assert_eq!(other.succeed(&["import", export.to_str().unwrap()]).trim(), run);
+
+    let gated = tactus.run(&["gate", &run, "--missed", "0", "--json"]);
+    let gated: Value = serde_json::from_slice(&gated.stdout).unwrap();
+    assert_eq!(gated["judgements"][0]["outcome"], "unsupported", "{gated}");
+    tactus.fail(1, &["gate", &run, "--max", "1ms"]);
+    tactus.succeed(&["gate", &file, "--max", "10ms"]);
+}
+
+#[test]
+fn a_file_that_is_no_result_is_refused_with_the_place() {
+    let tactus = Tactus::new();
+    let damaged = tactus.folder().join("damaged.txt");
+    std::fs::write(&damaged, "# Histogram\n000001 000002\n000002 x\n").unwrap();
+    let told = tactus.fail(2, &["import", damaged.to_str().unwrap()]);
+    assert!(told.contains("line 3: `x` is not a whole number"), "{told}");
+    let told = tactus.fail(2, &["import", "--format", "cyclictest-jsn", &fixture("oslat.json")]);
+    assert!(told.contains("did you mean `cyclictest-json`?"), "{told}");
+    let told = tactus
+        .fail(2, &["import", "--as-rounds", &fixture("oslat.json"), &fixture("timerlat.txt")]);
+    assert!(told.contains("timerlat.txt is no round of the same run as oslat.json"), "{told}");
+    let told = tactus.fail(2, &["import", "--unit", "0ns", &fixture("values.hlog")]);
+    assert!(told.contains("tells nothing"), "{told}");
+}
+
+#[test]
+fn rounds_of_a_tool_are_one_run() {
+    let tactus = Tactus::new();
+    let files = [1, 2, 3].map(|round| fixture(&format!("cyclictest-round-{round}.json")));
+    let told =
+        tactus.succeed(&["import", "--json", "--as-rounds", &files[0], &files[1], &files[2]]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["origin"]["files"].as_array().unwrap().len(), 3);
+    assert_eq!(tactus.succeed(&["list", "--json"]).lines().count(), 1);
+}

@@ -1,0 +1,178 @@
+//! Files of another tool as one run, a round each.
+
+use tactus_model::cell::Cell;
+use tactus_model::experiment::{Plan, Turn};
+use tactus_model::facts::MachineFacts;
+use tactus_model::origin::Origin;
+use tactus_model::result::{LoadResult, MachineRates, Measurement, ProbeCost};
+use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
+use tactus_model::time::{Instant, Nanos, Realtime};
+
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::result::{ForeignCell, ForeignResult};
+use crate::{cyclictest, hdr_log, jitterdebugger, oslat, timerlat};
+
+/// A file with what is known of it besides its content.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Its name, without its folder.
+    pub name: String,
+    /// What it holds.
+    pub content: Vec<u8>,
+    /// When it was last written; it stands for the time of measuring where that is not told.
+    pub modified: Option<Instant<Realtime>>,
+}
+
+/// How files are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The format, where it is not to be recognised by the content.
+    pub format: Option<Format>,
+    /// The unit of figures whose unit the file does not tell.
+    pub unit: Option<Nanos>,
+}
+
+/// Takes files of one tool as the rounds of one run, in the order given.
+///
+/// # Errors
+/// A file is of no known form or contradicts itself, or the files have not the same
+/// cells. Exports of Tactus are refused: the store reads them.
+pub fn run_of(files: &[File], options: &Options) -> Result<Run, ImportError> {
+    let first_file = files.first().ok_or(ImportError::NoFile)?;
+    let mut rounds = Vec::new();
+    for file in files {
+        let format = match options.format {
+            Some(format) => format,
+            None => Format::recognise(&file.content)?,
+        };
+        rounds.push((format, read(file, format, options)?));
+    }
+    let (format, first) = &rounds[0];
+    for (file, (of, round)) in files.iter().zip(&rounds).skip(1) {
+        if let Some(reason) = difference((*format, first), (*of, round)) {
+            let (name, first) = (file.name.clone(), first_file.name.clone());
+            return Err(ImportError::NotTheSame { name, first, reason });
+        }
+    }
+    let created = began(first, first_file);
+    let header = header(*format, first, files, created);
+    let measurements = (0..)
+        .zip(files.iter().zip(rounds))
+        .flat_map(|(round, (file, (_, result)))| {
+            let started = began(&result, file);
+            (0..)
+                .zip(result.cells)
+                .map(move |(cell, found)| measurement(Turn { round, cell }, started, found))
+        })
+        .collect();
+    Ok(Run { header, measurements, failures: Vec::new() })
+}
+
+fn read(file: &File, format: Format, options: &Options) -> Result<ForeignResult, ImportError> {
+    let content = &file.content[..];
+    match format {
+        Format::Tactus => Err(ImportError::Whole(
+            "an exported run is taken into the store as it is, never as a round of another"
+                .to_owned(),
+        )),
+        Format::CyclictestJson => cyclictest::json::read(content),
+        Format::CyclictestHistogram => cyclictest::histogram::read(content, options.unit),
+        Format::TimerlatHistogram => timerlat::read(content),
+        Format::JitterdebuggerJson => jitterdebugger::read(content, options.unit),
+        Format::OslatJson => oslat::read(content),
+        Format::HdrLog => hdr_log::read(content, options.unit),
+    }
+}
+
+fn header(
+    format: Format,
+    first: &ForeignResult,
+    files: &[File],
+    created: Instant<Realtime>,
+) -> RunHeader {
+    let origin = Origin {
+        tool: first.tool.to_owned(),
+        version: first.version.clone(),
+        command_line: first.command_line.clone(),
+        format: format.word().to_owned(),
+        files: files.iter().map(|file| file.name.clone()).collect(),
+        notes: notes(first),
+    };
+    RunHeader {
+        id: RunId::new(""),
+        created,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        status: RunStatus::Complete,
+        plan: Plan {
+            name: first.tool.to_owned(),
+            about: format!("Measured by {} and imported.", origin.program()),
+            rounds: files.len() as u32,
+            seed: 0,
+            cells: first.cells.iter().map(|found| found.cell.clone()).collect(),
+        },
+        facts_before: MachineFacts { taken: created, ..first.facts.clone() },
+        facts_after: None,
+        origin: Some(origin),
+    }
+}
+
+fn notes(first: &ForeignResult) -> Vec<String> {
+    let mut notes = first.notes.clone();
+    if first.started.is_none() {
+        notes.push(
+            "When it was measured is not told; the time the file was written stands for it."
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+fn began(result: &ForeignResult, file: &File) -> Instant<Realtime> {
+    result.started.or(file.modified).unwrap_or(Instant::from_nanos(0))
+}
+
+fn measurement(turn: Turn, started: Instant<Realtime>, found: ForeignCell) -> Measurement {
+    Measurement {
+        turn,
+        started,
+        window: found.window,
+        block_length: if found.block_length > Nanos::ZERO {
+            found.block_length
+        } else {
+            found.window
+        },
+        precision: Some(found.precision()),
+        tasks: found.task_results(),
+        load: LoadResult::default(),
+        rates: MachineRates::default(),
+        cost: ProbeCost::default(),
+        shortfalls: Vec::new(),
+        traced: None,
+    }
+}
+
+/// In what two files differ that cannot be rounds of the same run.
+fn difference(
+    (format, first): (Format, &ForeignResult),
+    (of, other): (Format, &ForeignResult),
+) -> Option<String> {
+    if format != of {
+        return Some(format!("it is {of} and the first is {format}"));
+    }
+    if first.cells.len() != other.cells.len() {
+        let (there, here) = (first.cells.len(), other.cells.len());
+        return Some(format!("it has {here} cells and the first has {there}"));
+    }
+    let settings = |cell: &Cell| -> Vec<(&'static str, String)> {
+        // How long was measured may differ between rounds.
+        cell.settings().filter(|(name, _)| *name != "duration").collect()
+    };
+    first.cells.iter().zip(&other.cells).find_map(|(first, other)| {
+        let pairs = settings(&first.cell).into_iter().zip(settings(&other.cell));
+        pairs
+            .into_iter()
+            .find(|(first, other)| first != other)
+            .map(|((name, there), (_, here))| format!("{name} is {here}, in the first {there}"))
+    })
+}

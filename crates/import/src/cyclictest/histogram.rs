@@ -1,0 +1,229 @@
+//! What `cyclictest -h` and `-H` print, and `--histfile` keeps.
+
+use std::collections::BTreeSet;
+
+use tactus_model::facts::MachineFacts;
+use tactus_model::time::{Instant, Nanos};
+
+use super::{cell, notes};
+use crate::command_line::{Given, Known};
+use crate::error::ImportError;
+use crate::result::{ForeignCell, ForeignResult, ForeignTask};
+use crate::tally::Tally;
+
+const NONE: Known =
+    Known { with_value: "", with_optional_value: "", long: &[], long_with_value: &[] };
+
+/// The lines that sum threads up, each with the place of its figures.
+#[derive(Default)]
+struct Summary {
+    totals: Option<(usize, Vec<u64>)>,
+    least: Option<(usize, Vec<u64>)>,
+    means: Option<(usize, Vec<u64>)>,
+    greatest: Option<(usize, Vec<u64>)>,
+    overflows: Option<(usize, Vec<u64>)>,
+}
+
+/// A row of the histogram: its line, the latency, and a count for each thread.
+struct Row {
+    line: usize,
+    latency: u64,
+    counts: Vec<u64>,
+}
+
+pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult, ImportError> {
+    let text = String::from_utf8_lossy(content);
+    let mut rows: Vec<Row> = Vec::new();
+    let mut summary = Summary::default();
+    let mut told = Told::default();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.trim();
+        if let Some(comment) = text.strip_prefix('#') {
+            summary.comment(line, comment.trim())?;
+        } else if text.starts_with(|letter: char| letter.is_ascii_digit()) {
+            rows.push(row(line, text)?);
+        } else {
+            told.line(text);
+        }
+    }
+    if rows.is_empty() {
+        return Err(ImportError::Whole(
+            "there is no row of a histogram; cyclictest prints one with -h, as in cyclictest -q -h 1000".to_owned(),
+        ));
+    }
+    let threads = summary.threads(&rows)?;
+    let assumed = unit.is_none();
+    let unit = unit.unwrap_or(Nanos::from_micros(1));
+    let tasks = (0..threads)
+        .map(|thread| task(thread, threads, &rows, &summary, unit))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut notes = notes(unit);
+    if assumed {
+        notes.push(
+            "The unit is not told: 1us, unless cyclictest was started with -N; --unit 1ns says so."
+                .to_owned(),
+        );
+    }
+    let cell = ForeignCell {
+        cell: told.cell(),
+        window: Nanos::ZERO,
+        block_length: Nanos::ZERO,
+        unit,
+        tasks,
+    };
+    Ok(ForeignResult {
+        tool: "cyclictest",
+        version: None,
+        command_line: None,
+        started: None,
+        facts: MachineFacts::unknown(Instant::from_nanos(0)),
+        cells: vec![cell],
+        notes,
+    })
+}
+
+fn row(line: usize, text: &str) -> Result<Row, ImportError> {
+    let mut numbers = numbers(line, text)?.into_iter();
+    let latency = numbers.next().unwrap_or_default();
+    let counts: Vec<u64> = numbers.collect();
+    if counts.is_empty() {
+        return Err(ImportError::line(line, format!("`{text}` has a latency and no counts")));
+    }
+    Ok(Row { line, latency, counts })
+}
+
+fn numbers(line: usize, text: &str) -> Result<Vec<u64>, ImportError> {
+    text.split_whitespace()
+        .map(|word| {
+            word.parse()
+                .map_err(|_| ImportError::line(line, format!("`{word}` is not a whole number")))
+        })
+        .collect()
+}
+
+impl Summary {
+    fn comment(&mut self, line: usize, comment: &str) -> Result<(), ImportError> {
+        let Some((head, figures)) = comment.split_once(':') else { return Ok(()) };
+        let place = match head {
+            "Total" => &mut self.totals,
+            "Min Latencies" => &mut self.least,
+            "Avg Latencies" => &mut self.means,
+            "Max Latencies" => &mut self.greatest,
+            "Histogram Overflows" => &mut self.overflows,
+            _ => return Ok(()),
+        };
+        *place = Some((line, numbers(line, figures)?));
+        Ok(())
+    }
+
+    /// How many threads there are: as many as least latencies, or columns where these
+    /// are not told. With -H, rows have a column more, the sum of all threads.
+    fn threads(&self, rows: &[Row]) -> Result<usize, ImportError> {
+        let columns = rows[0].counts.len();
+        let threads = self.least.as_ref().map_or(columns, |(_, least)| least.len());
+        for row in rows {
+            if row.counts.len() != columns {
+                let reason =
+                    format!("{} counts, where the first row has {columns}", row.counts.len());
+                return Err(ImportError::line(row.line, reason));
+            }
+        }
+        if threads != columns && threads + 1 != columns {
+            let reason = format!("rows have {columns} columns and {threads} threads are summed up");
+            return Err(ImportError::line(rows[0].line, reason));
+        }
+        Ok(threads)
+    }
+}
+
+fn task(
+    thread: usize,
+    threads: usize,
+    rows: &[Row],
+    summary: &Summary,
+    unit: Nanos,
+) -> Result<ForeignTask, ImportError> {
+    let mut tally = Tally::new(unit);
+    for row in rows {
+        let count = row.counts[thread];
+        tally.count(row.latency, count).map_err(|reason| ImportError::line(row.line, reason))?;
+    }
+    let figure =
+        |figures: &Option<(usize, Vec<u64>)>| -> Result<Option<(usize, u64)>, ImportError> {
+            let Some((line, figures)) = figures else { return Ok(None) };
+            let reason = || format!("{} figures for {threads} threads", figures.len());
+            let found = figures.get(thread).ok_or_else(|| ImportError::line(*line, reason()))?;
+            Ok(Some((*line, *found)))
+        };
+    if let Some((line, total)) = figure(&summary.totals)?
+        && total != tally.total()
+    {
+        let reason = format!(
+            "thread {thread} has {total} wakeups in all, and its rows add up to {}",
+            tally.total()
+        );
+        return Err(ImportError::line(line, reason));
+    }
+    let last = rows.last().map_or(0, |row| row.latency.saturating_add(1));
+    if let Some((line, overflow)) = figure(&summary.overflows)? {
+        tally.overflow(last, overflow).map_err(|reason| ImportError::line(line, reason))?;
+        // It has no decimals, but it knows of the latencies that the rows do not hold.
+        if let Some((_, mean)) = figure(&summary.means)?.filter(|_| overflow > 0) {
+            tally.mean(mean as f64);
+        }
+    }
+    let greatest = figure(&summary.greatest)?;
+    greatest.into_iter().for_each(|(_, max)| tally.greatest(max));
+    let line = greatest.map_or(rows[0].line, |(line, _)| line);
+    let tallied = tally.finish().map_err(|reason| ImportError::line(line, reason))?;
+    Ok(ForeignTask::whole(None, tallied))
+}
+
+/// What the lines between tell of the threads, where cyclictest was not quiet.
+#[derive(Default)]
+struct Told {
+    class: Option<String>,
+    priority: Option<String>,
+    interval: Option<String>,
+}
+
+impl Told {
+    /// Reads `policy: fifo: loadavg: …` and `T: 0 ( 8192) P:80 I:1000 C: 500 Min: …`,
+    /// which is written over itself on a terminal.
+    fn line(&mut self, text: &str) {
+        if let Some(rest) = text.split("policy: ").nth(1) {
+            self.class = rest.split(':').next().map(|class| class.trim().to_owned());
+        }
+        if let Some(figures) = text.rsplit("T:").next().filter(|_| text.contains("T:")) {
+            let figure = |key: &str| {
+                let value = figures.split(key).nth(1)?.split_whitespace().next()?;
+                value.parse::<u64>().ok().map(|value| value.to_string())
+            };
+            self.priority = figure("P:").or(self.priority.take());
+            self.interval = figure("I:").or(self.interval.take());
+        }
+    }
+
+    fn cell(self) -> tactus_model::cell::Cell {
+        let mut known = tactus_model::cell::Cell::imported("timer");
+        // Values that are not understood leave their setting unknown.
+        if let (Some(class), Some(priority)) = (&self.class, &self.priority) {
+            let policy = match class.as_str() {
+                "fifo" | "rr" => format!("{class}:{priority}"),
+                other => other.to_owned(),
+            };
+            let _ = known.know("policy", &policy);
+        }
+        if let Some(interval) = &self.interval {
+            let _ = known.know("interval", &format!("{interval}us"));
+        }
+        // Common to all of its command lines.
+        let common = cell(&Given::of("cyclictest", &NONE), &BTreeSet::new());
+        for name in ["work", "tasks", "traced"] {
+            if let Some((_, value)) = common.settings().find(|(setting, _)| *setting == name) {
+                let _ = known.know(name, &value);
+            }
+        }
+        known
+    }
+}

@@ -1,0 +1,101 @@
+//! The JSON of jitterdebugger (`dump_stats` in its `jitterdebugger.c`).
+//!
+//! Its histogram reaches to a millisecond; what took longer is in the count and in no
+//! slot.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tactus_model::cell::Cell;
+use tactus_model::facts::MachineFacts;
+use tactus_model::time::{Instant, Nanos};
+
+use crate::error::ImportError;
+use crate::result::{ForeignCell, ForeignResult, ForeignTask};
+use crate::rt_tests::SystemInformation;
+use crate::tally::Tally;
+
+/// The end of its histogram.
+const END: Nanos = Nanos::from_millis(1);
+
+#[derive(Debug, Deserialize)]
+struct Document {
+    /// Versions of the file before 2 have none.
+    #[serde(default)]
+    sysinfo: Option<SystemInformation>,
+    cpu: BTreeMap<u32, Thread>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Thread {
+    histogram: BTreeMap<String, u64>,
+    count: u64,
+    max: Option<u64>,
+    avg: Option<f64>,
+}
+
+pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult, ImportError> {
+    let document: Document =
+        serde_json::from_slice(content).map_err(|error| ImportError::Json(error.to_string()))?;
+    let (facts, told) = document.sysinfo.map_or_else(
+        || (MachineFacts::unknown(Instant::from_nanos(0)), None),
+        |system| (system.facts(), system.resolution_in_ns),
+    );
+    let told = told.filter(|nanos| *nanos > 0).map(Nanos::from_nanos);
+    let unit = unit.or(told).unwrap_or(Nanos::from_micros(1));
+    let mut tasks = Vec::new();
+    for (cpu, thread) in document.cpu {
+        let wrong = |reason| ImportError::key(format!("cpu.{cpu}"), reason);
+        tasks.push(task(cpu, &thread, unit).map_err(wrong)?);
+    }
+    if tasks.is_empty() {
+        return Err(ImportError::key("cpu", "there is no thread"));
+    }
+    let mut cell = Cell::imported("timer");
+    // It locks its memory and holds the idle limit at zero whatever its options are.
+    for (name, value) in [
+        ("clock", "monotonic"),
+        ("lock-memory", "true"),
+        ("cpu-dma-latency", "0us"),
+        ("work", "none"),
+        ("tasks", "threads"),
+        ("tasks-per-cpu", "1"),
+        ("traced", "0s"),
+    ] {
+        let _ = cell.know(name, value);
+    }
+    let cell = ForeignCell { cell, window: Nanos::ZERO, block_length: Nanos::ZERO, unit, tasks };
+    Ok(ForeignResult {
+        tool: "jitterdebugger",
+        version: None,
+        command_line: None,
+        started: None,
+        facts,
+        cells: vec![cell],
+        notes: vec![
+            format!("Latencies are whole multiples of {unit}, rounded down."),
+            "Due times that were slept through are not counted by jitterdebugger; how many there were is unknown.".to_owned(),
+            "The priority, the interval and the load are unknown, and of the machine all but its kernel.".to_owned(),
+        ],
+    })
+}
+
+fn task(cpu: u32, thread: &Thread, unit: Nanos) -> Result<ForeignTask, String> {
+    let mut tally = Tally::new(unit);
+    let mut beyond = END.div_floor(unit);
+    for (latency, count) in &thread.histogram {
+        let latency: u64 = latency
+            .parse()
+            .map_err(|_| format!("histogram: `{latency}` is no number of {unit}"))?;
+        tally.count(latency, *count)?;
+        beyond = beyond.max(latency.saturating_add(1));
+    }
+    let counted = tally.total();
+    let missing = thread.count.checked_sub(counted).ok_or_else(|| {
+        format!("the histogram holds {counted} wakeups, and `count` is {}", thread.count)
+    })?;
+    tally.overflow(beyond, missing)?;
+    thread.max.into_iter().for_each(|max| tally.greatest(max));
+    thread.avg.into_iter().for_each(|mean| tally.mean(mean));
+    Ok(ForeignTask::whole(Some(cpu), tally.finish()?))
+}

@@ -1,0 +1,93 @@
+//! What a parser gives: a file as cells with their tasks.
+
+use tactus_model::cell::Cell;
+use tactus_model::facts::MachineFacts;
+use tactus_model::origin::{Overflow, Precision};
+use tactus_model::result::{Accounting, Granted, Histogram, TaskResult, TaskUsage};
+use tactus_model::time::{Instant, Nanos, Realtime};
+
+use crate::tally::Tallied;
+
+/// What one file holds.
+#[derive(Debug)]
+pub(crate) struct ForeignResult {
+    /// The program that measured.
+    pub(crate) tool: &'static str,
+    pub(crate) version: Option<String>,
+    pub(crate) command_line: Option<String>,
+    /// When measuring began, where the file tells it.
+    pub(crate) started: Option<Instant<Realtime>>,
+    /// What it tells of the machine; the rest is unknown.
+    pub(crate) facts: MachineFacts,
+    pub(crate) cells: Vec<ForeignCell>,
+    /// What the file leaves open, each in a sentence.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A cell of a file.
+#[derive(Debug)]
+pub(crate) struct ForeignCell {
+    pub(crate) cell: Cell,
+    /// How long it was measured; zero where that is not told.
+    pub(crate) window: Nanos,
+    /// The length of the tasks' blocks; zero where there is only one.
+    pub(crate) block_length: Nanos,
+    pub(crate) unit: Nanos,
+    pub(crate) tasks: Vec<ForeignTask>,
+}
+
+/// A task of a file.
+#[derive(Debug)]
+pub(crate) struct ForeignTask {
+    pub(crate) cpu: Option<u32>,
+    pub(crate) blocks: Vec<Histogram>,
+    pub(crate) accounting: Accounting,
+    pub(crate) overflow: Option<Overflow>,
+}
+
+impl ForeignTask {
+    /// A task of which only the whole is told.
+    pub(crate) fn whole(cpu: Option<u32>, tallied: Tallied) -> Self {
+        Self {
+            cpu,
+            blocks: vec![tallied.histogram],
+            accounting: tallied.accounting,
+            overflow: tallied.overflow,
+        }
+    }
+
+    fn result(self, number: u32, cell: &Cell) -> TaskResult {
+        TaskResult {
+            task: number,
+            cpu: self.cpu,
+            granted: Granted {
+                scheduling: cell.policy.scheduling,
+                cpus: self.cpu.into_iter().collect(),
+                memory_locked: cell.policy.lock_memory,
+                timer_slack: None,
+            },
+            accounting: self.accounting,
+            blocks: self.blocks,
+            missed_latencies: Histogram::default(),
+            series: Vec::new(),
+            scope: Vec::new(),
+            worst: Vec::new(),
+            usage: TaskUsage::default(),
+        }
+    }
+}
+
+impl ForeignCell {
+    /// How well it was told. No tool that is read here counts the due times it skips.
+    pub(crate) fn precision(&self) -> Precision {
+        let alone = |overflow| Precision { unit: self.unit, overflow, missed_known: false };
+        let tasks = self.tasks.iter().map(|task| alone(task.overflow));
+        tasks.reduce(Precision::and).unwrap_or_else(|| alone(None))
+    }
+
+    /// The results of its tasks, numbered.
+    pub(crate) fn task_results(self) -> Vec<TaskResult> {
+        let Self { cell, tasks, .. } = self;
+        (0..).zip(tasks).map(|(number, task)| task.result(number, &cell)).collect()
+    }
+}

@@ -1,0 +1,118 @@
+//! What the JSON of all rt-tests has in common (`src/lib/rt-utils.c` of rt-tests), and
+//! jitterdebugger with them.
+
+use serde::Deserialize;
+use tactus_model::facts::{KernelFacts, MachineFacts};
+use tactus_model::time::{Instant, Nanos, Realtime};
+
+use crate::error::ImportError;
+
+/// The part of the document that every tool of the rt-tests writes.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Document<T> {
+    /// Versions up to 2.x write the key with a colon in its name.
+    #[serde(rename = "cmdline:", alias = "cmdline")]
+    pub(crate) command_line: String,
+    #[serde(rename = "rt_test_version:", alias = "rt_test_version", default)]
+    pub(crate) version: Option<String>,
+    #[serde(default)]
+    pub(crate) start_time: Option<String>,
+    #[serde(default)]
+    pub(crate) end_time: Option<String>,
+    #[serde(default)]
+    pub(crate) sysinfo: Option<SystemInformation>,
+    #[serde(default)]
+    pub(crate) resolution_in_ns: u8,
+    pub(crate) thread: std::collections::BTreeMap<u32, T>,
+}
+
+/// What uname(2) said.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SystemInformation {
+    release: Option<String>,
+    version: Option<String>,
+    machine: Option<String>,
+    /// Whether `/sys/kernel/realtime` says 1.
+    realtime: Option<u8>,
+    /// The unit of latencies, which jitterdebugger tells here.
+    pub(crate) resolution_in_ns: Option<u64>,
+}
+
+impl SystemInformation {
+    /// What is told of the machine; the rest is unknown.
+    pub(crate) fn facts(&self) -> MachineFacts {
+        MachineFacts {
+            kernel: KernelFacts {
+                release: self.release.clone(),
+                version: self.version.clone(),
+                machine: self.machine.clone(),
+                preemption: (self.realtime == Some(1)).then(|| "rt".to_owned()),
+                ..KernelFacts::default()
+            },
+            ..MachineFacts::unknown(Instant::from_nanos(0))
+        }
+    }
+}
+
+impl<T: for<'de> Deserialize<'de>> Document<T> {
+    pub(crate) fn read(content: &[u8]) -> Result<Self, ImportError> {
+        serde_json::from_slice(content).map_err(|error| ImportError::Json(error.to_string()))
+    }
+}
+
+impl<T> Document<T> {
+    /// When measuring began, to the second.
+    pub(crate) fn started(&self) -> Option<Instant<Realtime>> {
+        moment(self.start_time.as_deref()?)
+    }
+
+    /// How long was measured, to the second; zero where it is not told.
+    pub(crate) fn window(&self) -> Nanos {
+        let ends = || Some((self.started()?, moment(self.end_time.as_deref()?)?));
+        ends().map_or(Nanos::ZERO, |(start, end)| end - start)
+    }
+
+    /// What the document tells of the machine.
+    pub(crate) fn facts(&self) -> MachineFacts {
+        let unknown = || MachineFacts::unknown(Instant::from_nanos(0));
+        self.sysinfo.as_ref().map_or_else(unknown, SystemInformation::facts)
+    }
+}
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Reads a date after RFC 2822, as `Sat, 21 Nov 2026 14:57:25 +0000`.
+fn moment(text: &str) -> Option<Instant<Realtime>> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [_, day, month, year, time, zone] = words[..] else { return None };
+    let month = MONTHS.iter().position(|name| *name == month)? + 1;
+    let day: u8 = day.parse().ok()?;
+    let moment = humantime::parse_rfc3339(&format!("{year}-{month:02}-{day:02}T{time}Z")).ok()?;
+    let seconds = moment.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+    let (sign, zone) = (zone.chars().next()?, zone.get(1..)?);
+    let (hours, minutes): (u64, u64) = (zone.get(..2)?.parse().ok()?, zone.get(2..)?.parse().ok()?);
+    let offset = hours.checked_mul(3600)?.checked_add(minutes.checked_mul(60)?)?;
+    let seconds = match sign {
+        '+' => seconds.checked_sub(offset)?,
+        '-' => seconds.checked_add(offset)?,
+        _ => return None,
+    };
+    Some(Instant::from_nanos(seconds.checked_mul(1_000_000_000)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read_with_their_zone() {
+        let seconds = |text| moment(text).map(|found| found.as_nanos() / 1_000_000_000);
+        assert_eq!(seconds("Sat, 21 Nov 2026 11:33:55 +0000"), Some(1_795_260_835));
+        assert_eq!(seconds("Sat, 21 Nov 2026 12:33:55 +0100"), Some(1_795_260_835));
+        assert_eq!(seconds("Sat, 21 Nov 2026 04:03:55 -0730"), Some(1_795_260_835));
+        for wrong in ["", "Sat, 21 Nov 2026", "x, 99 Nov 2026 11:33:55 +0000", "a b c d e é"] {
+            assert_eq!(seconds(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Another tool's counts of latencies, put into a histogram of ours.
+
+use tactus_model::origin::Overflow;
+use tactus_model::result::{Accounting, Histogram};
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+
+/// The most wakeups of a task that are taken: 2⁵³, as many as the store keeps.
+const MOST: u64 = 1 << 53;
+
+/// How often each latency came, as another tool tells it.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    unit: Nanos,
+    counts: LatencyHistogram,
+    count: u64,
+    overflow: u64,
+    overflow_from: Nanos,
+    max: Option<Nanos>,
+    mean_units: Option<f64>,
+}
+
+/// What a tally comes to.
+#[derive(Debug)]
+pub(crate) struct Tallied {
+    pub(crate) histogram: Histogram,
+    pub(crate) accounting: Accounting,
+    pub(crate) overflow: Option<Overflow>,
+}
+
+impl Tally {
+    /// An empty tally of latencies that are told in multiples of `unit`.
+    pub(crate) fn new(unit: Nanos) -> Self {
+        Self {
+            unit,
+            counts: LatencyHistogram::new(),
+            count: 0,
+            overflow: 0,
+            overflow_from: Nanos::ZERO,
+            max: None,
+            mean_units: None,
+        }
+    }
+
+    /// Counts a latency of `units` so often.
+    pub(crate) fn count(&mut self, units: u64, count: u64) -> Result<(), String> {
+        let nanos = units.checked_mul(self.unit.as_nanos()).ok_or_else(|| {
+            format!("a latency of {units} times {} is beyond what can be told", self.unit)
+        })?;
+        self.take(count)?;
+        self.counts.record_n(Nanos::from_nanos(nanos), count);
+        Ok(())
+    }
+
+    /// Takes `count` wakeups for longer than `from` units; nobody counted how long.
+    pub(crate) fn overflow(&mut self, from: u64, count: u64) -> Result<(), String> {
+        self.take(count)?;
+        self.overflow = count;
+        self.overflow_from = self.unit.saturating_mul(from);
+        Ok(())
+    }
+
+    /// Takes the greatest latency in units, as the tool itself tells it.
+    pub(crate) fn greatest(&mut self, units: u64) {
+        self.max = Some(self.unit.saturating_mul(units));
+    }
+
+    /// Takes the mean latency in units, as the tool itself tells it.
+    pub(crate) fn mean(&mut self, units: f64) {
+        self.mean_units = Some(units);
+    }
+
+    /// How many wakeups there are, with those that overflowed.
+    pub(crate) fn total(&self) -> u64 {
+        self.count
+    }
+
+    fn take(&mut self, count: u64) -> Result<(), String> {
+        let total = self.count.checked_add(count).filter(|total| *total <= MOST);
+        self.count = total.ok_or_else(|| format!("more than {MOST} wakeups cannot be kept"))?;
+        Ok(())
+    }
+
+    /// Puts all together; fails where the tool contradicts itself.
+    pub(crate) fn finish(mut self) -> Result<Tallied, String> {
+        let kept_max = self.counts.max();
+        if let (Some(told), Some(kept)) = (self.max, kept_max)
+            && told < kept
+        {
+            return Err(format!("the greatest latency is told as {told}, and {kept} was counted"));
+        }
+        let overflow = self.put_overflow();
+        let mut histogram = self.counts.to_record();
+        if let Some(sum) = self.sum() {
+            histogram.sum = sum;
+        }
+        Ok(Tallied {
+            histogram,
+            accounting: Accounting {
+                intended: self.count,
+                observed: self.count,
+                ..Accounting::default()
+            },
+            overflow,
+        })
+    }
+
+    /// Keeps the longest wakeup as it was and the others that overflowed at the least
+    /// that they can have taken.
+    fn put_overflow(&mut self) -> Option<Overflow> {
+        let longest = self.max.filter(|max| *max >= self.overflow_from && self.overflow > 0);
+        if let Some(longest) = longest {
+            self.counts.record(longest);
+        }
+        let rest = self.overflow - u64::from(longest.is_some());
+        self.counts.record_n(self.overflow_from, rest);
+        (rest > 0).then_some(Overflow { from: self.overflow_from, count: rest })
+    }
+
+    /// The sum that follows from the tool's own mean, which knows what overflowed too.
+    fn sum(&self) -> Option<Nanos> {
+        let sum = self.mean_units? * self.unit.as_nanos() as f64 * self.count as f64;
+        let least = self.counts.mean().unwrap_or(0.0) * self.count as f64;
+        // Each wakeup took up to a unit more than was counted; those that overflowed much more.
+        let within = if self.overflow > 0 {
+            sum >= least * 0.99
+        } else {
+            (least * 0.99..=least + 1.01 * self.unit.as_nanos() as f64 * self.count as f64)
+                .contains(&sum)
+        };
+        within.then(|| Nanos::from_nanos(sum.round() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn micros(count: u64) -> Nanos {
+        Nanos::from_micros(count)
+    }
+
+    #[test]
+    fn what_overflowed_is_kept_at_the_least_it_can_have_taken() {
+        let mut tally = Tally::new(micros(1));
+        tally.count(12, 97).unwrap();
+        tally.overflow(100, 3).unwrap();
+        tally.greatest(5_000);
+        let Tallied { histogram, accounting, overflow } = tally.finish().unwrap();
+        assert_eq!(overflow, Some(Overflow { from: micros(100), count: 2 }));
+        assert_eq!((histogram.count, histogram.max), (100, micros(5_000)));
+        assert!(accounting.balances() && accounting.observed == 100);
+    }
+
+    #[test]
+    fn a_single_wakeup_beyond_the_range_is_the_greatest_and_known() {
+        let mut tally = Tally::new(micros(1));
+        tally.overflow(100, 1).unwrap();
+        tally.greatest(250);
+        let tallied = tally.finish().unwrap();
+        assert_eq!((tallied.overflow, tallied.histogram.max), (None, micros(250)));
+    }
+
+    #[test]
+    fn a_tool_that_contradicts_itself_is_not_believed() {
+        let mut tally = Tally::new(micros(1));
+        tally.count(50, 1).unwrap();
+        tally.greatest(20);
+        assert!(tally.finish().unwrap_err().contains("20us"));
+        assert!(Tally::new(micros(1)).count(1, u64::MAX).is_err());
+        assert!(Tally::new(micros(1)).count(u64::MAX, 1).is_err());
+    }
+
+    #[test]
+    fn the_mean_is_the_tools_own_where_it_can_be_true() {
+        let tallied = |mean| {
+            let mut tally = Tally::new(micros(1));
+            tally.count(10, 4).unwrap();
+            tally.mean(mean);
+            tally.finish().unwrap().histogram.sum
+        };
+        assert_eq!(tallied(10.6), Nanos::from_nanos(42_400));
+        assert_eq!(tallied(90.0), micros(40), "no wakeup took so long");
+    }
+}

@@ -1,0 +1,284 @@
+//! What `rtla timerlat hist` prints (Linux, `tools/tracing/rtla/src/timerlat_hist.c`).
+//!
+//! Each processor has up to three columns: how late the timer's interrupt was (IRQ),
+//! how late the tracer's thread ran (Thr), and how late user space ran (Usr). They are
+//! three measured things, and become three cells.
+
+use std::collections::BTreeMap;
+
+use tactus_model::cell::Cell;
+use tactus_model::facts::MachineFacts;
+use tactus_model::time::{Instant, Nanos};
+
+use crate::error::ImportError;
+use crate::result::{ForeignCell, ForeignResult, ForeignTask};
+use crate::tally::Tally;
+
+/// What a column tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Interrupt,
+    Thread,
+    User,
+}
+
+impl Stage {
+    const fn measured(self) -> &'static str {
+        match self {
+            Self::Interrupt => "timerlat-irq",
+            Self::Thread => "timerlat-thread",
+            Self::User => "timerlat-user",
+        }
+    }
+}
+
+/// A column of the histogram.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    stage: Stage,
+    cpu: u32,
+}
+
+/// The lines of the histogram; figures that are not told are `None`.
+#[derive(Default)]
+struct Table {
+    columns: Vec<Column>,
+    rows: Vec<(usize, u64, Vec<u64>)>,
+    over: Option<Vec<u64>>,
+    counts: Option<(usize, Vec<Option<u64>>)>,
+    averages: Option<Vec<Option<u64>>>,
+    greatest: Option<Vec<Option<u64>>>,
+}
+
+pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
+    let text = String::from_utf8_lossy(content);
+    let mut unit = None;
+    let mut window = Nanos::ZERO;
+    let mut table = Table::default();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.trim();
+        if let Some(comment) = text.strip_prefix('#') {
+            let comment = comment.trim();
+            if let Some(named) = comment.strip_prefix("Time unit is ") {
+                unit = Some(time_unit(line, named)?);
+            } else if let Some(duration) = comment.strip_prefix("Duration:") {
+                window = span(duration).ok_or_else(|| {
+                    ImportError::line(
+                        line,
+                        format!("`{}` is no duration as `0 00:01:00`", duration.trim()),
+                    )
+                })?;
+            }
+        } else if text.starts_with("ALL") {
+            // What follows sums up processors that are all above.
+            break;
+        } else {
+            table.line(line, text)?;
+        }
+    }
+    let unit = unit.ok_or_else(|| {
+        ImportError::Whole(
+            "no line says `# Time unit is …`; rtla writes it unless --no-header is given"
+                .to_owned(),
+        )
+    })?;
+    if table.columns.is_empty() {
+        return Err(ImportError::Whole(
+            "no line begins with `Index` and names the columns; rtla writes it unless --no-header or --no-index is given".to_owned(),
+        ));
+    }
+    let width = table.width();
+    let mut notes = vec![
+        format!("Latencies are whole multiples of {}, rounded down.", unit.saturating_mul(width)),
+        "Periods that timerlat skipped are not counted; how many there were is unknown.".to_owned(),
+        "The settings, the load and the machine are unknown.".to_owned(),
+    ];
+    if width > 1 {
+        notes.push(format!("That buckets are {width} wide is taken from the rows."));
+    }
+    Ok(ForeignResult {
+        tool: "rtla-timerlat",
+        version: None,
+        command_line: None,
+        started: None,
+        facts: MachineFacts::unknown(Instant::from_nanos(0)),
+        cells: table.cells(unit, width, window)?,
+        notes,
+    })
+}
+
+fn time_unit(line: usize, named: &str) -> Result<Nanos, ImportError> {
+    match named.split_whitespace().next() {
+        Some("nanoseconds") => Ok(Nanos::from_nanos(1)),
+        Some("microseconds") => Ok(Nanos::from_micros(1)),
+        _ => Err(ImportError::line(
+            line,
+            format!("`{named}` is neither nanoseconds nor microseconds"),
+        )),
+    }
+}
+
+/// Reads days and a time of day: `0 00:10:00`.
+fn span(text: &str) -> Option<Nanos> {
+    let (days, time) = text.trim().split_once(' ')?;
+    let mut seconds = days.parse::<u64>().ok()?;
+    for (part, units) in time.trim().split(':').zip([24, 60, 60]) {
+        seconds = seconds.checked_mul(units)?.checked_add(part.parse().ok()?)?;
+    }
+    Some(Nanos::from_secs(seconds))
+}
+
+fn column(line: usize, name: &str) -> Result<Column, ImportError> {
+    let read = || {
+        let (stage, cpu) = name.split_once('-')?;
+        let stage = match stage {
+            "IRQ" => Stage::Interrupt,
+            "Thr" => Stage::Thread,
+            "Usr" => Stage::User,
+            _ => return None,
+        };
+        Some(Column { stage, cpu: cpu.parse().ok()? })
+    };
+    read().ok_or_else(|| {
+        ImportError::line(line, format!("`{name}` names no column; it is one of IRQ-000, Thr-000, Usr-000 with the processor's number"))
+    })
+}
+
+impl Table {
+    fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
+        let mut words = text.split_whitespace();
+        let Some(head) = words.next() else { return Ok(()) };
+        match head {
+            "Index" => {
+                self.columns = words.map(|name| column(line, name)).collect::<Result<_, _>>()?
+            }
+            "over:" => self.over = Some(self.whole(line, words)?),
+            "count:" => self.counts = Some((line, self.figures(line, words)?)),
+            "min:" => drop(self.figures(line, words)?),
+            "avg:" => self.averages = Some(self.figures(line, words)?),
+            "max:" => self.greatest = Some(self.figures(line, words)?),
+            _ => {
+                // Before and after the table rtla tells of other things.
+                if let Ok(index) = head.parse()
+                    && !self.columns.is_empty()
+                {
+                    let counts = self.whole(line, words)?;
+                    self.rows.push((line, index, counts));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn whole<'t>(
+        &self,
+        line: usize,
+        words: impl Iterator<Item = &'t str>,
+    ) -> Result<Vec<u64>, ImportError> {
+        let figures = self.figures(line, words)?;
+        Ok(figures.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// A figure for each column; `-` stands for none.
+    fn figures<'t>(
+        &self,
+        line: usize,
+        words: impl Iterator<Item = &'t str>,
+    ) -> Result<Vec<Option<u64>>, ImportError> {
+        let figures = words
+            .map(|word| match word.parse() {
+                Ok(figure) => Ok(Some(figure)),
+                Err(_) if word == "-" => Ok(None),
+                Err(_) if word.starts_with('-') => Err(ImportError::line(
+                    line,
+                    format!("`{word}` is negative: a counter of rtla has overflowed; measure for a shorter time"),
+                )),
+                Err(_) => Err(ImportError::line(line, format!("`{word}` is not a whole number"))),
+            })
+            .collect::<Result<Vec<Option<u64>>, _>>()?;
+        if figures.len() == self.columns.len() {
+            Ok(figures)
+        } else {
+            let (found, wanted) = (figures.len(), self.columns.len());
+            Err(ImportError::line(line, format!("{found} figures for {wanted} columns")))
+        }
+    }
+
+    /// The width of the buckets in units. It is not told; rows stand at its multiples.
+    fn width(&self) -> u64 {
+        let greatest_common = |mut a: u64, mut b: u64| {
+            while b > 0 {
+                (a, b) = (b, a % b);
+            }
+            a
+        };
+        let indices = self.rows.iter().map(|(_, index, _)| *index);
+        // A few rows can stand at multiples of a number by chance.
+        match indices.clone().fold(0, greatest_common) {
+            width if width > 1 && indices.filter(|index| *index > 0).count() >= 5 => width,
+            _ => 1,
+        }
+    }
+
+    fn cells(
+        &self,
+        unit: Nanos,
+        width: u64,
+        window: Nanos,
+    ) -> Result<Vec<ForeignCell>, ImportError> {
+        let mut stages: BTreeMap<Stage, Vec<ForeignTask>> = BTreeMap::new();
+        for (place, column) in self.columns.iter().enumerate() {
+            stages.entry(column.stage).or_default().push(self.task(place, *column, unit, width)?);
+        }
+        Ok(stages
+            .into_iter()
+            .map(|(stage, tasks)| {
+                let mut cell = Cell::imported(stage.measured());
+                // Values that are always understood.
+                let _ = cell.know("clock", "monotonic");
+                let _ = cell.know("traced", "0s");
+                let unit = unit.saturating_mul(width);
+                ForeignCell { cell, window, block_length: Nanos::ZERO, unit, tasks }
+            })
+            .collect())
+    }
+
+    fn task(
+        &self,
+        place: usize,
+        column: Column,
+        unit: Nanos,
+        width: u64,
+    ) -> Result<ForeignTask, ImportError> {
+        let mut tally = Tally::new(unit);
+        for (line, index, counts) in &self.rows {
+            tally
+                .count(*index, counts[place])
+                .map_err(|reason| ImportError::line(*line, reason))?;
+        }
+        // Rows without counts are left out, so the end of the histogram is not told.
+        let beyond = self.rows.last().map_or(0, |(_, index, _)| index.saturating_add(width));
+        let whole = |reason| ImportError::key(format!("processor {}", column.cpu), reason);
+        if let Some(over) = &self.over {
+            tally.overflow(beyond, over[place]).map_err(whole)?;
+        }
+        if let Some((line, counts)) = &self.counts
+            && let Some(told) = counts[place]
+            && told != tally.total()
+        {
+            let reason = format!(
+                "column {} has {told} in all, and its rows and `over:` add up to {}",
+                place + 1,
+                tally.total()
+            );
+            return Err(ImportError::line(*line, reason));
+        }
+        let figure =
+            |figures: &Option<Vec<Option<u64>>>| figures.as_ref().and_then(|all| all[place]);
+        // With wide buckets the greatest latency may lie below the row that holds it.
+        if let Some(max) = figure(&self.greatest) {
+            tally.greatest(max);
+        }
+        Ok(ForeignTask::whole(Some(column.cpu), tally.finish().map_err(whole)?))
+    }
+}
