@@ -1,10 +1,13 @@
 //! The cost of the measured loop, by clock and by kind of interval.
 
+use std::sync::Arc;
+
 use divan::Bencher;
 use tactus_model::probe::Interval;
 use tactus_model::time::{Clock, Instant, Monotonic, Nanos};
 use tactus_probe::schedule::Schedule;
-use tactus_probe::timer::{Rest, SampleMemory, measure};
+use tactus_probe::stream::{RingLayout, SampleRings};
+use tactus_probe::timer::{Rest, SampleMemory, keep_measuring, measure};
 use tactus_sys::sleep::Sleeper;
 use tactus_sys::{SysError, clock};
 
@@ -50,6 +53,23 @@ const INTERVALS: [&str; 3] = ["1ms", "1ms..2ms", "1ms~50us"];
 #[divan::bench(args = INTERVALS)]
 fn with_stamp(bencher: Bencher<'_, '_>, interval: &str) {
     turns(bencher, interval, Stamp);
+}
+
+/// As `with_stamp`, the samples going into shared memory.
+#[divan::bench(args = INTERVALS)]
+fn into_a_ring(bencher: Bencher<'_, '_>, interval: &str) {
+    let interval: Interval = interval.parse().unwrap();
+    let window = interval.mean().saturating_mul(TURNS);
+    let schedule = Schedule::new(interval, Nanos::ZERO, window, 1);
+    let start = clock::now::<Monotonic>() + Nanos::from_secs(36_000);
+    // Room for all of them, since a sample that is dropped costs less.
+    let layout = RingLayout::new(1, Nanos::from_micros(1));
+    bencher
+        .counter(schedule.remaining())
+        .with_inputs(|| Arc::new(SampleRings::create(layout).unwrap()).writer(0))
+        .bench_local_values(|mut ring| {
+            keep_measuring(&mut Stamp, &mut Rest, schedule.clone(), start, &mut ring)
+        });
 }
 
 #[divan::bench(args = INTERVALS)]

@@ -140,6 +140,21 @@ fn a_small_terminal_is_told_what_it_takes() {
 }
 
 #[test]
+fn the_least_terminal_has_a_place_for_every_part() {
+    let mut monitor = watched();
+    monitor.update(Message::Batch(Batch {
+        // From nanoseconds to seconds: more decades than rows.
+        samples: vec![
+            Sample { due: Nanos::from_millis(13_200), came: Nanos::from_nanos(13_200_000_002) },
+            Sample { due: Nanos::from_millis(13_300), came: Nanos::from_millis(15_100) },
+        ],
+        ..Batch::default()
+    }));
+    monitor.update(Message::Tick { since_opened: Nanos::from_millis(15_200) });
+    insta::assert_snapshot!(screen(&monitor, LEAST_WIDTH, LEAST_HEIGHT));
+}
+
+#[test]
 fn the_scale_of_the_paper_has_a_line_each_millisecond() {
     let mut monitor =
         opened(&[("interval", &["10ms"])]).with_scale(Scale::Fixed(Nanos::from_millis(1)));

@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier};
 use ratatui::symbols::Marker;
 use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Context, Line};
@@ -13,6 +13,8 @@ use super::super::state::Monitor;
 use super::{Palette, columns, put, put_right, rule};
 use crate::format;
 
+/// What the second curve is.
+const INTENDED: &str = "by intended schedule";
 /// Places for the numbers at the left.
 const NUMBERS: u16 = 8;
 
@@ -51,15 +53,9 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
             join(context, &by_wakeup, palette.colour(Color::Green));
         })
         .render(plot, buffer);
-    if !intended.is_empty() {
-        let legend = Rect { height: 1, ..plot };
-        put(
-            buffer,
-            legend,
-            0,
-            "by intended schedule",
-            palette.style(Color::Magenta, ratatui::style::Modifier::DIM),
-        );
+    if !intended.is_empty() && columns(INTENDED) <= plot.width.into() {
+        let style = palette.style(Color::Magenta, Modifier::DIM);
+        put(buffer, plot, 0, INTENDED, style);
     }
     draw_ticks(
         monitor.axis,
@@ -96,9 +92,14 @@ impl Decades {
     }
 
     fn draw(&self, palette: Palette, area: Rect, plot: Rect, buffer: &mut Buffer) {
+        let mut last = None;
         for power in self.low as u32..=self.high as u32 {
             let along = (self.high - f64::from(power)) / (self.high - self.low);
             let row = (along * f64::from(plot.height - 1)).round() as u16;
+            // Where there are more decades than rows, the smallest of a row is told.
+            if last.replace(row) == Some(row) {
+                continue;
+            }
             let numbers = Rect { width: NUMBERS - 1, ..area };
             let text = format::axis_length(Nanos::from_nanos(10_u64.pow(power)));
             put_right(buffer, numbers, row, &text, palette.faint());
