@@ -239,12 +239,16 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__doctor)
-            opts="-h -V --json --root --help --version"
+            opts="-h -V --json --look --root --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --look)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -42,6 +42,7 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "delete" -d 'Delete ru
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "completions" -d 'Write the completion script of a shell to standard output'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "internal" -d 'What a process that measuring starts has to do'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l look -d 'Look for so long how much the hypervisor takes, heat slows and the firmware interrupts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examine the machine whose /proc, /sys and /boot lie below this folder' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Write one JSON object a line, a finding each'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'

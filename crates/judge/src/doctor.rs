@@ -6,6 +6,7 @@
 
 mod boot;
 pub(crate) mod clock;
+pub(crate) mod heat;
 pub(crate) mod interrupt;
 pub(crate) mod kernel;
 pub(crate) mod memory;
@@ -15,6 +16,7 @@ pub(crate) mod scheduling;
 mod text;
 
 use tactus_model::facts::MachineFacts;
+use tactus_model::time::Nanos;
 
 pub use crate::finding::{Finding, State, worst};
 pub use text::findings_text;
@@ -29,10 +31,30 @@ pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
         processor::examine(facts),
         interrupt::examine(facts),
         memory::examine(facts),
+        heat::examine(facts),
     ]
     .concat();
     findings.sort_by_key(|finding| finding.state);
     findings
+}
+
+/// Examines a machine that was looked at twice: what is counted since boot is told
+/// for the time between, which is when it counts.
+pub fn examine_between(before: &MachineFacts, after: &MachineFacts) -> Vec<Finding> {
+    let over = Nanos::from_nanos(after.taken.as_nanos().saturating_sub(before.taken.as_nanos()));
+    let mut findings = examine(after);
+    let between = [vec![processor::steal_between(before, after, over)], meanwhile(before, after)];
+    for found in between.concat() {
+        findings.retain(|finding| finding.check != found.check);
+        findings.push(found);
+    }
+    findings.sort_by_key(|finding| finding.state);
+    findings
+}
+
+/// What heat and the firmware did between two looks at one machine.
+pub(crate) fn meanwhile(before: &MachineFacts, after: &MachineFacts) -> Vec<Finding> {
+    heat::meanwhile(before, after)
 }
 
 /// The container around this process, where there is one.

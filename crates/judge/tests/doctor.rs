@@ -4,7 +4,7 @@
 mod support;
 
 use support::FakeRoot;
-use tactus_judge::doctor::{Finding, State, examine, findings_text, worst};
+use tactus_judge::doctor::{Finding, State, examine, examine_between, findings_text, worst};
 use tactus_model::facts::MachineFacts;
 use tactus_model::time::{Instant, Nanos};
 use tactus_sys::facts::{CallFacts, read_with};
@@ -46,12 +46,23 @@ const OWN_NAMESPACES: &str = r"
     proc/loadavg = 0.02 0.05 0.09 1/230 4242
 ";
 
-/// A server prepared with care: nothing is left to mend.
-const BARE_METAL: &str = r"
+/// A machine of a real-time kernel, prepared with care: nothing is left to mend.
+const REALTIME: &str = r"
     proc/sys/kernel/osrelease = 6.12.48
     proc/sys/kernel/version = #1 SMP PREEMPT_RT Debian 6.12.48-1
     proc/cmdline = BOOT_IMAGE=/vmlinuz isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3
-    proc/cpuinfo = model name\t: Intel(R) Xeon(R) E-2276G\nflags\t\t: fpu vme
+    boot/config-6.12.48 = CONFIG_PREEMPT_RT=y\nCONFIG_HZ=1000\n# CONFIG_PROVE_LOCKING is not set
+    proc/cpuinfo = vendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) E-2276G\nflags\t\t: fpu vme
+    dev/cpu/0/msr = xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx7\0\0\0\0\0\0\0
+    sys/kernel/debug/sched/fair_server/cpu0/runtime = 50000000
+    sys/kernel/debug/sched/fair_server/cpu0/period = 1000000000
+    sys/kernel/debug/sched/debug = dl_rq[0]:\n  .dl_bw->bw                     : 996147\n  .dl_bw->total_bw               : 104856
+    sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count = 0
+    sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count = 0
+    sys/class/thermal/thermal_zone0/type = x86_pkg_temp
+    sys/class/thermal/thermal_zone0/temp = 41000
+    sys/class/thermal/thermal_zone0/trip_point_0_type = passive
+    sys/class/thermal/thermal_zone0/trip_point_0_temp = 100000
     sys/devices/system/cpu/present = 0-3
     sys/devices/system/cpu/online = 0-3
     sys/devices/system/cpu/isolated = 2-3
@@ -80,8 +91,56 @@ const BARE_METAL: &str = r"
 
 #[test]
 fn a_machine_that_was_prepared_is_fit() {
-    let found = findings(1000, &[OWN_NAMESPACES, BARE_METAL]);
+    let found = findings(1000, &[OWN_NAMESPACES, REALTIME]);
     assert_eq!(worst(&found), State::Fine, "{}", findings_text(&found, WIDTH));
+    insta::assert_snapshot!(findings_text(&found, WIDTH));
+}
+
+/// A server as it comes, on which somebody else runs a task of the deadline class.
+const BARE_METAL: &str = r"
+    proc/sys/kernel/osrelease = 6.12.1-cloud-amd64
+    proc/sys/kernel/version = #1 SMP Debian 6.12.1-1
+    boot/config-6.12.1-cloud-amd64 = CONFIG_PREEMPT_NONE=y\nCONFIG_HZ=250\nCONFIG_PROVE_LOCKING=y\nCONFIG_KASAN=y
+    proc/cmdline = BOOT_IMAGE=/vmlinuz root=/dev/md0
+    proc/cpuinfo = vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 7313P\nflags\t\t: fpu vme
+    sys/devices/system/cpu/present = 0-31
+    sys/devices/system/cpu/online = 0-31
+    sys/devices/system/cpu/isolated =
+    sys/devices/system/cpu/smt/active = 1
+    sys/devices/system/cpu/cpufreq/policy0/scaling_governor = schedutil
+    sys/devices/system/cpu/cpufreq/policy0/scaling_driver = amd-pstate
+    sys/devices/system/cpu/cpu0/cpuidle/state0/name = POLL
+    sys/devices/system/cpu/cpu0/cpuidle/state0/latency = 0
+    sys/devices/system/cpu/cpu0/cpuidle/state1/name = C2
+    sys/devices/system/cpu/cpu0/cpuidle/state1/latency = 400
+    dev/cpu_dma_latency = \0\0\0\0
+    sys/devices/system/clocksource/clocksource0/current_clocksource = tsc
+    sys/devices/system/clocksource/clocksource0/available_clocksource = tsc hpet acpi_pm
+    proc/irq/9/effective_affinity_list = 4
+    proc/irq/9/acpi/
+    proc/700/stat = 700 (irqbalance) S 1 700 700 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 2 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0
+    proc/900/stat = 900 (control) S 1 900 900 0 -1 4194560 0 0 0 0 0 0 0 0 -101 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 6 0 0
+    proc/900/task/900/stat = 900 (control) S 1 900 900 0 -1 4194560 0 0 0 0 0 0 0 0 -101 0 1 0 2 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 6 0 0
+    proc/900/task/900/sched = control (900, #threads: 1)\npolicy                 :   6\ndl.runtime             :   3000000\ndl.deadline            :   10000000
+    sys/kernel/debug/sched/fair_server/cpu0/runtime = 0
+    sys/kernel/debug/sched/fair_server/cpu0/period = 1000000000
+    proc/sys/kernel/nmi_watchdog = 1
+    proc/sys/kernel/soft_watchdog = 1
+    proc/sys/kernel/sched_autogroup_enabled = 1
+    proc/sys/kernel/perf_event_paranoid = 3
+    proc/self/status = Uid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-31\nNoNewPrivs:\t0\nSeccomp:\t0
+    proc/self/limits = Max locked memory         8388608 8388608 bytes\nMax realtime priority 0 0
+    sys/kernel/tracing/events/sched/sched_switch/format = name: sched_switch
+    proc/meminfo = MemTotal:        8000000 kB\nSwapTotal:       2097152 kB
+    sys/kernel/mm/transparent_hugepage/enabled = [always] madvise never
+    proc/stat = cpu  100 0 50 1000 5 0 1 0 0 0
+";
+
+#[test]
+fn a_server_as_it_comes() {
+    let found = findings(250, &[OWN_NAMESPACES, BARE_METAL]);
+    assert_eq!(state(&found, "idle states"), State::Fine, "a program keeps processors awake");
+    assert_eq!(state(&found, "kernel debugging"), State::Reservation);
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
@@ -103,6 +162,18 @@ const LAPTOP: &str = r"
     sys/devices/system/cpu/cpu0/cpuidle/state1/latency = 2
     sys/devices/system/cpu/cpu0/cpuidle/state2/name = C10
     sys/devices/system/cpu/cpu0/cpuidle/state2/latency = 890
+    sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count = 7
+    sys/class/thermal/thermal_zone0/type = acpitz
+    sys/class/thermal/thermal_zone0/temp = 25000
+    sys/class/thermal/thermal_zone3/type = x86_pkg_temp
+    sys/class/thermal/thermal_zone3/temp = 96000
+    sys/class/thermal/thermal_zone3/trip_point_0_type = active
+    sys/class/thermal/thermal_zone3/trip_point_0_temp = 50000
+    sys/class/thermal/thermal_zone3/trip_point_1_type = passive
+    sys/class/thermal/thermal_zone3/trip_point_1_temp = 99000
+    sys/class/thermal/cooling_device0/type = Processor
+    sys/class/thermal/cooling_device0/cur_state = 0
+    sys/class/thermal/cooling_device0/max_state = 10
     sys/devices/system/clocksource/clocksource0/current_clocksource = hpet
     sys/devices/system/clocksource/clocksource0/available_clocksource = hpet acpi_pm
     proc/irq/9/effective_affinity_list = 2
@@ -203,6 +274,9 @@ const BOARD: &str = r"
     sys/devices/system/cpu/smt/active = 0
     sys/devices/system/cpu/cpufreq/policy0/scaling_governor = ondemand
     sys/devices/system/cpu/cpufreq/policy0/scaling_driver = cpufreq-dt
+    sys/class/thermal/cooling_device0/type = thermal-cpufreq-0
+    sys/class/thermal/cooling_device0/cur_state = 2
+    sys/class/thermal/cooling_device0/max_state = 4
     sys/devices/system/cpu/cpu0/cpuidle/state0/name = WFI
     sys/devices/system/cpu/cpu0/cpuidle/state0/latency = 1
     sys/devices/system/clocksource/clocksource0/current_clocksource = arch_sys_counter
@@ -235,8 +309,41 @@ fn a_machine_of_which_nothing_is_known_is_neither_fit_nor_unfit() {
 }
 
 #[test]
+fn what_is_counted_since_boot_is_told_for_the_time_of_a_look() {
+    let before = {
+        let root = FakeRoot::new(&[OWN_NAMESPACES, REALTIME].concat());
+        read_with(root.path(), &calls(1000))
+    };
+    let mut after = before.clone();
+    after.taken = Instant::from_nanos(before.taken.as_nanos() + 10_000_000_000);
+    let quiet = examine_between(&before, &after);
+    assert_eq!(worst(&quiet), State::Fine, "{}", findings_text(&quiet, WIDTH));
+    assert_eq!(quiet.len(), examine(&after).len(), "each check once");
+
+    after.steal = Some(Nanos::from_millis(400));
+    after.thermal.throttle_count = Some(3);
+    after.processor.smi_count = Some(60);
+    let found = examine_between(&before, &after);
+    assert_eq!(found.len(), quiet.len(), "each check once");
+    let fact = |check: &str| {
+        let finding = found.iter().find(|finding| finding.check == check).expect("this check");
+        assert_eq!(finding.state, State::Reservation);
+        finding.fact.replace(tactus_model::format::THIN_SPACE, " ")
+    };
+    assert_eq!(fact("steal"), "400 ms in 10 s, 1.0 % of all processor time");
+    assert_eq!(fact("heat"), "processors were slowed 3 times meanwhile");
+    assert_eq!(fact("firmware interrupts"), "it stopped all processors 5 times meanwhile");
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_effect_and_its_mend() {
-    for trees in [&[OWN_NAMESPACES, LAPTOP][..], &[CONTAINER], &[OWN_NAMESPACES, BOARD]] {
+    let trees: [&[&str]; 4] = [
+        &[OWN_NAMESPACES, LAPTOP],
+        &[OWN_NAMESPACES, BARE_METAL],
+        &[CONTAINER],
+        &[OWN_NAMESPACES, BOARD],
+    ];
+    for trees in trees {
         for finding in findings(100, trees) {
             assert!(finding.why.ends_with('.'), "{finding:?}");
             if matches!(finding.state, State::Invalidates | State::Reservation) {

@@ -305,3 +305,18 @@ fn a_run_of_which_nothing_is_known_is_judged_by_what_it_holds() {
     assert_eq!(found.validity, Validity::Valid, "{found:#?}");
     assert!(found.of_state(State::Unknown).count() > 5, "{found:#?}");
 }
+
+#[test]
+fn heat_and_firmware_count_when_they_acted_during_the_run() {
+    let mut run = sound();
+    on_both(&mut run, |facts| {
+        facts.thermal.throttle_count = Some(12);
+        facts.processor.smi_count = Some(55);
+    });
+    assert_eq!(verdict(&run).validity, Validity::Valid, "all of it was before the run");
+    run.header.facts_after.as_mut().unwrap().processor.smi_count = Some(56);
+    check(&run, State::Reservation, "firmware interrupts", "it stopped all processors once");
+    run.header.facts_after.as_mut().unwrap().processor.smi_count = Some(55);
+    run.header.facts_after.as_mut().unwrap().thermal.throttle_count = Some(14);
+    check(&run, State::Reservation, "heat", "processors were slowed 2 times meanwhile");
+}

@@ -30,6 +30,9 @@ pub struct MachineFacts {
     /// Memory.
     #[serde(default)]
     pub memory: MemoryFacts,
+    /// Heat.
+    #[serde(default)]
+    pub thermal: ThermalFacts,
     /// Load averages over 1, 5 and 15 minutes.
     pub load_average: Option<[f64; 3]>,
     /// Processor time the hypervisor gave to others since boot, all processors together.
@@ -61,6 +64,10 @@ pub struct KernelFacts {
     /// Whether a task of the highest priority looks for processors that hang (`soft_watchdog`).
     #[serde(default)]
     pub soft_watchdog: Option<bool>,
+    /// Options for debugging that slow the whole kernel and that it was built with, as
+    /// `PROVE_LOCKING`, where its configuration can be read.
+    #[serde(default)]
+    pub debugging_options: Option<Vec<String>>,
 }
 
 /// The processors and what slows or stops them.
@@ -90,6 +97,14 @@ pub struct ProcessorFacts {
     /// The longest exit latency in µs of the first processor's idle states that are not disabled.
     #[serde(default)]
     pub idle_exit_latency_us_max: Option<u64>,
+    /// The longest exit latency in µs that any program allows at present, by holding
+    /// `/dev/cpu_dma_latency`; of two thousand seconds when none does.
+    #[serde(default)]
+    pub idle_exit_latency_limit_us: Option<u64>,
+    /// Interrupts of the firmware since boot, which stop all processors (system management
+    /// interrupts, MSR 0x34 of processors of Intel).
+    #[serde(default)]
+    pub smi_count: Option<u64>,
     /// The hypervisor below the kernel (`kvm`, `xen`, …); `none` where the processor would show one.
     pub virtualization: Option<String>,
     /// The clock source in use.
@@ -130,6 +145,20 @@ pub struct SchedulingFacts {
     /// Recordings by other processes of Tactus that are under way.
     #[serde(default)]
     pub recordings: Option<u64>,
+    /// The processor time of each [`Self::fair_server_period`] that ordinary tasks get when
+    /// real-time tasks leave none; zero when the fair server is off.
+    #[serde(default)]
+    pub fair_server_runtime: Option<Nanos>,
+    /// The period of the fair server.
+    #[serde(default)]
+    pub fair_server_period: Option<Nanos>,
+    /// Tasks of programs that are of the deadline class.
+    #[serde(default)]
+    pub deadline_tasks: Option<u64>,
+    /// What the deadline class has reserved, in millionths of a processor: with the fair servers
+    /// where the kernel's own account can be read, else by tasks alone and at most.
+    #[serde(default)]
+    pub deadline_reserved_ppm: Option<u64>,
 }
 
 /// What this process may do.
@@ -219,6 +248,28 @@ pub struct MemoryFacts {
     pub transparent_huge_pages: Option<String>,
 }
 
+/// Heat, and what was done about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThermalFacts {
+    /// How many times processors were slowed since boot because they were too hot.
+    pub throttle_count: Option<u64>,
+    /// The places whose temperature is known.
+    pub zones: Option<Vec<ThermalZone>>,
+    /// What slows processors at present for their heat, as `thermal-cpufreq-0 3 of 7`.
+    pub cooling: Option<Vec<String>>,
+}
+
+/// A place whose temperature is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThermalZone {
+    /// What it is, as `x86_pkg_temp`.
+    pub kind: String,
+    /// Its temperature in thousandths of a degree Celsius.
+    pub millidegrees: i64,
+    /// From which temperature on the kernel slows processors.
+    pub slows_from_millidegrees: Option<i64>,
+}
+
 /// One fact as a person reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactRow {
@@ -246,6 +297,7 @@ impl MachineFacts {
             permission: PermissionFacts::default(),
             cgroup: CgroupFacts::default(),
             memory: MemoryFacts::default(),
+            thermal: ThermalFacts::default(),
             load_average: None,
             steal: None,
         }
@@ -264,6 +316,7 @@ impl MachineFacts {
         rows.flag("real-time budgets of cgroups", self.kernel.rt_group_scheduling);
         rows.flag("watchdog by interrupt", self.kernel.nmi_watchdog);
         rows.flag("watchdog by task", self.kernel.soft_watchdog);
+        rows.words("options for debugging", self.kernel.debugging_options.as_deref());
         rows.group = "Processor";
         rows.text("model", &self.processor.model);
         rows.text("present", &self.processor.present);
@@ -276,6 +329,7 @@ impl MachineFacts {
         rows.words("frequency drivers", self.processor.frequency_drivers.as_deref());
         rows.words("idle states", self.processor.idle_states.as_deref());
         rows.text("longest idle exit in us", &self.processor.idle_exit_latency_us_max);
+        rows.text("idle exit limit in us", &self.processor.idle_exit_latency_limit_us);
         rows.text("virtualization", &self.processor.virtualization);
         rows.text("clock source", &self.processor.clock_source);
         rows.words("clock sources", self.processor.available_clock_sources.as_deref());
@@ -291,6 +345,10 @@ impl MachineFacts {
         rows.flag("irqbalance", self.scheduling.irqbalance);
         rows.words("real-time tasks", self.scheduling.realtime_tasks.as_deref());
         rows.text("other recordings", &self.scheduling.recordings);
+        rows.text("fair server runtime", &self.scheduling.fair_server_runtime);
+        rows.text("fair server period", &self.scheduling.fair_server_period);
+        rows.text("deadline tasks", &self.scheduling.deadline_tasks);
+        rows.text("deadline reserved in ppm", &self.scheduling.deadline_reserved_ppm);
         rows.group = "Permission";
         rows.text("program", &self.permission.program);
         rows.text("user", &self.permission.user_id);
@@ -330,6 +388,15 @@ impl MachineFacts {
             .map(|[one, five, fifteen]| format!("{one:.2} {five:.2} {fifteen:.2}"));
         rows.text("load average", &averages);
         rows.text("steal since boot", &self.steal);
+        rows.text("firmware interrupts since boot", &self.processor.smi_count);
+        rows.text("slowed by heat since boot", &self.thermal.throttle_count);
+        rows.words("slowed by heat now", self.thermal.cooling.as_deref());
+        let zones = self.thermal.zones.as_ref().map(|zones| {
+            let degrees =
+                |zone: &ThermalZone| format!("{} {} °C", zone.kind, zone.millidegrees / 1000);
+            zones.iter().map(degrees).collect::<Vec<String>>()
+        });
+        rows.words("temperatures", zones.as_deref());
         rows.rows
     }
 }

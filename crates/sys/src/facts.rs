@@ -7,6 +7,7 @@
 mod calls;
 mod cgroup;
 mod container;
+mod deadline;
 mod hypervisor;
 mod interrupt;
 mod kernel;
@@ -16,6 +17,7 @@ mod preemption;
 mod process;
 mod processor;
 mod scheduling;
+mod thermal;
 mod tree;
 
 use std::path::Path;
@@ -55,6 +57,7 @@ pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
         scheduling: scheduling::read(&tree, programs),
         permission,
         memory: memory::read(&tree),
+        thermal: thermal::read(&tree),
         load_average: tree.text("proc/loadavg").and_then(|text| counters::load_averages(&text)),
         steal: tree.text("proc/stat").and_then(|text| counters::ProcessorTimes::parse(&text).steal),
         kernel,

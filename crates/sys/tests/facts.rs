@@ -198,6 +198,32 @@ fn what_a_measurement_runs_itself_is_no_other_program() {
 }
 
 #[test]
+fn what_the_kernel_keeps_of_heat_deadlines_and_firmware() {
+    let root = FakeRoot::new(DESKTOP);
+    assert_eq!(read(root.path()).processor.smi_count, None, "no maker is named");
+    root.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
+    root.write("dev/cpu/0/msr", [&[0xff; 0x34][..], &7_u64.to_le_bytes()].concat());
+    root.write("dev/cpu_dma_latency", 20_i32.to_ne_bytes());
+    root.write("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000\n");
+    root.write("sys/kernel/debug/sched/fair_server/cpu1/runtime", "0\n");
+    root.write("sys/class/thermal/cooling_device0/type", "thermal-cpufreq-0\n");
+    root.write("sys/class/thermal/cooling_device0/cur_state", "3\n");
+    root.write("sys/class/thermal/cooling_device0/max_state", "7\n");
+    let facts = read(root.path());
+    assert_eq!(facts.processor.smi_count, Some(7));
+    assert_eq!(facts.processor.idle_exit_latency_limit_us, Some(20));
+    assert_eq!(facts.scheduling.fair_server_runtime, Some(Nanos::ZERO), "one is off");
+    assert_eq!(facts.scheduling.deadline_reserved_ppm, Some(0), "no task is of the class");
+    assert_eq!(facts.thermal.cooling, Some(vec!["thermal-cpufreq-0 3 of 7".to_owned()]));
+    assert_eq!((facts.thermal.zones, facts.thermal.throttle_count), (None, None));
+    assert_eq!(facts.kernel.debugging_options, Some(Vec::new()));
+    let account = "dl_rq[0]:\n  .dl_bw->bw    : 996147\n  .dl_bw->total_bw    : 104857\n";
+    root.write("sys/kernel/debug/sched/debug", account);
+    let reserved = read(root.path()).scheduling.deadline_reserved_ppm;
+    assert_eq!(reserved, Some(99_999), "two fair servers of 50 ms a second, rounded down");
+}
+
+#[test]
 fn programs_are_unknown_where_not_all_are_seen() {
     let hidden = DESKTOP.replace("proc/1/stat", "proc/2/stat");
     let facts = read(FakeRoot::new(&hidden).path());

@@ -20,8 +20,27 @@ pub(crate) const WATCHDOGS: Check = Check {
     why: "They look at each processor from time to time whether it still makes progress.",
 };
 
+pub(crate) const DEBUGGING: Check = Check {
+    name: "kernel debugging",
+    why: "A kernel that was built to find defects checks itself on every lock or access.",
+};
+
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
-    vec![preemption(facts), threaded(facts), watchdogs(facts)]
+    vec![preemption(facts), threaded(facts), watchdogs(facts), debugging(facts)]
+}
+
+fn debugging(facts: &MachineFacts) -> Finding {
+    match facts.kernel.debugging_options.as_deref() {
+        None => DEBUGGING.unknown("the kernel's configuration cannot be read"),
+        Some([]) => DEBUGGING.fine("no option that slows all of it"),
+        Some(options) => DEBUGGING
+            .reservation(
+                options.join(", "),
+                "Everything the kernel does takes longer, several times as long in places: wakeups \
+                 are later than those of the same kernel without.",
+            )
+            .mended_by("run a kernel built without these options".to_owned()),
+    }
 }
 
 fn preemption(facts: &MachineFacts) -> Finding {

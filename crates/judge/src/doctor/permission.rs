@@ -101,7 +101,8 @@ fn deadline(facts: &MachineFacts) -> Finding {
     let capacity = match (scheduling.rt_runtime_us, scheduling.rt_period_us) {
         (Some(-1), _) => "without limit: nothing is checked before a task is admitted".to_owned(),
         (Some(runtime), Some(period)) if period > 0 => {
-            format!("{} of each processor can be reserved", percent(runtime, period))
+            let share = percent(runtime, period);
+            format!("{share} of each processor can be reserved{}", admitted(facts, runtime, period))
         }
         _ => return DEADLINE.unknown("sched_rt_runtime_us cannot be read"),
     };
@@ -131,6 +132,26 @@ fn deadline(facts: &MachineFacts) -> Finding {
         Some(diagnose(&asked, Errno::PERM, facts)),
         "Cells of this class run with the next best that is permitted, and their results say so.",
     )
+}
+
+/// What is reserved already, and what admission leaves, as far as it is known.
+fn admitted(facts: &MachineFacts, runtime: i64, period: i64) -> String {
+    let scheduling = &facts.scheduling;
+    let (Some(ppm), Some(online)) = (scheduling.deadline_reserved_ppm, &facts.processor.online)
+    else {
+        return "; how much is already cannot be told".to_owned();
+    };
+    let tasks = match scheduling.deadline_tasks {
+        None => String::new(),
+        Some(1) => " (1 task)".to_owned(),
+        Some(count) => format!(" ({count} tasks)"),
+    };
+    // Isolated processors are in a domain of their own.
+    let isolated = facts.processor.isolated.clone().unwrap_or_default();
+    let processors = online.without(&isolated).len() as f64;
+    let reserved = ppm as f64 / 1e6;
+    let left = (processors * runtime as f64 / period as f64 - reserved).max(0.0);
+    format!("; {reserved:.2} processors are taken{tasks}, which leaves {left:.2} of {processors}")
 }
 
 fn memory_lock(facts: &MachineFacts) -> Finding {

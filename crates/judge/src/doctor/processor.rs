@@ -2,6 +2,7 @@
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
+use tactus_model::format;
 use tactus_model::time::Nanos;
 
 use super::{boot, hypervisor, on_machine};
@@ -78,13 +79,39 @@ fn steal(facts: &MachineFacts) -> Finding {
             STEAL
                 .reservation(
                     format!("{seconds:.2} s since boot, all processors together"),
-                    "The machine shares its processors. Runs say how much was taken while they lasted.",
+                    "The machine shares its processors. Runs say how much was taken while they lasted, \
+                     and tactus doctor --look 10s how much is taken now.",
                 )
                 .mended_by(
                     "ask for dedicated processors on the host; a guest cannot mend it".to_owned(),
                 )
         }
     }
+}
+
+/// How much the hypervisor gave to others between two looks.
+pub(super) fn steal_between(before: &MachineFacts, after: &MachineFacts, over: Nanos) -> Finding {
+    let (Some(earlier), Some(later)) = (before.steal, after.steal) else { return steal(after) };
+    let taken = later.saturating_sub(earlier);
+    let seconds = format::span(over);
+    if taken == Nanos::ZERO {
+        return STEAL.fine(format!("none in {seconds}"));
+    }
+    let processors = after.processor.online.as_ref().map_or(1, |online| online.len().max(1));
+    let whole = over.as_nanos().saturating_mul(processors as u64);
+    STEAL
+        .reservation(
+            format!(
+                "{} in {seconds}, {} of all processor time",
+                format::latency(taken),
+                format::share(taken.as_nanos(), whole)
+            ),
+            "About as large a share of wakeups falls into such pauses now, and what is later than \
+             the others is the host's.",
+        )
+        .mended_by(
+            "measure when the host is quiet, or ask for dedicated processors there".to_owned(),
+        )
 }
 
 fn frequency(facts: &MachineFacts) -> Finding {
@@ -127,6 +154,13 @@ fn idle(facts: &MachineFacts) -> Finding {
         });
     }
     let names = states.join(", ");
+    let limit = processor.idle_exit_latency_limit_us;
+    if let Some((exit, limit)) = processor.idle_exit_latency_us_max.zip(limit)
+        && limit < exit
+        && limit <= QUICK_EXIT_US
+    {
+        return IDLE.fine(format!("{names}; a program keeps them to exits of {limit} µs"));
+    }
     match processor.idle_exit_latency_us_max {
         None => IDLE.unknown(format!("{names}; how long it takes to leave them is not shown")),
         Some(exit) if exit <= QUICK_EXIT_US => {

@@ -16,6 +16,11 @@ pub(crate) const THROTTLING: Check = Check {
     why: "It keeps a part of each processor from real-time tasks, so that one that never sleeps cannot take the machine away.",
 };
 
+pub(crate) const FAIR_SERVER: Check = Check {
+    name: "fair server",
+    why: "Newer kernels (6.12) give ordinary tasks that starve a part of each processor, real-time tasks or not.",
+};
+
 pub(crate) const OTHERS: Check = Check {
     name: "other real-time tasks",
     why: "They go before all ordinary tasks, and before measured ones of lower priority.",
@@ -51,6 +56,7 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
     vec![
         quota(facts),
         throttling(facts),
+        fair_server(facts),
         others(facts),
         recordings(facts),
         processors(facts),
@@ -121,6 +127,28 @@ fn throttling(facts: &MachineFacts) -> Finding {
             percent(runtime, period)
         )),
         _ => THROTTLING.unknown("sched_rt_runtime_us cannot be read"),
+    }
+}
+
+fn fair_server(facts: &MachineFacts) -> Finding {
+    let scheduling = &facts.scheduling;
+    match (scheduling.fair_server_runtime, scheduling.fair_server_period) {
+        (Some(Nanos::ZERO), _) => FAIR_SERVER
+            .reservation(
+                "off",
+                "Figures are not affected, but a real-time task that never sleeps starves the ordinary \
+                 tasks of its processor, those of the kernel included.",
+            )
+            .mended_by(on_machine(
+                facts,
+                "for cpu in /sys/kernel/debug/sched/fair_server/cpu*; do echo 50000000 | sudo tee $cpu/runtime; done",
+            )),
+        (Some(runtime), Some(period)) => FAIR_SERVER.fine(format!(
+            "{runtime} of each {period}; only real-time tasks that never sleep meet it"
+        )),
+        _ => FAIR_SERVER.unknown(
+            "/sys/kernel/debug/sched/fair_server is not there (before Linux 6.12) or cannot be read",
+        ),
     }
 }
 

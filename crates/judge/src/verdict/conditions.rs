@@ -6,7 +6,7 @@ use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
 use super::evidence::Evidence;
-use crate::doctor::{clock, examine, interrupt, memory, processor, scheduling};
+use crate::doctor::{clock, examine, heat, interrupt, meanwhile, memory, processor, scheduling};
 use crate::finding::{Check, Finding, State};
 
 /// What a rule looks at.
@@ -19,7 +19,7 @@ type Rule = fn(Subject<'_>) -> bool;
 ///
 /// Of the others some are properties of the machine that are measured along; and what
 /// this process may not do is told by what it was refused.
-pub(super) const BEARING: [(&Check, Rule); 17] = [
+pub(super) const BEARING: [(&Check, Rule); 19] = [
     (&clock::SOURCE, always),
     (&clock::TIMERS, always),
     (&processor::HYPERVISOR, always),
@@ -35,6 +35,8 @@ pub(super) const BEARING: [(&Check, Rule); 17] = [
     (&scheduling::PROCESSORS, always),
     (&scheduling::LOAD, always),
     (&scheduling::AUTOGROUP, is_favoured),
+    (&heat::HEAT, always),
+    (&heat::FIRMWARE, always),
     (&memory::SWAP, has_unlocked_memory),
     (&memory::HUGE_PAGES, has_unlocked_memory),
 ];
@@ -42,6 +44,10 @@ pub(super) const BEARING: [(&Check, Rule); 17] = [
 pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
     let before = examine(&run.header.facts_before);
     let after = run.header.facts_after.as_ref().map(examine).unwrap_or_default();
+    let between = match &run.header.facts_after {
+        Some(after) => meanwhile(&run.header.facts_before, after),
+        None => Vec::new(),
+    };
     let found = |findings: &[Finding], check: &Check| {
         findings.iter().find(|finding| finding.check == check.name).cloned()
     };
@@ -51,7 +57,7 @@ pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
         .filter_map(|(check, _)| {
             // Our own loads are what is busy at the end.
             let after = found(&after, check).filter(|_| check.name != scheduling::LOAD.name);
-            worse(found(&before, check), after)
+            found(&between, check).or_else(|| worse(found(&before, check), after))
         })
         .collect()
 }
@@ -149,7 +155,9 @@ mod tests {
     use super::*;
 
     /// The doctor's checks that do not bear on a run's figures, and why.
-    const NOT_BEARING: [(&str, &str); 12] = [
+    const NOT_BEARING: [(&str, &str); 14] = [
+        ("fair server", "no measured task computes for so long"),
+        ("kernel debugging", "it is measured along"),
         ("real-time classes", "what was refused is told by the run"),
         ("deadline class", "what was refused is told by the run"),
         ("memory locking", "what was refused is told by the run"),

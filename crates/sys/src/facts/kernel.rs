@@ -20,12 +20,29 @@ pub(super) fn read(tree: &Tree<'_>, calls: &CallFacts) -> KernelFacts {
         rt_group_scheduling: rt_groups(command_line.as_deref(), &config),
         nmi_watchdog: watchdog(tree, "nmi_watchdog"),
         soft_watchdog: watchdog(tree, "soft_watchdog"),
+        debugging_options: config.is_set("HZ").map(|_| {
+            let set = DEBUGGING.iter().filter(|option| config.is_set(option) == Some(true));
+            set.map(|option| (*option).to_owned()).collect()
+        }),
         machine: tree.words("proc/sys/kernel/arch").or_else(|| calls.machine.clone()),
         release,
         version,
         command_line,
     }
 }
+
+/// Options of kernels that were built to find defects, each of which slows all of it.
+const DEBUGGING: [&str; 9] = [
+    "PROVE_LOCKING",
+    "LOCK_STAT",
+    "KASAN",
+    "KCSAN",
+    "KMSAN",
+    "DEBUG_OBJECTS",
+    "SLUB_DEBUG_ON",
+    "DEBUG_KMEMLEAK",
+    "KCOV",
+];
 
 /// Whether a watchdog runs; `/proc/sys/kernel/watchdog` is the switch for both.
 fn watchdog(tree: &Tree<'_>, name: &str) -> Option<bool> {

@@ -4,10 +4,13 @@
 
 use std::collections::HashMap;
 
-use super::Tree;
+use super::{Tree, deadline};
 
 /// The flag of the kernel's own threads (`PF_KTHREAD`, `include/linux/sched.h`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// The number of the deadline class (`SCHED_DEADLINE`, `include/uapi/linux/sched.h`).
+const DEADLINE: u64 = 6;
 
 /// The name of the thread by which every recording of Tactus is known.
 ///
@@ -20,6 +23,9 @@ pub(super) struct Programs {
     pub irqbalance: Option<bool>,
     pub realtime_tasks: Option<Vec<String>>,
     pub recordings: Option<u64>,
+    pub deadline_tasks: Option<u64>,
+    /// What these have reserved at most; `None` where one does not tell.
+    pub deadline_ppm: Option<u64>,
 }
 
 /// Looks at all processes, where all of them can be seen.
@@ -39,13 +45,21 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
     let own =
         tree.text("proc/self/stat").and_then(|stat| stat.split_once(' ')?.0.parse::<u64>().ok());
     let (mut irqbalance, mut realtime_tasks, mut recordings) = (false, Vec::new(), 0);
+    let (mut deadline_tasks, mut deadline_ppm) = (0, Some(0_u64));
     for (process, first) in &tasks {
         if first.of_kernel || own.is_some_and(|own| is_below(first.id, own, &parents)) {
             continue;
         }
         irqbalance |= first.name == "irqbalance";
         let threads = tree.numbered(&format!("{process}/task"), "").unwrap_or_default();
-        for thread in threads.iter().filter_map(|thread| task(tree, thread)) {
+        for (place, thread) in threads.iter().filter_map(|place| Some((place, task(tree, place)?)))
+        {
+            if thread.policy == DEADLINE {
+                deadline_tasks += 1;
+                deadline_ppm = deadline_ppm
+                    .zip(deadline::task_ppm(tree, place))
+                    .and_then(|(all, one)| all.checked_add(one));
+            }
             if thread.name == DRAINER {
                 recordings += 1;
             } else {
@@ -59,6 +73,8 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
         irqbalance: Some(irqbalance),
         realtime_tasks: Some(realtime_tasks),
         recordings: Some(recordings),
+        deadline_tasks: Some(deadline_tasks),
+        deadline_ppm,
     }
 }
 
@@ -87,7 +103,7 @@ impl Task {
         match policy {
             1 => Some(format!("{name} fifo:{priority}")),
             2 => Some(format!("{name} rr:{priority}")),
-            6 => Some(format!("{name} deadline")),
+            DEADLINE => Some(format!("{name} deadline")),
             _ => None,
         }
     }

@@ -24,6 +24,10 @@ pub(super) fn read(tree: &Tree<'_>) -> ProcessorFacts {
         frequency_drivers: frequency_words(tree, "scaling_driver"),
         idle_states: idle_states(tree),
         idle_exit_latency_us_max: idle_exit_latency_us_max(tree),
+        idle_exit_latency_limit_us: tree
+            .bytes_at("dev/cpu_dma_latency", 0)
+            .and_then(|limit| u64::try_from(i32::from_ne_bytes(limit)).ok()),
+        smi_count: smi_count(tree, cpuinfo.as_deref(), online.as_ref()),
         virtualization: hypervisor::read(tree, cpuinfo.as_deref()),
         clock_source: tree.words(&format!("{CLOCK_SOURCES}/current_clocksource")),
         available_clock_sources: tree
@@ -127,4 +131,21 @@ fn idle_exit_latency_us_max(tree: &Tree<'_>) -> Option<u64> {
         .filter(|state| tree.flag(&format!("{state}/disable")) != Some(true))
         .filter_map(|state| tree.value(&format!("{state}/latency")))
         .max()
+}
+
+/// The register in which processors of Intel count interrupts of the firmware
+/// (`MSR_SMI_COUNT`; Intel 64 and IA-32 Architectures Software Developer's Manual, volume 4).
+const MSR_SMI_COUNT: u64 = 0x34;
+
+/// Interrupts of the firmware since boot, as the first processor online counts them:
+/// each of them stops all.
+///
+/// See [msr(4)](https://man7.org/linux/man-pages/man4/msr.4.html).
+fn smi_count(tree: &Tree<'_>, cpuinfo: Option<&str>, online: Option<&CpuList>) -> Option<u64> {
+    let counts = field(cpuinfo?, "vendor_id") == Some("GenuineIntel");
+    let cpu = online.and_then(|list| list.iter().next()).unwrap_or(0);
+    let register =
+        tree.bytes_at(&format!("dev/cpu/{cpu}/msr"), MSR_SMI_COUNT).filter(|_| counts)?;
+    // The counter is of 32 bits.
+    Some(u64::from_le_bytes(register) & u64::from(u32::MAX))
 }

@@ -3,8 +3,8 @@
 use tactus_model::facts::SchedulingFacts;
 use tactus_model::time::Nanos;
 
-use super::Tree;
 use super::process::Programs;
+use super::{Tree, deadline};
 
 pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
     let rt_runtime_us = tree.value("proc/sys/kernel/sched_rt_runtime_us");
@@ -22,5 +22,20 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
         irqbalance: programs.irqbalance,
         realtime_tasks: programs.realtime_tasks,
         recordings: programs.recordings,
+        fair_server_runtime: fair_server(tree, "runtime"),
+        fair_server_period: fair_server(tree, "period"),
+        deadline_tasks: programs.deadline_tasks,
+        deadline_reserved_ppm: deadline::reserved_ppm(tree).or(programs.deadline_ppm),
     }
+}
+
+/// A parameter of the fair server, the least of all processors': the one with the
+/// least runtime is the first to starve.
+fn fair_server(tree: &Tree<'_>, file: &str) -> Option<Nanos> {
+    let servers = tree.numbered("sys/kernel/debug/sched/fair_server", "cpu")?;
+    servers
+        .iter()
+        .filter_map(|server| tree.value(&format!("{server}/{file}")))
+        .min()
+        .map(Nanos::from_nanos)
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -31,6 +32,20 @@ impl<'r> Tree<'r> {
     pub(crate) fn has_directory_in(&self, directory: &str) -> bool {
         let entries = fs::read_dir(self.path(directory)).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_type()).any(|kind| kind.is_ok_and(|kind| kind.is_dir()))
+    }
+
+    /// The bytes of a file from `offset` on, as many as `N`.
+    pub(crate) fn bytes_at<const N: usize>(&self, path: &str, offset: u64) -> Option<[u8; N]> {
+        let mut bytes = [0; N];
+        fs::File::open(self.path(path)).ok()?.read_exact_at(&mut bytes, offset).ok()?;
+        Some(bytes)
+    }
+
+    /// The text with which a file begins, of at most `limit` bytes and perhaps cut in a character.
+    pub(crate) fn beginning(&self, path: &str, limit: u64) -> Option<String> {
+        let mut bytes = Vec::new();
+        fs::File::open(self.path(path)).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The text of a file, without the white space and NUL at its ends.
