@@ -1,0 +1,176 @@
+//! Who traces: nobody, this crate by either mechanism, or a kept tool.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tactus_model::recording::{EventSource, Item, Mechanism};
+use tactus_model::time::{Instant as Moment, Monotonic};
+use tactus_record::decode::Tracepoint;
+use tactus_record::live::{Options, Recorded, Recorder, Source};
+
+use crate::workload::MEASURED;
+
+/// The scheduler's events that every tracer records.
+const EVENTS: [&str; 3] = ["sched_switch", "sched_waking", "sched_wakeup"];
+
+/// Where tools write what they record.
+const SCRATCH: &str = "/tmp/tactus-tracing-cost";
+
+/// How long a tool gets to attach; there is no telling when it has.
+const ATTACHING: Duration = Duration::from_secs(4);
+
+#[derive(Clone)]
+pub(crate) enum Tracer {
+    Nobody,
+    Ours {
+        mechanism: Mechanism,
+        events: Events,
+        call_chains: bool,
+    },
+    /// A command; it ends by an interrupt.
+    Tool(String),
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Events {
+    /// Those that the tools record.
+    Scheduler,
+    /// All that explain latency.
+    All,
+}
+
+pub(crate) enum Running {
+    Nobody,
+    Ours(Box<Recorder>),
+    Tool(Option<Child>),
+}
+
+/// The tracers in the order of the table; the first is what others are compared with.
+///
+/// `further` is the command of one more, as of a program of yours.
+pub(crate) fn all(further: Option<String>) -> Vec<(&'static str, Tracer)> {
+    let ours = |mechanism, events, call_chains| Tracer::Ours { mechanism, events, call_chains };
+    use Events::{All, Scheduler};
+    use Mechanism::{Perf, Tracefs};
+    let mut all = vec![
+        ("nobody", Tracer::Nobody),
+        ("ours by perf", ours(Perf, Scheduler, false)),
+        ("perf record", Tracer::Tool(perf_record())),
+        ("ours by tracefs", ours(Tracefs, Scheduler, false)),
+        ("trace-cmd record", Tracer::Tool(trace_cmd_record())),
+        ("bpftrace, count", Tracer::Tool(bpftrace_count())),
+        ("bpftrace, printf", Tracer::Tool(bpftrace_printf())),
+        ("all by perf", ours(Perf, All, false)),
+        ("all by tracefs", ours(Tracefs, All, false)),
+        ("all by perf, chains", ours(Perf, All, true)),
+        ("all by tracefs, chains", ours(Tracefs, All, true)),
+        ("nobody again", Tracer::Nobody),
+    ];
+    all.extend(further.map(|command| ("the given command", Tracer::Tool(command))));
+    all
+}
+
+fn events(option: &str) -> String {
+    EVENTS.map(|event| format!("{option} sched:{event}")).join(" ")
+}
+
+fn perf_record() -> String {
+    let events = events("-e");
+    format!("perf record -q -a -c 1 -k CLOCK_MONOTONIC -m 2048 {events} -o {SCRATCH}.perf")
+}
+
+fn trace_cmd_record() -> String {
+    format!("trace-cmd record -C mono -b 8192 {} -o {SCRATCH}.dat", events("-e"))
+}
+
+fn bpftrace_count() -> String {
+    let probes = EVENTS.map(|event| format!("tracepoint:sched:{event}")).join(",");
+    format!("bpftrace -q -e '{probes} {{ @ = count(); }}'")
+}
+
+fn bpftrace_printf() -> String {
+    let probes = EVENTS.map(|event| format!("tracepoint:sched:{event}")).join(",");
+    format!("bpftrace -q -e '{probes} {{ printf(\"%d %d\\n\", pid, nsecs); }}'")
+}
+
+impl Tracer {
+    /// Begins to trace; gives how long that took where it can be told.
+    pub(crate) fn start(&self) -> (Running, Option<Duration>) {
+        let begin = Instant::now();
+        match self.clone() {
+            Self::Nobody => (Running::Nobody, None),
+            Self::Ours { mechanism, events, call_chains } => {
+                let mut options =
+                    Options { source: Source::Only(mechanism), call_chains, ..Options::default() };
+                if let Events::Scheduler = events {
+                    options.tracepoints =
+                        vec![Tracepoint::Switch, Tracepoint::Waking, Tracepoint::Wakeup];
+                }
+                options.drainer.cpus = Some([0].into_iter().collect());
+                let recorder = Recorder::start(options).expect("needs root");
+                (Running::Ours(Box::new(recorder)), Some(begin.elapsed()))
+            }
+            Self::Tool(command) => {
+                let child = Command::new("timeout")
+                    .args(["60", "sh", "-c", &format!("exec {command}")])
+                    .current_dir("/tmp")
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null())
+                    .spawn();
+                std::thread::sleep(ATTACHING);
+                (Running::Tool(child.ok()), None)
+            }
+        }
+    }
+}
+
+impl Running {
+    /// Whether it still traces: a tool that is missing or refused has ended by itself.
+    pub(crate) fn is_there(&mut self) -> bool {
+        match self {
+            Self::Nobody | Self::Ours(_) => true,
+            Self::Tool(child) => {
+                child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+            }
+        }
+    }
+
+    /// Ceases to trace; gives how long that took, and what was recorded.
+    pub(crate) fn stop(self) -> (Option<Duration>, Option<Recorded>) {
+        let begin = Instant::now();
+        match self {
+            Self::Nobody | Self::Tool(None) => (None, None),
+            Self::Ours(recorder) => {
+                let recorded = recorder.stop().expect("recording ends");
+                (Some(begin.elapsed()), Some(recorded))
+            }
+            Self::Tool(Some(mut child)) => {
+                let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+                let _ = child.wait();
+                (Some(begin.elapsed()), None)
+            }
+        }
+    }
+}
+
+/// How many events of the measured processor a recording has between two moments.
+pub(crate) fn events_between(
+    recorded: &mut Recorded,
+    from: Moment<Monotonic>,
+    to: Moment<Monotonic>,
+) -> u64 {
+    let mut count = 0;
+    while let Ok(Some(item)) = recorded.recording.next_item() {
+        if let Item::Event(event) = item {
+            count += u64::from(event.cpu == MEASURED && event.at >= from && event.at <= to);
+        }
+    }
+    count
+}
+
+/// Removes what the tools wrote.
+pub(crate) fn clean() {
+    for ending in ["perf", "perf.old", "dat"] {
+        let _ = std::fs::remove_file(format!("{SCRATCH}.{ending}"));
+    }
+}
