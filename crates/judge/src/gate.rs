@@ -7,7 +7,7 @@
 pub mod junit;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,6 +23,7 @@ use tactus_stats::cell::blocks_of_all_tasks;
 
 use crate::compare::{Comparison, PairComparison, Verdict};
 use crate::finding::{Finding, State};
+use crate::purpose::{AtMost, Purpose, PurposeVerdict};
 use crate::verdict::{self, Validity};
 
 /// A latency that a share of the due times must not exceed; as text `99.9=80us`.
@@ -70,6 +71,8 @@ pub enum Demand {
     Quantile(QuantileLimit),
     /// No more due times than these are slept through.
     Missed(u64),
+    /// No more deadlines of a purpose are missed than so many in a time.
+    Purpose(Purpose, AtMost),
 }
 
 impl fmt::Display for Demand {
@@ -80,6 +83,9 @@ impl fmt::Display for Demand {
                 write!(f, "{percent}% at most {limit}")
             }
             Self::Missed(limit) => write!(f, "missed at most {limit}"),
+            Self::Purpose(purpose, limit) => {
+                write!(f, "{purpose}: at most {limit} {}s missed", purpose.noun())
+            }
         }
     }
 }
@@ -198,8 +204,7 @@ pub fn judge(
 ) -> GateReport {
     let mut report = GateReport { run: run.header.id.to_string(), judgements: Vec::new() };
     for (cell, label) in run.header.plan.labels().iter().enumerate() {
-        let measurements: Vec<&Measurement> = run.of_cell(cell).collect();
-        let evidence = Evidence::of(&measurements, run.header.plan.rounds);
+        let evidence = Evidence::of(run, cell, label);
         for demand in demands {
             let judged = match &evidence {
                 Some(evidence) => evidence.judge(*demand),
@@ -231,25 +236,33 @@ fn not_in_baseline() -> (Outcome, String) {
 }
 
 /// What the measurements of a cell say of demands.
-struct Evidence {
+struct Evidence<'r> {
+    run: &'r Run,
+    cell: usize,
+    label: &'r str,
     summary: CellSummary,
     blocks: Blocks,
     rounds_planned: u32,
 }
 
-impl Evidence {
-    fn of(measurements: &[&Measurement], rounds_planned: u32) -> Option<Self> {
+impl<'r> Evidence<'r> {
+    fn of(run: &'r Run, cell: usize, label: &'r str) -> Option<Self> {
+        let measurements: Vec<&Measurement> = run.of_cell(cell).collect();
         let rounds: Vec<Vec<Histogram>> =
             measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
         (!measurements.is_empty()).then(|| Self {
-            summary: CellSummary::pool(measurements),
+            run,
+            cell,
+            label,
+            summary: CellSummary::pool(&measurements),
             blocks: Blocks::new(&rounds),
-            rounds_planned,
+            rounds_planned: run.header.plan.rounds,
         })
     }
 
     fn judge(&self, demand: Demand) -> (Outcome, String) {
         let (met, mut found, unsupported) = match demand {
+            Demand::Purpose(purpose, limit) => return self.for_purpose(purpose, limit),
             Demand::Missed(limit) => {
                 let missed = self.summary.accounting.missed;
                 let intended = self.summary.accounting.intended;
@@ -288,6 +301,24 @@ impl Evidence {
         (outcome, found)
     }
 
+    /// Met when the sample vouches for it, not met when more are missed beyond doubt.
+    fn for_purpose(&self, purpose: Purpose, limit: AtMost) -> (Outcome, String) {
+        let Some(verdict) = PurposeVerdict::of(self.run, self.cell, self.label, purpose) else {
+            return (Outcome::Unsupported, "nothing was due".to_owned());
+        };
+        let allowed = purpose.period().as_secs_f64() / limit.one_in().as_secs_f64();
+        if verdict.chance_interval[0] > allowed {
+            return (Outcome::NotMet, verdict.words);
+        }
+        if verdict.at_most_one_in < limit.one_in() {
+            return (Outcome::Unsupported, verdict.words);
+        }
+        match self.incomplete(Demand::Purpose(purpose, limit)) {
+            Some(reason) => (Outcome::Unsupported, format!("{} But {reason}.", verdict.words)),
+            None => (Outcome::Met, verdict.words),
+        }
+    }
+
     /// What is missing from the sample as a whole.
     fn incomplete(&self, demand: Demand) -> Option<String> {
         if let Some(reason) = self.summary.precision.and_then(|told| untold(told, demand)) {
@@ -316,7 +347,7 @@ fn untold(precision: Precision, demand: Demand) -> Option<&'static str> {
         Demand::Missed(_) => {
             Some("the program that measured does not count due times that were slept through")
         }
-        Demand::Quantile(_) => Some(
+        Demand::Quantile(_) | Demand::Purpose(..) => Some(
             "the program that measured does not count due times that were slept through, so the intended schedule is not known",
         ),
     }

@@ -10,6 +10,7 @@
 
 pub mod axis;
 pub mod bootstrap;
+pub mod bursts;
 pub mod cell;
 pub mod extreme;
 pub mod histogram;
@@ -20,6 +21,7 @@ pub mod unseen;
 
 pub use axis::{PercentileAxis, percentile_curve};
 pub use bootstrap::Interval;
+pub use bursts::BurstyCount;
 pub use cell::{CellSummary, QuantileEstimate};
 pub use histogram::{Bucket, LatencyHistogram};
 pub use unseen::UnseenBound;

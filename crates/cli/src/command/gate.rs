@@ -11,6 +11,7 @@ use tactus_import::Options;
 use tactus_judge::compare::{CompareOptions, Comparison, Selection, compare};
 use tactus_judge::gate::junit::junit;
 use tactus_judge::gate::{Demand, GateReport, Judgement, QuantileLimit, judge};
+use tactus_judge::purpose::{AtMost, Purpose};
 use tactus_judge::verdict::{Validity, Verdict, verdict as judged};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
@@ -45,6 +46,12 @@ pub(crate) struct GateArguments {
     /// No more due times than these are slept through
     #[arg(long, value_name = "N")]
     missed: Option<u64>,
+    /// What the machine is for, as in `tactus show --for`; together with --at-most
+    #[arg(long = "for", value_name = "PURPOSE", requires = "at_most")]
+    purpose: Option<Purpose>,
+    /// No more deadlines of the purpose are missed than this, with 95 % confidence: 1/h
+    #[arg(long, value_name = "N/TIME", requires = "purpose")]
+    at_most: Option<AtMost>,
     /// No quantile is worse than that of the same cell in this run or exported file, as `tactus compare` finds
     #[arg(long, value_name = "BASELINE")]
     no_worse_than: Option<String>,
@@ -73,7 +80,9 @@ impl GateArguments {
         let max = self.max.map(Demand::Max);
         let quantiles = self.quantile.iter().copied().map(Demand::Quantile);
         let missed = self.missed.map(Demand::Missed);
-        max.into_iter().chain(quantiles).chain(missed).collect()
+        let purpose = self.purpose.zip(self.at_most);
+        let purpose = purpose.map(|(purpose, limit)| Demand::Purpose(purpose, limit));
+        max.into_iter().chain(quantiles).chain(missed).chain(purpose).collect()
     }
 
     /// The validity that is demanded, if any is.
@@ -102,7 +111,7 @@ pub(crate) fn run(arguments: &GateArguments) -> CommandResult {
     let validity = arguments.validity();
     if demands.is_empty() && arguments.no_worse_than.is_none() && validity.is_none() {
         return Err(CommandError::usage(
-            "nothing is demanded; add --max, --quantile, --missed, --no-worse-than or --valid",
+            "nothing is demanded; add --max, --quantile, --missed, --for, --no-worse-than or --valid",
         ));
     }
     let run = load_run(&arguments.run, open_store)?;

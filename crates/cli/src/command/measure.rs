@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
+use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
@@ -19,7 +20,7 @@ use tactus_model::time::Realtime;
 use tactus_store::Store;
 
 use super::report::{default_page, write_page};
-use super::show::{CellOverview, cell_overviews};
+use super::show::{CellOverview, cell_overviews, purposes_text, verdicts};
 use super::{new_seed, open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::{JsonLines, write_line};
@@ -45,6 +46,10 @@ pub(crate) struct MeasureArguments {
     /// The seed of the order of cells and of random intervals
     #[arg(long, value_name = "N", conflicts_with = "continued")]
     seed: Option<u64>,
+    /// What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and
+    /// the lateness that does no harm, as 2ms:100us; cells of options alone are measured at its period
+    #[arg(long = "for", value_name = "PURPOSE")]
+    purpose: Option<Purpose>,
     /// Print the cells and how long they will take, and measure nothing
     #[arg(long)]
     plan_only: bool,
@@ -75,6 +80,11 @@ enum Conclusion<'a> {
         run: &'a RunId,
         #[serde(flatten)]
         verdict: &'a Verdict,
+    },
+    Purpose {
+        run: &'a RunId,
+        #[serde(flatten)]
+        verdict: &'a PurposeVerdict,
     },
     Page {
         run: &'a RunId,
@@ -136,11 +146,16 @@ fn plan(arguments: &MeasureArguments) -> CommandResult<Plan> {
         "measure".clone_into(&mut experiment.name);
     }
     let seed = arguments.seed.or(experiment.seed);
-    let overrides = Overrides {
-        settings: arguments.settings.0.clone(),
-        rounds: arguments.rounds,
-        seed: Some(seed.unwrap_or_else(new_seed)),
-    };
+    let mut settings = arguments.settings.0.clone();
+    if let (Some(purpose), None) = (arguments.purpose, &arguments.experiment)
+        && settings.values("interval").is_none()
+    {
+        settings
+            .set("interval", vec![purpose.period().to_string()])
+            .map_err(CommandError::usage)?;
+    }
+    let overrides =
+        Overrides { settings, rounds: arguments.rounds, seed: Some(seed.unwrap_or_else(new_seed)) };
     experiment
         .plan(&overrides)
         .with_context(|| name)
@@ -222,17 +237,22 @@ fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStat
 fn conclude(store: &Store, run: &Run, arguments: &MeasureArguments) -> CommandResult {
     let id = &run.header.id;
     let verdict = verdict(run);
+    let purposes = verdicts(run, arguments.purpose.as_slice());
     if arguments.json {
         for overview in &cell_overviews(run) {
             write_line(&Conclusion::Result { run: id, overview })?;
         }
         write_line(&Conclusion::Verdict { run: id, verdict: &verdict })?;
+        for verdict in &purposes {
+            write_line(&Conclusion::Purpose { run: id, verdict })?;
+        }
     } else {
         let mut out = std::io::stdout().lock();
         let options = table_options();
         write!(out, "{}", tactus_report::cells_table(run, &options))?;
         write!(out, "\n{}", tactus_report::outcome_text(run, &options))?;
         write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
+        write!(out, "{}", purposes_text(&purposes))?;
     }
     if arguments.no_page {
         return Ok(());

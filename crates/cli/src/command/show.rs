@@ -4,9 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
+use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::run::{Run, RunHeader};
-use tactus_report::CellTail;
+use tactus_report::{CellTail, paragraph};
 use tactus_stats::CellSummary;
 
 use super::{find_runs, open_store, table_options, tail};
@@ -19,6 +20,10 @@ pub(crate) struct ShowArguments {
     /// Runs by name, unique beginning of a name, or `last`
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
+    /// What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and
+    /// the lateness that does no harm, as 2ms:100us; repeatable
+    #[arg(long = "for", value_name = "PURPOSE")]
+    purposes: Vec<Purpose>,
     /// Write one JSON object a line, a run each, with the summary of every cell
     #[arg(long)]
     json: bool,
@@ -31,6 +36,8 @@ struct RunOverview<'a> {
     verdict: Verdict,
     cells: Vec<CellOverview>,
     longer_times: Vec<CellTail>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    purposes: Vec<PurposeVerdict>,
 }
 
 /// A cell's name and summary, as `--json` gives them.
@@ -63,14 +70,41 @@ pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
         if arguments.json {
             let (verdict, cells) = (verdict(&run), cell_overviews(&run));
             let longer_times = tail::of_run(&store, &run)?;
-            write_line(&RunOverview { header: &run.header, verdict, cells, longer_times })?;
+            let purposes = verdicts(&run, &arguments.purposes);
+            write_line(&RunOverview {
+                header: &run.header,
+                verdict,
+                cells,
+                longer_times,
+                purposes,
+            })?;
         } else {
             let mut out = std::io::stdout().lock();
             let options = table_options();
             write!(out, "{}", tactus_report::run_details(&run, &options))?;
             let longer_times = tactus_report::tail_text(&tail::of_run(&store, &run)?, &options);
             write!(out, "\nLonger times than were measured\n\n{longer_times}")?;
+            write!(out, "{}", purposes_text(&verdicts(&run, &arguments.purposes)))?;
         }
     }
     Ok(())
+}
+
+/// How every cell of `run` stands to each purpose.
+pub(super) fn verdicts(run: &Run, purposes: &[Purpose]) -> Vec<PurposeVerdict> {
+    purposes.iter().flat_map(|purpose| PurposeVerdict::of_run(run, *purpose)).collect()
+}
+
+/// The verdicts for purposes, those of one purpose under one head.
+pub(super) fn purposes_text(verdicts: &[PurposeVerdict]) -> String {
+    let sections = verdicts.chunk_by(|a, b| a.purpose == b.purpose).map(|verdicts| {
+        let PurposeVerdict { purpose, period, deadline, reason, .. } = &verdicts[0];
+        let options = table_options();
+        let about = format!("every {period}, at most {deadline} late, since {reason}");
+        let head = format!("\n{}\n", paragraph(&format!("For {purpose}"), &about, &options));
+        let cells =
+            verdicts.iter().map(|verdict| paragraph(&verdict.label, &verdict.words, &options));
+        head + &cells.collect::<String>()
+    });
+    sections.collect()
 }

@@ -19,7 +19,7 @@ const WINDOW: Nanos = Nanos::from_secs(2);
 
 /// A run of two cells and `rounds` rounds whose wakeups come 10 µs to 19 µs late;
 /// the second cell sleeps through `missed` due times a round, 5 ms late each.
-fn run(id: &str, settings: &str, rounds: u32, missed: u64) -> Run {
+pub(crate) fn run(id: &str, settings: &str, rounds: u32, missed: u64) -> Run {
     let text = format!("[settings]\npolicy = [\"other\", \"fifo:90\"]\n{settings}");
     let overrides = Overrides { rounds: Some(rounds), ..Overrides::default() };
     let plan = Experiment::parse(&text).unwrap().plan(&overrides).unwrap();

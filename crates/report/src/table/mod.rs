@@ -35,3 +35,8 @@ impl Default for TableOptions {
         Self::of_width(100)
     }
 }
+
+/// Writes a name on a line of its own and a text below it, broken into lines.
+pub fn paragraph(name: &str, text: &str, options: &TableOptions) -> String {
+    format!("{}\n{}", crate::format::printable(name), wrapped(text, "  ", options.width))
+}

@@ -1,0 +1,65 @@
+//! Purposes as text, and their verdicts on made-up runs.
+
+use super::*;
+use crate::gate::tests::run;
+
+#[test]
+fn purposes_read_back_what_they_show() {
+    for text in ["audio:48000/64", "control:1000Hz:50us", "video:60", "midi", "2ms:100us"] {
+        let purpose: Purpose = text.parse().unwrap();
+        assert_eq!(purpose.to_string(), text);
+        assert_eq!(purpose.to_string().parse(), Ok(purpose));
+    }
+    let control: Purpose = "control:1kHz:50us".parse().unwrap();
+    assert_eq!(
+        (control.period(), control.deadline()),
+        (Nanos::from_millis(1), Nanos::from_micros(50))
+    );
+    let audio: Purpose = "audio:48000/64".parse().unwrap();
+    assert_eq!((audio.period().as_nanos(), audio.deadline().as_nanos()), (1_333_333, 666_666));
+}
+
+#[test]
+fn what_is_no_purpose_is_refused_with_the_way_out() {
+    let check = |text: &str, expected: &str| {
+        let error = text.parse::<Purpose>().unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}\n  does not say: {expected}");
+    };
+    check("adio:48000/64", "did you mean `audio`?");
+    check("audio:48000", "as audio:48000/64");
+    check("audio:0/64", "shorter than a microsecond");
+    check("control:1kHz", "as control:1kHz:50us");
+    check("2ms:0ns", "nothing is never late");
+    check("video:sixty", "as video:60");
+    assert!("0/h".parse::<AtMost>().is_err());
+    assert_eq!("2/min".parse::<AtMost>().unwrap().one_in(), Nanos::from_secs(30));
+    assert_eq!("1/24h".parse::<AtMost>().unwrap().to_string(), "1/24h");
+}
+
+#[test]
+fn nothing_missed_is_bounded_by_the_time_that_was_measured() {
+    let purpose = "1ms:1ms".parse().unwrap();
+    let verdict = &PurposeVerdict::of_run(&run("a", "", 5, 0), purpose)[0];
+    assert_eq!(verdict.missed.count, 0);
+    // Five rounds of two seconds: a third of ten seconds.
+    assert_eq!(
+        verdict.words,
+        "None of 10000 due times came more than 1ms late in 10 s: with 95 % confidence there is at \
+         most one occasion of a missed deadline in 3.3 s. To vouch for an hour, measure for 3 h."
+    );
+}
+
+#[test]
+fn slept_through_due_times_count_and_never_lie_outside_their_interval() {
+    let purpose = "1ms:1ms".parse().unwrap();
+    let found = run("a", "", 5, 40);
+    let verdict = &PurposeVerdict::of_run(&found, purpose)[1];
+    assert_eq!(verdict.missed.count, 200);
+    let [low, high] = verdict.chance_interval;
+    assert!(low < verdict.chance && verdict.chance < high, "{verdict:?}");
+    let period = "2ms:1ms".parse().unwrap();
+    let words = &PurposeVerdict::of_run(&found, period)[1].words;
+    assert!(words.contains("Measured at 1ms, not at the 2ms"), "{words}");
+    let lenient = "1ms:10ms".parse().unwrap();
+    assert_eq!(PurposeVerdict::of_run(&found, lenient)[1].missed.count, 0);
+}

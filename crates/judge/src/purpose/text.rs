@@ -1,0 +1,216 @@
+//! Purposes as a person writes them, and verdicts in words.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tactus_model::text::nearest;
+use tactus_model::time::Nanos;
+
+use super::{Purpose, PurposeVerdict};
+
+/// Why a text is no purpose.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAPurpose {
+    /// It begins with no known word and no length.
+    #[error(
+        "`{given}` is no purpose{hint}; write audio:48000/64 (frames a second, frames in a buffer), \
+         control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us"
+    )]
+    Unknown {
+        /// What was given.
+        given: String,
+        /// A known word near to it, or nothing.
+        hint: String,
+    },
+    /// A number of it is wrong.
+    #[error("`{given}`: {reason}")]
+    Number {
+        /// What was given.
+        given: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+const WORDS: [&str; 4] = ["audio", "control", "video", "midi"];
+/// Faster than that nothing is woken.
+const SHORTEST_PERIOD: Nanos = Nanos::from_micros(1);
+
+impl FromStr for Purpose {
+    type Err = NotAPurpose;
+
+    fn from_str(text: &str) -> Result<Self, NotAPurpose> {
+        let wrong = |reason| NotAPurpose::Number { given: text.to_owned(), reason };
+        let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+        let purpose = match word {
+            "audio" => {
+                let numbers = rest.split_once('/').and_then(|(rate, frames)| {
+                    Some(Self::Audio { rate: rate.parse().ok()?, frames: frames.parse().ok()? })
+                });
+                numbers.ok_or_else(|| {
+                    wrong("write frames a second and frames in a buffer, as audio:48000/64")
+                })?
+            }
+            "control" => {
+                let numbers = rest.split_once(':').and_then(|(rate, deadline)| {
+                    Some(Self::Control { period: period(rate)?, deadline: deadline.parse().ok()? })
+                });
+                numbers.ok_or_else(|| {
+                    wrong("write a frequency and a lateness, as control:1kHz:50us")
+                })?
+            }
+            "video" => {
+                let rate = rest.parse().map_err(|_| wrong("write frames a second, as video:60"))?;
+                Self::Video { rate }
+            }
+            "midi" if rest.is_empty() => Self::Midi,
+            "midi" => return Err(wrong("midi has no numbers of its own")),
+            _ => own(word, rest).ok_or_else(|| NotAPurpose::Unknown {
+                given: text.to_owned(),
+                hint: nearest(word, &WORDS)
+                    .map_or_else(String::new, |near| format!(" (did you mean `{near}`?)")),
+            })?,
+        };
+        if matches!(purpose, Self::Audio { rate: 0, .. } | Self::Video { rate: 0 })
+            || purpose.period() < SHORTEST_PERIOD
+        {
+            return Err(wrong("its period is shorter than a microsecond"));
+        }
+        if purpose.deadline() == Nanos::ZERO {
+            return Err(wrong("nothing is never late; write a lateness that does no harm"));
+        }
+        Ok(purpose)
+    }
+}
+
+fn own(period: &str, deadline: &str) -> Option<Purpose> {
+    Some(Purpose::Own { period: period.parse().ok()?, deadline: deadline.parse().ok()? })
+}
+
+/// The period of a frequency, `1kHz` or `250Hz`.
+fn period(frequency: &str) -> Option<Nanos> {
+    let (number, factor) = match frequency.strip_suffix("kHz") {
+        Some(number) => (number, 1e3),
+        None => (frequency.strip_suffix("Hz")?, 1.0),
+    };
+    let hertz = number.trim().parse::<f64>().ok()? * factor;
+    let nanos = 1e9 / hertz;
+    (hertz > 0.0 && nanos.is_finite() && nanos < 1e18)
+        .then(|| Nanos::from_nanos(nanos.round() as u64))
+}
+
+impl fmt::Display for Purpose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Audio { rate, frames } => write!(f, "audio:{rate}/{frames}"),
+            Self::Control { period, deadline } => {
+                write!(f, "control:{}Hz:{deadline}", 1e9 / period.as_nanos() as f64)
+            }
+            Self::Video { rate } => write!(f, "video:{rate}"),
+            Self::Midi => f.write_str("midi"),
+            Self::Own { period, deadline } => write!(f, "{period}:{deadline}"),
+        }
+    }
+}
+
+/// How many may be missed in a time; as text `1/h`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtMost {
+    /// How many.
+    pub count: f64,
+    /// In which time.
+    pub time: Nanos,
+}
+
+/// Why a text is not how many may be missed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no rate: write a number and a time, as 1/h, 2/min or 1/24h")]
+pub struct NotARate(String);
+
+impl FromStr for AtMost {
+    type Err = NotARate;
+
+    fn from_str(text: &str) -> Result<Self, NotARate> {
+        let read = || {
+            let (count, time) = text.split_once('/')?;
+            let count: f64 = count.trim().parse().ok()?;
+            let time = time.trim();
+            let time = match time.starts_with(|c: char| c.is_ascii_digit()) {
+                true => time.parse().ok()?,
+                false => format!("1{time}").parse().ok()?,
+            };
+            (count > 0.0 && count.is_finite() && time > Nanos::ZERO).then_some(Self { count, time })
+        };
+        read().ok_or_else(|| NotARate(text.to_owned()))
+    }
+}
+
+impl fmt::Display for AtMost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.count, self.time)
+    }
+}
+
+impl AtMost {
+    /// The time in which one may be missed.
+    pub fn one_in(self) -> Nanos {
+        Nanos::from_nanos((self.time.as_nanos() as f64 / self.count) as u64)
+    }
+}
+
+/// A verdict in words.
+pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
+    let noun = purpose.noun();
+    let mut words = match verdict.missed.count {
+        0 => format!(
+            "None of {} due times came more than {} late in {}: with 95 % confidence there is at most \
+             one occasion of a missed {noun} in {}. To vouch for an hour, measure for 3 h.",
+            verdict.due,
+            verdict.deadline,
+            span(verdict.measured),
+            span(verdict.at_most_one_in)
+        ),
+        count => format!(
+            "{count} of {} due times came more than {} late, {} ({} to {}) of them: with 95 % \
+             confidence at most one missed {noun} in {}.",
+            verdict.due,
+            verdict.deadline,
+            share(verdict.chance),
+            share(verdict.chance_interval[0]),
+            share(verdict.chance_interval[1]),
+            span(verdict.at_most_one_in)
+        ),
+    };
+    if let Some(interval) = &verdict.measured_at {
+        let period = verdict.period;
+        words.push_str(&format!(
+            " Measured at {interval}, not at the {period} of {}; add --interval {period}.",
+            verdict.purpose
+        ));
+    }
+    words
+}
+
+/// A share in per cent with two digits that say something.
+fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 {
+        return "0 %".to_owned();
+    }
+    let decimals = (1.0 - percent.log10().floor()).clamp(0.0, 9.0) as usize;
+    format!("{percent:.decimals$} %")
+}
+
+/// A time in words, rounded down to two digits: what is vouched for must not grow by rounding.
+fn span(length: Nanos) -> String {
+    const UNITS: [(&str, f64); 5] =
+        [("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)];
+    let seconds = length.as_secs_f64();
+    let (unit, size) = UNITS.into_iter().find(|(_, size)| seconds >= *size).unwrap_or(("ms", 1e-3));
+    let value = seconds / size;
+    let decimals = (1.0 - value.max(1e-3).log10().floor()).clamp(0.0, 3.0);
+    let scale = 10_f64.powf(decimals);
+    // A hair below a whole number is that number.
+    let down = (value * scale + 1e-6).floor() / scale;
+    format!("{down} {unit}")
+}
