@@ -70,6 +70,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'How
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'How many times every cell is measured' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'The seed of the order of cells and of random intervals' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l for -d 'What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us; cells of options alone are measured at its period' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l continue -d 'Take the turns that an interrupted run has left' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'Write the page to this file instead of one beside the store' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
@@ -122,6 +123,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -s V -l version -d
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Write one JSON object a line, a run each'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us; repeatable' -r
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Write one JSON object a line, a run each, with the summary of every cell'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s V -l version -d 'Print version'
@@ -144,6 +146,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand compare" -s V -l version -
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l max -d 'No wakeup is later than this' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l quantile -d 'A share of the wakeups, in per cent, is no later than this: 99.9=80us; repeatable' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l missed -d 'No more due times than these are slept through' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l for -d 'What the machine is for, as in `tactus show --for`; together with --at-most' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l at-most -d 'No more deadlines of the purpose are missed than this, with 95 % confidence: 1/h' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-worse-than -d 'No quantile is worse than that of the same cell in this run or exported file, as `tactus compare` finds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l margin -d 'Figures that differ from the baseline by less than this count as the same' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l junit -d 'Write the outcome as JUnit XML to this file too' -r -F
