@@ -2,7 +2,7 @@
 //!
 //! A [`CpuEvent`] is one event on one processor; a [`Ring`] is the memory into which
 //! the kernel writes the records of one or of several events;
-//! [`wait()`] sleeps until a ring has filled to its watermark.
+//! [`wait()`](crate::wait::wait) sleeps until a ring has filled to its watermark.
 
 mod attr;
 mod event;
