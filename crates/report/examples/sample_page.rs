@@ -9,7 +9,11 @@ mod explanations;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use tactus_report::{CellExplanation, TableOptions, TracingCost};
+use tactus_model::time::Nanos;
+use tactus_report::{CellExplanation, CellTail, TableOptions, TracingCost};
+use tactus_stats::UnseenBound;
+use tactus_stats::extreme::{LateWakeup, TailAnswer, TailWindow};
+use tactus_stats::simulate::{Draw, Process};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("name a folder to write to")?);
@@ -20,7 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", tactus_report::run_details(&standard, &tactus_report::TableOptions::default()));
     let explained: Vec<CellExplanation> = explanations::cells();
     println!("{}", tactus_report::explanation_text(&explained, &TableOptions::default()));
-    let page = tactus_report::page_with(std::slice::from_ref(&quick), &[explained])?;
+    let page =
+        tactus_report::page_with_tails(std::slice::from_ref(&quick), &[explained], &[tails()])?;
     std::fs::write(folder.join("explained.html"), page)?;
     let pages = [
         ("quick", vec![quick.clone()]),
@@ -35,4 +40,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::fs::write(path, page)?;
     }
     Ok(())
+}
+
+/// What made-up cells say of longer times: one enough, one too little.
+fn tails() -> Vec<CellTail> {
+    let cell = |cell: usize, label: &str, process: Process, wakeups: usize| {
+        let latencies = process.draw(wakeups, &mut Draw::new(8));
+        let late = (0..).zip(&latencies).map(|(nth, latency)| LateWakeup {
+            due: Nanos::from_millis(nth),
+            latency: Nanos::from_nanos((latency * 1000.0) as u64),
+        });
+        let length = Nanos::from_millis(wakeups as u64);
+        let window = TailWindow::of_samples(length, wakeups as u64, late, Nanos::ZERO);
+        CellTail {
+            cell,
+            label: label.to_owned(),
+            all_causes: TailAnswer::of(&[window]),
+            by_cause: Vec::new(),
+            not_by_cause: None,
+            unseen: UnseenBound::after(wakeups as u64),
+        }
+    };
+    vec![
+        cell(0, "idle · other", Process::Pareto(0.1), 1_000_000),
+        cell(1, "compute:2 · fifo:90", Process::InARow(0.5, 0.3), 60_000),
+        cell(2, "file · other", Process::Pareto(0.2), 2_000),
+    ]
 }

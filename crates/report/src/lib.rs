@@ -30,7 +30,7 @@ pub use tactus_model::format;
 
 pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
 pub use outcome::{outcome, outcome_text};
-pub use page::{ReportError, page, page_with};
+pub use page::{ReportError, page, page_with, page_with_tails};
 pub use table::{TableOptions, cells_table, paragraph, plan_table, run_details, runs_table};
 pub use tail::{CauseTail, CellTail, tail_text};
 pub use verdict::verdict_text;

@@ -8,7 +8,7 @@ use clap::Args;
 use tactus_model::run::{Run, RunId};
 use tactus_store::Store;
 
-use super::{explain, find_runs, open_store};
+use super::{explain, find_runs, open_store, tail};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 
 /// Write runs as one self-contained HTML page.
@@ -47,7 +47,9 @@ pub(super) fn default_page(run: &RunId) -> CommandResult<PathBuf> {
 pub(super) fn write_page(store: &Store, runs: &[Run], path: &Path) -> CommandResult {
     let explanations =
         runs.iter().map(|run| explain::of_run(store, run)).collect::<CommandResult<Vec<_>>>()?;
-    let page = tactus_report::page_with(runs, &explanations)?;
+    let tails =
+        runs.iter().map(|run| tail::of_run(store, run)).collect::<CommandResult<Vec<_>>>()?;
+    let page = tactus_report::page_with_tails(runs, &explanations, &tails)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder
         .map_or(Ok(()), fs::create_dir_all)

@@ -15,6 +15,7 @@ use crate::explanation::CellExplanation;
 use crate::format;
 use crate::summary::{CellResult, cell_results};
 use crate::svg;
+use crate::tail::CellTail;
 use view::RunView;
 
 /// Why no page could be made.
@@ -61,18 +62,33 @@ pub fn page_with(
     runs: &[Run],
     explanations: &[Vec<CellExplanation>],
 ) -> Result<String, ReportError> {
+    page_with_tails(runs, explanations, &vec![Vec::new(); runs.len()])
+}
+
+/// Writes the page as [`page_with`] does, with what the cells say of longer times: one
+/// list for each run too.
+///
+/// # Errors
+/// As [`page_with`].
+pub fn page_with_tails(
+    runs: &[Run],
+    explanations: &[Vec<CellExplanation>],
+    tails: &[Vec<CellTail>],
+) -> Result<String, ReportError> {
     if runs.is_empty() {
         return Err(ReportError::NoRuns);
     }
-    if runs.len() != explanations.len() {
-        return Err(ReportError::Explanations { explained: explanations.len(), runs: runs.len() });
+    for given in [explanations.len(), tails.len()] {
+        if runs.len() != given {
+            return Err(ReportError::Explanations { explained: given, runs: runs.len() });
+        }
     }
     let found: Vec<(&Run, Vec<CellResult<'_>>)> =
         runs.iter().map(|run| (run, cell_results(run))).collect();
     let views = (1..)
         .zip(&found)
-        .zip(explanations)
-        .map(|((number, (run, results)), explained)| RunView::of(run, results, explained, number));
+        .zip(explanations.iter().zip(tails))
+        .map(|((number, (run, results)), told)| RunView::of(run, results, told, number));
     let page = Page {
         title: title(runs),
         several: runs.len() > 1,

@@ -16,6 +16,7 @@ use crate::summary::{CellResult, cost_in_words};
 use crate::table::column::{Column, Entry};
 use crate::table::content;
 use crate::table::details::{made_by, origin};
+use crate::tail::{CellTail, TailView};
 use crate::{outcome, verdict};
 
 /// A run as the template shows it.
@@ -35,6 +36,7 @@ pub(super) struct RunView {
     pub(super) figures: Vec<Figure>,
     pub(super) not_drawn: usize,
     pub(super) explanation: Option<ExplanationView>,
+    pub(super) tail: Option<TailView>,
     pub(super) shortfalls: Vec<Shortfall>,
     pub(super) accounting: Table,
     pub(super) worst: Table,
@@ -145,7 +147,7 @@ impl RunView {
     pub(super) fn of(
         run: &Run,
         results: &[CellResult<'_>],
-        explanations: &[CellExplanation],
+        (explanations, tails): (&Vec<CellExplanation>, &Vec<CellTail>),
         number: usize,
     ) -> Self {
         let header = &run.header;
@@ -166,6 +168,7 @@ impl RunView {
             figures: if results.is_empty() { Vec::new() } else { figures },
             not_drawn,
             explanation: ExplanationView::of(explanations),
+            tail: TailView::of(tails),
             shortfalls: shortfalls(run).into_iter().cloned().collect(),
             accounting: Table::of(content::accounting(results)),
             worst: Table::of(content::worst(results)),

@@ -15,6 +15,7 @@ pub mod scope;
 pub mod segments;
 pub mod series;
 pub mod style;
+pub mod tail;
 pub mod timeline;
 
 use std::fmt::Write;

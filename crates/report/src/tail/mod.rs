@@ -1,11 +1,13 @@
 //! What may be expected of times longer than were measured, in words and as a drawing.
 
+mod section;
 mod text;
 
 use serde::Serialize;
 use tactus_stats::extreme::TailAnswer;
 use tactus_stats::unseen::UnseenBound;
 
+pub(crate) use section::TailView;
 pub use text::tail_text;
 
 /// What a cell's measurements say of longer times.

@@ -10,35 +10,41 @@ use crate::table::{TableOptions, wrapped};
 /// Writes what the cells of a run say of longer times than were measured.
 pub fn tail_text(cells: &[CellTail], options: &TableOptions) -> String {
     let mut text = String::new();
-    for CellTail { label, all_causes, by_cause, not_by_cause, unseen, .. } in cells {
-        text.push_str(&format!("{}\n", format::printable(label)));
-        let mut sentences = sentences(all_causes);
-        for cause in by_cause {
-            let answer = self::sentences(&cause.answer).join(" ");
-            sentences.push(format!(
-                "By {} alone, first cause of {}: {answer}",
-                cause.cause,
-                format::counted(cause.wakeups as u64, "late wakeup")
-            ));
-        }
-        sentences.extend(not_by_cause.clone());
-        if let Some(unseen) = unseen {
-            sentences.push(format!(
-                "What was not seen in {} comes in fewer than one of {}, with 95 % confidence, if \
-                 wakeups were independent.",
-                format::counted(unseen.trials, "wakeup"),
-                format::count((1.0 / unseen.rate) as u64)
-            ));
-        }
-        for sentence in sentences {
+    for cell in cells {
+        text.push_str(&format!("{}\n", format::printable(&cell.label)));
+        for sentence in of_cell(cell) {
             text.push_str(&wrapped(&format!("  {sentence}"), "    ", options.width));
         }
     }
     text
 }
 
+/// All that is said of a cell, sentence by sentence.
+pub(super) fn of_cell(cell: &CellTail) -> Vec<String> {
+    let CellTail { all_causes, by_cause, not_by_cause, unseen, .. } = cell;
+    let mut told = sentences(all_causes);
+    for cause in by_cause {
+        let answer = sentences(&cause.answer).join(" ");
+        told.push(format!(
+            "By {} alone, first cause of {}: {answer}",
+            cause.cause,
+            format::counted(cause.wakeups as u64, "late wakeup")
+        ));
+    }
+    told.extend(not_by_cause.clone());
+    if let Some(unseen) = unseen {
+        told.push(format!(
+            "What was not seen in {} comes in fewer than one of {}, with 95 % confidence, if \
+             wakeups were independent.",
+            format::counted(unseen.trials, "wakeup"),
+            format::count((1.0 / unseen.rate) as u64)
+        ));
+    }
+    told
+}
+
 /// What an answer says: the levels and what they rest on, or why there are none.
-pub(crate) fn sentences(answer: &TailAnswer) -> Vec<String> {
+fn sentences(answer: &TailAnswer) -> Vec<String> {
     match answer {
         TailAnswer::Estimate { estimate, levels } => {
             let mut told: Vec<String> = levels.iter().map(level).collect();
@@ -73,7 +79,7 @@ fn once_in(period: Nanos) -> String {
 }
 
 /// What an estimate rests on, with its diagnostics.
-pub(crate) fn rests_on(estimate: &TailEstimate) -> String {
+fn rests_on(estimate: &TailEstimate) -> String {
     let [low, high] = estimate.shape_interval;
     let diagnostics = &estimate.diagnostics;
     let thresholds = diagnostics.thresholds.len();

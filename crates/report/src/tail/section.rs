@@ -1,0 +1,39 @@
+//! Longer times as the page shows them.
+
+use tactus_stats::extreme::{PERIODS, TailAnswer};
+
+use super::{CellTail, text};
+use crate::svg;
+
+/// What the page shows of longer times, a cell each.
+pub(crate) struct TailView {
+    pub(crate) cells: Vec<CellView>,
+}
+
+/// What the page shows of a cell.
+pub(crate) struct CellView {
+    pub(crate) label: String,
+    /// The return levels, where there is an estimate.
+    pub(crate) drawing: Option<String>,
+    pub(crate) sentences: Vec<String>,
+}
+
+impl TailView {
+    /// None where nothing was asked.
+    pub(crate) fn of(tails: &[CellTail]) -> Option<Self> {
+        let cells: Vec<CellView> = tails.iter().map(cell).collect();
+        (!cells.is_empty()).then_some(Self { cells })
+    }
+}
+
+fn cell(tail: &CellTail) -> CellView {
+    let drawing = match &tail.all_causes {
+        TailAnswer::Estimate { estimate, levels } => {
+            let told = levels.iter().filter(|level| level.level.is_some());
+            let longest = told.map(|level| level.period).max().unwrap_or(PERIODS[0]);
+            Some(svg::tail::panel(&tail.label, estimate, longest).inline())
+        }
+        TailAnswer::Refused { .. } => None,
+    };
+    CellView { label: tail.label.clone(), drawing, sentences: text::of_cell(tail) }
+}
