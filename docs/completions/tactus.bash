@@ -52,6 +52,9 @@ _tactus() {
             tactus,measure)
                 cmd="tactus__subcmd__measure"
                 ;;
+            tactus,quanta)
+                cmd="tactus__subcmd__quanta"
+                ;;
             tactus,record)
                 cmd="tactus__subcmd__record"
                 ;;
@@ -99,6 +102,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,measure)
                 cmd="tactus__subcmd__help__subcmd__measure"
+                ;;
+            tactus__subcmd__help,quanta)
+                cmd="tactus__subcmd__help__subcmd__quanta"
                 ;;
             tactus__subcmd__help,record)
                 cmd="tactus__subcmd__help__subcmd__record"
@@ -179,7 +185,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version doctor measure watch record list show explain report compare gate export import delete completions internal help"
+            opts="-h -V --help --version doctor measure watch record list show explain quanta report compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -359,7 +365,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure watch record list show explain report compare gate export import delete completions internal help"
+            opts="doctor measure watch record list show explain quanta report compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -611,6 +617,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__measure)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__quanta)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1030,6 +1050,40 @@ _tactus() {
                     return 0
                     ;;
                 --continue)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__quanta)
+            opts="-h -V --cell --by --tick --top --json --page --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by)
+                    COMPREPLY=($(compgen -W "program thread" -- "${cur}"))
+                    return 0
+                    ;;
+                --tick)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --top)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

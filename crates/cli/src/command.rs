@@ -11,6 +11,7 @@ mod import;
 mod internal;
 mod list;
 mod measure;
+mod quanta;
 mod record;
 mod report;
 mod show;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
+    Quanta(quanta::QuantaArguments),
     Report(report::ReportArguments),
     Compare(compare::CompareArguments),
     Gate(gate::GateArguments),
@@ -57,6 +59,7 @@ impl Command {
             Self::List(arguments) => list::run(&arguments),
             Self::Show(arguments) => show::run(&arguments),
             Self::Explain(arguments) => explain::run(&arguments),
+            Self::Quanta(arguments) => quanta::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
             Self::Compare(arguments) => compare::run(&arguments),
             Self::Gate(arguments) => gate::run(&arguments),

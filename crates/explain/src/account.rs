@@ -37,6 +37,7 @@ mod clock;
 mod end;
 mod ledger;
 mod lengths;
+mod pool;
 mod rate;
 mod tick;
 

@@ -291,3 +291,28 @@ fn interrupts_in_a_quantum_are_told_apart() {
     assert_eq!((a.used, a.interrupted), (Nanos::from_micros(200), Nanos::from_micros(30)));
     assert_eq!(accounts.idle.interrupted, Nanos::from_micros(50));
 }
+
+#[test]
+fn stretches_are_added_up() {
+    let stretch = |cpus, length: u64| {
+        let mut script = Script::new(cpus);
+        let a = script.thread("a", 10, 120);
+        script.switch(1000, 0, PREEMPTED, a);
+        tick(&mut script, 4000, 0);
+        tick(&mut script, 8000, 0);
+        script.switch(1000 + length, 0, SLEEPING, IDLE).noise(20_000, cpus - 1);
+        accounts(script, &[1000])
+    };
+    let (first, second) = (stretch(1, 8000), stretch(2, 9000));
+    let pooled = Accounts::pool([first.clone(), second]).expect("there are two");
+    check_sums(&pooled);
+    assert_eq!(pooled.length(), Nanos::from_millis(40));
+    let a = pooled.program("a").expect("it ran in both");
+    assert_eq!((a.used, a.quanta.count), (Nanos::from_millis(17), 2));
+    assert_eq!(ends(a), [(End::Slept { call: None }, 2)]);
+    let billing = a.billing(TickClock::Kernel).expect("there are ticks");
+    assert_eq!((billing.ticks.value, billing.quanta), (4, 2));
+    assert_eq!(billing.scatter.iter().map(|point| point.count).sum::<u64>(), 2);
+    assert_eq!(Accounts::pool([first.clone()]), Some(first));
+    assert_eq!(Accounts::pool([]), None);
+}

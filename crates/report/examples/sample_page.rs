@@ -24,8 +24,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", tactus_report::run_details(&standard, &tactus_report::TableOptions::default()));
     let explained: Vec<CellExplanation> = explanations::cells();
     println!("{}", tactus_report::explanation_text(&explained, &TableOptions::default()));
-    let page =
-        tactus_report::page_with_tails(std::slice::from_ref(&quick), &[explained], &[tails()])?;
+    let concluded = tactus_report::Conclusions {
+        explanations: explained,
+        tails: tails(),
+        ..tactus_report::Conclusions::default()
+    };
+    let page = tactus_report::page_of(std::slice::from_ref(&quick), &[concluded])?;
     std::fs::write(folder.join("explained.html"), page)?;
     let pages = [
         ("quick", vec![quick.clone()]),

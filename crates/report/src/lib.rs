@@ -5,6 +5,7 @@
 //! no longer than that of ten thousand.
 #![forbid(unsafe_code)]
 
+mod accounts;
 pub mod experiment;
 mod explanation;
 pub mod layout;
@@ -28,9 +29,10 @@ mod explanation_fixture;
 /// Quantities as people read them, for all that writes text.
 pub use tactus_model::format;
 
+pub use accounts::{AccountsBy, NamedAccounts, accounts_text};
 pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
 pub use outcome::{outcome, outcome_text};
-pub use page::{ReportError, page, page_with, page_with_tails};
+pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
 pub use table::{TableOptions, cells_table, paragraph, plan_table, run_details, runs_table};
 pub use tail::{CauseTail, CellTail, tail_text};
 pub use verdict::verdict_text;

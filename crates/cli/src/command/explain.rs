@@ -120,7 +120,7 @@ fn options(threshold: Nanos, worst: usize) -> Options {
 }
 
 /// The numbers of the cells that were asked for.
-fn chosen(labels: &[String], wanted: Option<&str>) -> CommandResult<Vec<usize>> {
+pub(super) fn chosen(labels: &[String], wanted: Option<&str>) -> CommandResult<Vec<usize>> {
     let Some(wanted) = wanted else { return Ok((0..labels.len()).collect()) };
     let by_name = labels.iter().position(|label| label == wanted);
     let by_number = || wanted.parse().ok().filter(|number| *number < labels.len());
@@ -237,7 +237,7 @@ fn whole_nanos(cost: PairedDifference) -> TracingCost {
 }
 
 /// Says that there is nothing to explain from, and why, as far as the run tells.
-fn nothing_recorded(run: &Run) -> CommandError {
+pub(super) fn nothing_recorded(run: &Run) -> CommandError {
     let refused = run
         .measurements
         .iter()

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use tactus_model::run::{Run, RunId};
+use tactus_report::Conclusions;
 use tactus_store::Store;
 
-use super::{explain, find_runs, open_store, tail};
+use super::{explain, find_runs, open_store, quanta, tail};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 
 /// Write runs as one self-contained HTML page.
@@ -45,11 +46,15 @@ pub(super) fn default_page(run: &RunId) -> CommandResult<PathBuf> {
 
 /// Writes the page of `runs` to `path`, making its folder when it is missing.
 pub(super) fn write_page(store: &Store, runs: &[Run], path: &Path) -> CommandResult {
-    let explanations =
-        runs.iter().map(|run| explain::of_run(store, run)).collect::<CommandResult<Vec<_>>>()?;
-    let tails =
-        runs.iter().map(|run| tail::of_run(store, run)).collect::<CommandResult<Vec<_>>>()?;
-    let page = tactus_report::page_with_tails(runs, &explanations, &tails)?;
+    let concluded = runs
+        .iter()
+        .map(|run| {
+            let explanations = explain::of_run(store, run)?;
+            let (accounts, tails) = (quanta::of_run(store, run)?, tail::of_run(store, run)?);
+            Ok(Conclusions { explanations, accounts, tails })
+        })
+        .collect::<CommandResult<Vec<_>>>()?;
+    let page = tactus_report::page_of(runs, &concluded)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder
         .map_or(Ok(()), fs::create_dir_all)

@@ -7,6 +7,7 @@ mod flight;
 mod imported;
 mod judged;
 mod killed;
+mod quanta;
 mod screen;
 mod support;
 mod unprivileged;

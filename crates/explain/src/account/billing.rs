@@ -301,10 +301,10 @@ impl RecordedBill {
 
 /// Quanta by length, eight bins to a doubling, and ticks.
 #[derive(Clone, Debug, Default)]
-struct Scatter(NumberMap<u64, Bin>);
+pub(super) struct Scatter(NumberMap<u64, Bin>);
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Bin {
+pub(super) struct Bin {
     count: u64,
     /// In nanoseconds; saturates.
     length: u64,
@@ -315,10 +315,15 @@ impl Scatter {
     const TICK_DIGITS: u32 = 48;
 
     fn add(&mut self, length: Nanos, ticks: u64) {
-        let ticks = ticks.min((1 << Self::TICK_DIGITS) - 1);
-        let key = eighth_of_octave(length) << Self::TICK_DIGITS | ticks;
+        self.add_point(&ScatterPoint { length, ticks, count: 1 });
+    }
+
+    pub(super) fn add_point(&mut self, point: &ScatterPoint) {
+        let ticks = point.ticks.min((1 << Self::TICK_DIGITS) - 1);
+        let key = eighth_of_octave(point.length) << Self::TICK_DIGITS | ticks;
         let bin = self.0.entry(key).or_default();
-        bin.count += 1;
+        bin.count += point.count;
+        let length = point.length.saturating_mul(point.count);
         bin.length = bin.length.saturating_add(length.as_nanos());
     }
 
@@ -330,7 +335,7 @@ impl Scatter {
         }
     }
 
-    fn points(&self) -> Vec<ScatterPoint> {
+    pub(super) fn points(&self) -> Vec<ScatterPoint> {
         let mut points: Vec<ScatterPoint> = self
             .0
             .iter()

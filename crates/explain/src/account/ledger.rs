@@ -107,7 +107,7 @@ impl Ledger {
         tick: &Result<KernelTick, TickUnknown>,
     ) -> Account {
         let mut ends = self.ends.clone();
-        ends.sort_unstable_by_key(|end| (std::cmp::Reverse(end.count), end.end));
+        sort_ends(&mut ends);
         let quanta = self.quanta.count();
         let recorded = tick.iter().map(|tick| self.recorded.finish(tick.period, self.used, quanta));
         let simulated = options.rates.iter().zip(&self.sweeps);
@@ -126,7 +126,7 @@ impl Ledger {
     }
 }
 
-fn add_end(ends: &mut Vec<EndCount>, more: &EndCount) {
+pub(super) fn add_end(ends: &mut Vec<EndCount>, more: &EndCount) {
     match ends.iter_mut().find(|counted| counted.end == more.end) {
         Some(counted) => {
             counted.count += more.count;
@@ -134,4 +134,9 @@ fn add_end(ends: &mut Vec<EndCount>, more: &EndCount) {
         }
         None => ends.push(*more),
     }
+}
+
+/// The most frequent first.
+pub(super) fn sort_ends(ends: &mut [EndCount]) {
+    ends.sort_unstable_by_key(|end| (std::cmp::Reverse(end.count), end.end));
 }

@@ -6,11 +6,13 @@
 
 mod chart;
 mod figures;
-mod view;
+pub(crate) mod view;
 
 use askama::Template;
 use tactus_model::run::Run;
 
+use crate::accounts::NamedAccounts;
+use crate::accounts::section::AccountsView;
 use crate::explanation::CellExplanation;
 use crate::format;
 use crate::summary::{CellResult, cell_results};
@@ -62,33 +64,42 @@ pub fn page_with(
     runs: &[Run],
     explanations: &[Vec<CellExplanation>],
 ) -> Result<String, ReportError> {
-    page_with_tails(runs, explanations, &vec![Vec::new(); runs.len()])
+    let concluded = explanations.iter().map(|explanations| Conclusions {
+        explanations: explanations.clone(),
+        ..Conclusions::default()
+    });
+    page_of(runs, &concluded.collect::<Vec<_>>())
 }
 
-/// Writes the page as [`page_with`] does, with what the cells say of longer times: one
-/// list for each run too.
+/// What was concluded from the samples and the recordings of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Conclusions {
+    /// Why the samples of its cells were late.
+    pub explanations: Vec<CellExplanation>,
+    /// Where the processor time of its cells went.
+    pub accounts: Vec<NamedAccounts>,
+    /// What its cells say of longer times.
+    pub tails: Vec<CellTail>,
+}
+
+/// Writes the page of `runs` with what was concluded from their recordings: one
+/// for each run, in the same order.
 ///
 /// # Errors
 /// As [`page_with`].
-pub fn page_with_tails(
-    runs: &[Run],
-    explanations: &[Vec<CellExplanation>],
-    tails: &[Vec<CellTail>],
-) -> Result<String, ReportError> {
+pub fn page_of(runs: &[Run], concluded: &[Conclusions]) -> Result<String, ReportError> {
     if runs.is_empty() {
         return Err(ReportError::NoRuns);
     }
-    for given in [explanations.len(), tails.len()] {
-        if runs.len() != given {
-            return Err(ReportError::Explanations { explained: given, runs: runs.len() });
-        }
+    if runs.len() != concluded.len() {
+        return Err(ReportError::Explanations { explained: concluded.len(), runs: runs.len() });
     }
     let found: Vec<(&Run, Vec<CellResult<'_>>)> =
         runs.iter().map(|run| (run, cell_results(run))).collect();
     let views = (1..)
         .zip(&found)
-        .zip(explanations.iter().zip(tails))
-        .map(|((number, (run, results)), told)| RunView::of(run, results, told, number));
+        .zip(concluded)
+        .map(|((number, (run, results)), concluded)| RunView::of(run, results, concluded, number));
     let page = Page {
         title: title(runs),
         several: runs.len() > 1,
@@ -108,6 +119,30 @@ fn title(runs: &[Run]) -> String {
         [run] => format!("{}, {}", run.header.plan.name, format::date(run.header.created)),
         _ => format!("{} runs", runs.len()),
     }
+}
+
+/// Writes a page on where the processor time of recordings went.
+///
+/// # Errors
+/// The page could not be put together.
+pub fn accounts_page(title: &str, recordings: &[NamedAccounts]) -> Result<String, ReportError> {
+    let view = AccountsView::of(recordings).ok_or(ReportError::NoRuns)?;
+    let page = AccountsPage {
+        title: title.to_owned(),
+        view,
+        styles: [svg::style::STYLE, include_str!("../../templates/page.css")].concat(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(page.render()?)
+}
+
+#[derive(Template)]
+#[template(path = "accounts_page.html")]
+struct AccountsPage {
+    title: String,
+    view: AccountsView,
+    styles: String,
+    version: &'static str,
 }
 
 #[derive(Template)]

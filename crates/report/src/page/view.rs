@@ -7,16 +7,17 @@ use tactus_model::label::differing_settings;
 use tactus_model::result::Shortfall;
 use tactus_model::run::Run;
 
+use super::Conclusions;
 use super::figures::{Figure, figures};
+use crate::accounts::section::AccountsView;
 use crate::experiment::experiment_file;
-use crate::explanation::CellExplanation;
 use crate::explanation::section::ExplanationView;
 use crate::format;
 use crate::summary::{CellResult, cost_in_words};
 use crate::table::column::{Column, Entry};
 use crate::table::content;
 use crate::table::details::{made_by, origin};
-use crate::tail::{CellTail, TailView};
+use crate::tail::TailView;
 use crate::{outcome, verdict};
 
 /// A run as the template shows it.
@@ -37,6 +38,7 @@ pub(super) struct RunView {
     pub(super) not_drawn: usize,
     pub(super) explanation: Option<ExplanationView>,
     pub(super) tail: Option<TailView>,
+    pub(super) accounts: Option<AccountsView>,
     pub(super) shortfalls: Vec<Shortfall>,
     pub(super) accounting: Table,
     pub(super) worst: Table,
@@ -108,21 +110,21 @@ pub(super) struct Fault {
 }
 
 /// A table whose first column names the row.
-pub(super) struct Table {
-    pub(super) columns: Vec<Column>,
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
 }
 
 impl Table {
-    fn of(columns: Vec<Column>) -> Self {
+    pub(crate) fn of(columns: Vec<Column>) -> Self {
         Self { columns: columns.into_iter().filter(Column::is_shown).collect() }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.columns.first().is_none_or(|names| names.entries.is_empty())
     }
 
     /// The entries row by row.
-    pub(super) fn rows(&self) -> Vec<Vec<&Entry>> {
+    pub(crate) fn rows(&self) -> Vec<Vec<&Entry>> {
         let count = self.columns.first().map_or(0, |names| names.entries.len());
         (0..count)
             .map(|row| self.columns.iter().map(|column| &column.entries[row]).collect())
@@ -147,7 +149,7 @@ impl RunView {
     pub(super) fn of(
         run: &Run,
         results: &[CellResult<'_>],
-        (explanations, tails): (&Vec<CellExplanation>, &Vec<CellTail>),
+        concluded: &Conclusions,
         number: usize,
     ) -> Self {
         let header = &run.header;
@@ -167,8 +169,9 @@ impl RunView {
             without_result: without_result(run),
             figures: if results.is_empty() { Vec::new() } else { figures },
             not_drawn,
-            explanation: ExplanationView::of(explanations),
-            tail: TailView::of(tails),
+            explanation: ExplanationView::of(&concluded.explanations),
+            accounts: AccountsView::of(&concluded.accounts),
+            tail: TailView::of(&concluded.tails),
             shortfalls: shortfalls(run).into_iter().cloned().collect(),
             accounting: Table::of(content::accounting(results)),
             worst: Table::of(content::worst(results)),

@@ -6,10 +6,12 @@
 //! line is told by its colour alone: each has a dash pattern of its own and its
 //! name at its end.
 
+pub mod billing;
 pub mod density;
 mod frame;
 mod label;
 pub mod percentiles;
+pub mod quanta;
 pub mod scale;
 pub mod scope;
 pub mod segments;
@@ -126,6 +128,16 @@ impl Drawing {
         if !commands.is_empty() {
             self.put(format_args!(r#"<path class="{class}" d="{commands}"/>"#));
         }
+    }
+
+    /// Draws a disk of a class.
+    pub fn disk(&mut self, class: &str, centre: (f64, f64), radius: f64) {
+        self.put(format_args!(
+            r#"<circle class="{class}" cx="{}" cy="{}" r="{}"/>"#,
+            Unit(centre.0),
+            Unit(centre.1),
+            Unit(radius)
+        ));
     }
 
     /// Draws a small triangle whose tip is at a point, pointing up or down.

@@ -1,0 +1,237 @@
+//! The tables of accounts.
+
+use tactus_explain::account::{Account, Accounts, Billing, End, TickClock};
+use tactus_model::result::Histogram;
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+
+use super::AccountsBy;
+use crate::format;
+use crate::table::column::{Column, Entry};
+
+/// A column for a reason why quanta end: its head, what that means, and which ends it counts.
+type EndColumn = (&'static str, &'static str, fn(End) -> bool);
+
+/// The columns of the reasons why quanta end.
+const ENDS: [EndColumn; 10] = [
+    ("slept", "It went to sleep until something wakes it", |end| matches!(end, End::Slept { .. })),
+    ("blocked", "It waited for the kernel or a device", |end| end == End::Blocked),
+    ("tick", "The tick found that others had waited long enough", |end| end == End::TickExpiry),
+    ("woken", "A thread that woke took its place", |end| end == End::PreemptedByWoken),
+    ("priority", "A real-time or deadline thread of higher priority took its place", |end| {
+        end == End::PreemptedByPriority
+    }),
+    ("other", "Another thread took its place, why then is not told", |end| end == End::Preempted),
+    ("yielded", "It gave way of itself and could have gone on", |end| end == End::Yielded),
+    ("moved", "The scheduler moved it to another processor while it ran", |end| {
+        end == End::Migrated
+    }),
+    ("stopped", "A signal or a tracer stopped it", |end| end == End::Stopped),
+    ("exited", "It ended", |end| end == End::Exited),
+];
+
+/// A row of the table of use: of one account, or of what no account tells.
+enum Row<'a> {
+    Account(&'a Account),
+    Others { count: usize, used: Nanos },
+    Idle(&'a Account),
+    Unknown(Nanos),
+}
+
+impl Row<'_> {
+    fn time(&self) -> Nanos {
+        match self {
+            Self::Account(account) | Self::Idle(account) => account.used,
+            Self::Others { used, .. } => *used,
+            Self::Unknown(time) => *time,
+        }
+    }
+
+    fn account(&self) -> Option<&Account> {
+        match self {
+            Self::Account(account) => Some(account),
+            _ => None,
+        }
+    }
+}
+
+/// Who used the processors: rows that add up to the recorded time.
+pub(super) fn usage(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Column> {
+    let all = by.rows(accounts);
+    let (shown, others) = all.split_at(all.len().min(most));
+    let mut rows: Vec<Row<'_>> = shown.iter().map(Row::Account).collect();
+    if !others.is_empty() {
+        let used = others.iter().map(|account| account.used).sum();
+        rows.push(Row::Others { count: others.len(), used });
+    }
+    rows.push(Row::Idle(&accounts.idle));
+    if accounts.unknown() > Nanos::ZERO {
+        rows.push(Row::Unknown(accounts.unknown()));
+    }
+    let whole = accounts.time().as_nanos();
+    let of = |entry: fn(&Account) -> Entry| {
+        move |row: &Row<'_>| row.account().map_or_else(Entry::empty, entry)
+    };
+    let of_histogram = |histogram: fn(&Account) -> &Histogram, quantile: f64| {
+        move |row: &Row<'_>| {
+            let histogram = row.account().map(histogram);
+            histogram.map_or_else(Entry::empty, |histogram| length(histogram, quantile))
+        }
+    };
+    let rate = |row: &Row<'_>| {
+        let rate = row.account().and_then(|account| account.quanta_per_second(accounts.length()));
+        rate.map_or_else(Entry::empty, per_second)
+    };
+    vec![
+        Column::names(by.head(), &rows, |row| Entry::text(name(row, by))),
+        Column::of("threads", &rows, of(|account| Entry::count(account.threads)))
+            .dispensable(if by == AccountsBy::Program { 4 } else { 8 }),
+        Column::of("used", &rows, |row| Entry::latency(Some(row.time()))),
+        Column::of("share", &rows, |row| {
+            Entry::number(format::share(row.time().as_nanos(), whole), row.time().as_nanos())
+        })
+        .meaning("Of the time of all processors"),
+        Column::of("quanta", &rows, of(|account| Entry::count(account.turns())))
+            .meaning("Times it was on a processor, from switch to switch"),
+        Column::of("a second", &rows, rate).dispensable(2),
+        Column::of("median", &rows, of_histogram(|account| &account.quanta, 0.5))
+            .meaning("Of the lengths of its effective quanta"),
+        Column::of("p99", &rows, of_histogram(|account| &account.quanta, 0.99)).dispensable(3),
+        Column::of("longest", &rows, of_histogram(|account| &account.quanta, 1.0)),
+        Column::of("wakeup p50", &rows, of_histogram(|account| &account.wakeup_latency, 0.5))
+            .meaning("From a wakeup to the switch to the thread that was woken")
+            .dispensable(6),
+        Column::of("wakeup p99", &rows, of_histogram(|account| &account.wakeup_latency, 0.99))
+            .dispensable(1),
+        Column::of("in interrupts", &rows, |row| match row {
+            Row::Account(account) | Row::Idle(account) => part(account.interrupted, account.used),
+            _ => Entry::empty(),
+        })
+        .meaning("The share of its time that interrupts, softirqs and timers took")
+        .dispensable(5),
+        Column::of("stolen", &rows, of(|account| part(account.stolen, account.used)))
+            .meaning("The share of its time that the host took")
+            .dispensable(7),
+    ]
+}
+
+fn name(row: &Row<'_>, by: AccountsBy) -> String {
+    match row {
+        Row::Account(account) => by.name(account),
+        Row::Others { count, .. } => format!("{} more", format::count(*count as u64)),
+        Row::Idle(_) => "idle".to_owned(),
+        Row::Unknown(_) => "not known".to_owned(),
+    }
+}
+
+/// Why quanta ended: for each row the share of every reason.
+pub(super) fn ends(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Column> {
+    let rows = shown(accounts, by, most);
+    let all = |account: &Account| account.ends.iter().map(|end| end.count).sum::<u64>();
+    let mut columns = vec![
+        Column::names(by.head(), &rows, |account| Entry::text(by.name(account))),
+        Column::of("ended", &rows, |account| Entry::count(all(account)))
+            .meaning("Quanta of which the end was recorded"),
+    ];
+    for (rank, (head, meaning, is_it)) in (1..).zip(ENDS) {
+        let column = Column::of(head, &rows, |account| {
+            let counted = account.ends.iter().filter(|end| is_it(end.end));
+            let count: u64 = counted.map(|end| end.count).sum();
+            if count == 0 {
+                return Entry::empty();
+            }
+            Entry::number(format::share(count, all(account)), count)
+        });
+        columns.push(column.meaning(meaning).dispensable(rank));
+    }
+    let calls = Column::names("slept most in", &rows, |account| {
+        let call = account.ends.iter().find_map(|end| match end.end {
+            End::Slept { call } => call,
+            _ => None,
+        });
+        Entry::optional(call.map(|call| call.to_string()))
+    });
+    columns.push(calls.meaning("The system call, where it was recorded").dispensable(11));
+    columns
+}
+
+/// What the ticks of `clock` billed; no column where nothing is known of them.
+pub(super) fn billing(
+    accounts: &Accounts,
+    by: AccountsBy,
+    most: usize,
+    clock: TickClock,
+) -> Vec<Column> {
+    let rows: Vec<(String, &Billing)> = shown(accounts, by, most)
+        .into_iter()
+        .filter_map(|account| Some((by.name(account), account.billing(clock)?)))
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut columns = vec![
+        Column::names(by.head(), &rows, |(name, _)| Entry::text(name.clone())),
+        Column::of("used", &rows, |(_, billing)| Entry::latency(Some(billing.used))),
+        Column::of("billed", &rows, |(_, billing)| Entry::latency(Some(billing.billed())))
+            .meaning("A whole tick for each that fell into its time")
+            .dispensable(1),
+        Column::of("billed/used", &rows, |(_, billing)| ratio(billing.ratio())),
+    ];
+    let is_simulated = clock != TickClock::Kernel;
+    if is_simulated {
+        let range = |range: Option<(f64, f64)>| match range {
+            Some((least, greatest)) => Entry::text(format!("{least:.2}–{greatest:.2}")),
+            None => Entry::empty(),
+        };
+        columns.push(
+            Column::of("at any phase", &rows, |(_, billing)| range(billing.ratio_range()))
+                .meaning("The least and the greatest over all phases of the ticks")
+                .dispensable(2),
+        );
+    }
+    columns.push(
+        Column::of("missed", &rows, |(_, billing)| {
+            Entry::number(format::share(billing.missed.value, billing.quanta), billing.missed.value)
+        })
+        .meaning("The share of whole quanta into which no tick fell"),
+    );
+    if is_simulated {
+        let percent = |share: f64| format!("{:.1}", share * 100.0);
+        let missed = Column::of("at any phase", &rows, |(_, billing)| {
+            Entry::optional(billing.missed_range().map(|(least, greatest)| {
+                format!("{}–{}{}%", percent(least), percent(greatest), format::THIN_SPACE)
+            }))
+        });
+        columns.push(missed.dispensable(3));
+    }
+    columns
+}
+
+fn shown(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<&Account> {
+    by.rows(accounts).iter().take(most).collect()
+}
+
+fn length(histogram: &Histogram, quantile: f64) -> Entry {
+    if histogram.count == 0 {
+        return Entry::empty();
+    }
+    Entry::latency(LatencyHistogram::from_record(histogram).quantile(quantile))
+}
+
+fn per_second(rate: f64) -> Entry {
+    let text = format::quantity(rate);
+    Entry::number(text.trim_end_matches(format::THIN_SPACE).to_owned(), (rate * 1e3) as u64)
+}
+
+fn part(part: Nanos, whole: Nanos) -> Entry {
+    if part == Nanos::ZERO {
+        return Entry::empty();
+    }
+    Entry::number(format::share(part.as_nanos(), whole.as_nanos()), part.as_nanos())
+}
+
+fn ratio(ratio: Option<f64>) -> Entry {
+    ratio.map_or_else(Entry::empty, |ratio| {
+        Entry::number(format!("{ratio:.2}"), (ratio * 1e6) as u64)
+    })
+}

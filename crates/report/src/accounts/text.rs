@@ -1,0 +1,92 @@
+//! Accounts as text for the terminal.
+
+use super::{AccountsBy, NamedAccounts, content, words};
+use crate::format;
+use crate::table::{TableOptions, grid, wrapped};
+
+/// Writes where the processor time of each recording went: who used it in which
+/// quanta, why those ended, and what ticks billed for it. At most `most` rows a
+/// table; the time of the others is told.
+pub fn accounts_text(
+    recordings: &[NamedAccounts],
+    by: AccountsBy,
+    most: usize,
+    options: &TableOptions,
+) -> String {
+    let texts: Vec<String> =
+        recordings.iter().map(|named| one(named, by, most, options.width)).collect();
+    texts.join("\n")
+}
+
+fn one(named: &NamedAccounts, by: AccountsBy, most: usize, width: usize) -> String {
+    let accounts = &named.accounts;
+    let mut text = format!("{}\n\n", format::printable(&named.label));
+    text.push_str(&wrapped(&words::headline(accounts), "", width));
+    for sentence in words::remainders(accounts) {
+        text.push_str(&wrapped(&sentence, "", width));
+    }
+    text.push('\n');
+    text.push_str(&grid(content::usage(accounts, by, most), width));
+    text.push_str("\nWhy quanta ended\n");
+    text.push_str(&grid(content::ends(accounts, by, most), width));
+    text.push('\n');
+    text.push_str(&wrapped(&words::tick(accounts), "", width));
+    for clock in words::clocks(accounts) {
+        let columns = content::billing(accounts, by, most, clock);
+        if !columns.is_empty() {
+            text.push_str(&format!("\n{}\n{}", words::billing(clock), grid(columns, width)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_explain::account::{AccountOptions, TickRate, account};
+    use tactus_record::file::RecordingFile;
+
+    use super::*;
+    use crate::accounts::section::AccountsView;
+    use crate::page::accounts_page;
+
+    /// The accounts of a recorded real session.
+    fn named(recording: &str) -> NamedAccounts {
+        let path = format!("{}/../../tests/data/blame/{recording}", env!("CARGO_MANIFEST_DIR"));
+        let mut source = RecordingFile::open(path.as_ref()).expect("a golden recording opens");
+        let options = AccountOptions { rates: TickRate::new(1000).into_iter().collect() };
+        let accounts = account(&mut source, &options).expect("a golden recording is whole");
+        NamedAccounts { label: recording.to_owned(), accounts }
+    }
+
+    fn shown(recording: &str, by: AccountsBy, width: usize) -> String {
+        accounts_text(&[named(recording)], by, 3, &TableOptions::of_width(width))
+    }
+
+    #[test]
+    fn accounts_of_a_recording_at_110() {
+        let text = shown("kernel-section.tactusrec", AccountsBy::Program, 110);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn accounts_by_thread_at_70() {
+        let text = shown("deadline-throttling.tactusrec", AccountsBy::Thread, 70);
+        insta::assert_snapshot!(text);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 70, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_page_draws_every_clock() {
+        let recordings = [named("timer-storm.tactusrec")];
+        let view = AccountsView::of(&recordings).expect("there is one");
+        let clocks = &view.recordings[0].clocks;
+        assert_eq!(clocks.len(), 2);
+        assert!(clocks.iter().all(|clock| clock.panels.iter().all(|svg| svg.contains("<circle"))));
+        assert!(view.recordings[0].lengths.as_ref().is_some_and(|svg| svg.contains("<path")));
+        let page = accounts_page("a <name>", &recordings).expect("it can be put together");
+        assert!(!page.contains("<name>") && !page.contains("<script"), "{page}");
+        assert!(accounts_page("", &[]).is_err());
+    }
+}
