@@ -159,7 +159,12 @@ impl FromStr for Nanos {
         let text = text.trim();
         let split = text.find(|c: char| c.is_alphabetic() || c == 'µ').ok_or_else(wrong)?;
         let (number, unit) = (text[..split].trim(), &text[split..]);
-        let unit = if unit == "µs" || unit == "μs" { "us" } else { unit };
+        let unit = match unit {
+            "µs" | "μs" => "us",
+            // As cyclictest, timeout(1) and systemd.time(7) have it.
+            "m" => "min",
+            unit => unit,
+        };
         let (_, length) = UNITS.into_iter().find(|&(name, _)| name == unit).ok_or_else(wrong)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -298,6 +303,7 @@ mod tests {
         check("1234567ns", 1_234_567, "1234.567us");
         check("90s", 90_000_000_000, "90s");
         check("2min", 120_000_000_000, "2min");
+        check("10m", 600_000_000_000, "10min");
         check("0.5us", 500, "500ns");
         check("1000ms", 1_000_000_000, "1s");
     }
