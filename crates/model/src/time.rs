@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_number_without_a_unit_is_refused() {
         for text in
-            ["5", "", "ms", "1..2ms", "-1ms", "1 m", "99999999999h", "1e3ms", "1.5ns", "0.0001us"]
+            ["5", "", "ms", "1..2ms", "-1ms", "1 x", "99999999999h", "1e3ms", "1.5ns", "0.0001us"]
         {
             assert!(text.parse::<Nanos>().is_err(), "{text}");
         }
