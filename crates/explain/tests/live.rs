@@ -13,6 +13,7 @@ mod golden_writer;
 #[path = "support/live.rs"]
 mod live;
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -28,6 +29,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_record::live::RecordError;
+use tactus_sys::file_mapping::{FileMapping, leave_cache};
 
 /// The tests share the processor that carries the sleeper.
 static PROCESSOR: Mutex<()> = Mutex::new(());
@@ -269,6 +271,47 @@ fn root_page_faults_of_the_probe_are_named() {
         });
         record_sleeper(plan, |_| Vec::new())
     });
+}
+
+#[test]
+fn root_a_page_that_must_be_read_from_the_disk_is_named() {
+    const STEP: u64 = 1 << 20;
+    const HITS: u64 = 20;
+    let mut file = tempfile::tempfile().expect("a file can be made");
+    for _ in 0..HITS {
+        std::io::copy(&mut std::io::repeat(1).take(STEP), &mut file).expect("there is room");
+    }
+    if !is_read_from_disk(&file) {
+        println!("skipped: the folder for temporary files lies in memory");
+        return;
+    }
+    let plant = Plant {
+        name: "major-page-fault",
+        hits_from: Nanos::from_micros(50),
+        is_it: &|cause| *cause == Cause::PageFault,
+    };
+    check(&plant, || {
+        leave_cache(&file).expect("the file is ours");
+        let mapping = FileMapping::new(&file).expect("it is only mapped");
+        let mut plan = SleeperPlan::new(cpu(), fifo(PROBE_PRIORITY), 200);
+        plan.stamps_again = true;
+        plan.after_wakeup = Box::new(move |index| {
+            if index % 10 == 5 {
+                std::hint::black_box(mapping.byte((index / 10 * STEP) as usize));
+            }
+        });
+        record_sleeper(plan, |_| Vec::new())
+    });
+}
+
+/// Whether a page of `file` that is touched has to come from a disk.
+fn is_read_from_disk(file: &File) -> bool {
+    let faults = || tactus_sys::usage::of_this_thread().expect("it is told").major_faults;
+    leave_cache(file).expect("the file is ours");
+    let mapping = FileMapping::new(file).expect("it is only mapped");
+    let before = faults();
+    std::hint::black_box(mapping.byte(0));
+    faults() > before
 }
 
 #[test]

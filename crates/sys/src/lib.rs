@@ -10,6 +10,7 @@ pub mod counters;
 pub mod direct_file;
 pub mod error;
 pub mod facts;
+pub mod file_mapping;
 pub mod filesystem;
 pub mod idle_states;
 pub mod leash;
