@@ -199,13 +199,17 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__compare)
-            opts="-h -V --margin --force --fail-on-worse --json --help --version"
+            opts="-h -V --margin --force --fail-on-worse --page --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --margin)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

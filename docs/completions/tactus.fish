@@ -148,6 +148,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l margin -d 'Figures that differ by less than this count as the same' -r
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l page -d 'Write a self-contained page with both percentile graphs of each pair to this file too' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l force -d 'Compare cells of another probe, sleep, clock or interval too'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l fail-on-worse -d 'Exit with code 1 when any figure is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l json -d 'Write one JSON object'

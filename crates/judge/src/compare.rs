@@ -3,11 +3,11 @@
 //! Cells of the same settings are paired. [`Verdict`]s are given for every quantile
 //! that both samples support, never from one round alone. Several quantiles and
 //! cells are tested at once, so the chances of all of them are adjusted together
-//! after Holm: when nothing differs anywhere, a comparison calls anything better or
+//! after Hochberg: when nothing differs anywhere, a comparison calls anything better or
 //! worse with a chance of at most 5 %.
 
 mod difference;
-mod holm;
+mod hochberg;
 mod pairing;
 mod student;
 
@@ -15,6 +15,8 @@ mod student;
 mod tests;
 
 use serde::Serialize;
+use tactus_model::cell::Cell;
+use tactus_model::origin::{Origin, Precision};
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
@@ -23,7 +25,8 @@ use tactus_stats::cell::blocks_of_all_tasks;
 
 use crate::verdict::{self, Validity};
 
-pub use difference::{Difference, FEWEST_ROUNDS, NotCompared, Side};
+use difference::Sample;
+pub use difference::{Design, Difference, FEWEST_ROUNDS, NotCompared, Side};
 pub use pairing::{Incomparable, Selection, SettingDiffers, UnknownCell, find_cell};
 
 /// The quantiles that are compared.
@@ -77,7 +80,8 @@ impl Verdict {
 pub struct QuantileComparison {
     /// The share of wakeups, 0 to 1.
     pub quantile: f64,
-    /// The latency that so many wakeups of A did not exceed (*per wakeup*).
+    /// The latency that so many wakeups of A did not exceed (*per wakeup*): the geometric
+    /// mean over rounds where it is compared, else that of all rounds together.
     pub a: Option<Nanos>,
     /// The same of B.
     pub b: Option<Nanos>,
@@ -86,6 +90,8 @@ pub struct QuantileComparison {
     /// The chance of such a difference where there is none, adjusted for all tests
     /// of the comparison.
     pub adjusted_chance: Option<f64>,
+    /// The units that latencies of A and of B are told in, rounded down; 1 ns for our own.
+    pub units: [Nanos; 2],
     /// What follows; `None` where they are not compared.
     pub verdict: Option<Verdict>,
     /// Why they are not compared, where they are not.
@@ -103,10 +109,13 @@ pub struct ComparedCell {
     pub label: String,
     /// The rounds that yielded a result.
     pub rounds: usize,
-    /// Due times that were slept through, which quantiles *per wakeup* do not hold.
-    pub missed: u64,
-    /// Due times in all.
+    /// Due times that were slept through, which quantiles *per wakeup* do not hold; `None`
+    /// where another program measured that does not count them.
+    pub missed: Option<u64>,
+    /// Due times in all, as far as they are known.
     pub intended: u64,
+    /// The other program that measured it, where one did.
+    pub measured_by: Option<String>,
 }
 
 /// Two cells side by side.
@@ -116,6 +125,8 @@ pub struct PairComparison {
     pub a: ComparedCell,
     /// The cell of B.
     pub b: ComparedCell,
+    /// The settings that are known of one side only, or of none.
+    pub unknown: Vec<String>,
     /// Each of [`QUANTILES`].
     pub quantiles: Vec<QuantileComparison>,
 }
@@ -163,6 +174,8 @@ pub struct Comparison {
     pub b: SideValidity,
     /// The share below which figures count as the same.
     pub margin: f64,
+    /// How the rounds of both lie to each other in time.
+    pub design: Design,
     /// The cells that were paired.
     pub pairs: Vec<PairComparison>,
     /// Cells of A without a partner in B.
@@ -179,6 +192,25 @@ impl Comparison {
         let mut figures = self.pairs.iter().flat_map(|pair| &pair.quantiles);
         figures.any(|figure| figure.verdict == Some(Verdict::Worse))
     }
+
+    /// How many tests were made.
+    pub fn tests(&self) -> usize {
+        let figures = self.pairs.iter().flat_map(|pair| &pair.quantiles);
+        figures.filter(|figure| figure.difference.is_some()).count()
+    }
+
+    /// The most rounds of each side that any figure without a verdict would need for a
+    /// difference as great as the margin to be found: `None` where every figure has a
+    /// verdict, and `Some(None)` where more than anybody measures are needed.
+    pub fn rounds_for_margin(&self) -> Option<Option<u32>> {
+        let figures = self.pairs.iter().flat_map(|pair| &pair.quantiles);
+        let open = figures
+            .filter(|figure| figure.verdict == Some(Verdict::NoDifferenceFound))
+            .filter_map(|figure| figure.difference)
+            .map(|difference| difference.rounds_for_margin);
+        // Without a limit is more than any number.
+        open.max_by_key(|rounds| rounds.unwrap_or(u32::MAX))
+    }
 }
 
 /// Compares B with A.
@@ -191,6 +223,8 @@ pub fn compare(
     options: &CompareOptions,
 ) -> Result<Comparison, Incomparable> {
     let pairs = pairing::pairs(a, b, options.force)?;
+    let design =
+        if a.run.header.id == b.run.header.id { Design::Interleaved } else { Design::Apart };
     let mut compared: Vec<PairComparison> = pairs
         .iter()
         .map(|pair| {
@@ -198,7 +232,11 @@ pub fn compare(
             PairComparison {
                 a: compared_cell(a.run, pair.a, &in_a),
                 b: compared_cell(b.run, pair.b, &in_b),
-                quantiles: compare_blocks(&blocks(&in_a), &blocks(&in_b)),
+                unknown: unknown(
+                    &a.run.header.plan.cells[pair.a],
+                    &b.run.header.plan.cells[pair.b],
+                ),
+                quantiles: compare_samples(&sample(&in_a), &sample(&in_b), design, options.margin),
             }
         })
         .collect();
@@ -212,6 +250,7 @@ pub fn compare(
         a: SideValidity::of(a.run),
         b: SideValidity::of(b.run),
         margin: options.margin,
+        design,
         pairs: compared,
         only_a: alone(a, pairs.iter().map(|pair| pair.a).collect()),
         only_b: alone(b, pairs.iter().map(|pair| pair.b).collect()),
@@ -223,10 +262,25 @@ fn measurements(run: &Run, cell: usize) -> Vec<&Measurement> {
     run.of_cell(cell).collect()
 }
 
-fn blocks(measurements: &[&Measurement]) -> Blocks {
+fn sample(measurements: &[&Measurement]) -> Sample {
     let rounds: Vec<Vec<Histogram>> =
         measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
-    Blocks::new(&rounds)
+    let precision = precision(measurements);
+    Sample {
+        blocks: Blocks::new(&rounds),
+        unit: precision.map_or(Nanos::from_nanos(1), |precision| precision.unit),
+        imported: precision.is_some(),
+    }
+}
+
+fn precision(measurements: &[&Measurement]) -> Option<Precision> {
+    measurements.iter().filter_map(|found| found.precision).reduce(Precision::and)
+}
+
+/// The settings that are not known of both cells.
+fn unknown(a: &Cell, b: &Cell) -> Vec<String> {
+    let names = a.settings().map(|(name, _)| name);
+    names.filter(|name| !(a.knows(name) && b.knows(name))).map(str::to_owned).collect()
 }
 
 fn compared_cell(run: &Run, cell: usize, measurements: &[&Measurement]) -> ComparedCell {
@@ -236,26 +290,37 @@ fn compared_cell(run: &Run, cell: usize, measurements: &[&Measurement]) -> Compa
         cell,
         label: run.header.plan.labels()[cell].clone(),
         rounds: measurements.len(),
-        missed: accounting().map(|counts| counts.missed).sum(),
+        missed: precision(measurements)
+            .is_none_or(|precision| precision.missed_known)
+            .then(|| accounting().map(|counts| counts.missed).sum()),
         intended: accounting().map(|counts| counts.intended).sum(),
+        measured_by: run.header.origin.as_ref().map(Origin::program),
     }
 }
 
 /// Compares each quantile of two cells, without verdicts, which need all tests of a comparison.
-fn compare_blocks(a: &Blocks, b: &Blocks) -> Vec<QuantileComparison> {
+fn compare_samples(a: &Sample, b: &Sample, design: Design, margin: f64) -> Vec<QuantileComparison> {
     QUANTILES
         .into_iter()
-        .zip(difference::differences(a, b, &QUANTILES))
+        .zip(difference::differences(a, b, &QUANTILES, design, margin))
         .map(|(quantile, difference)| QuantileComparison {
             quantile,
-            a: a.quantile(quantile),
-            b: b.quantile(quantile),
+            a: difference
+                .map_or_else(|_| a.blocks.quantile(quantile), |found| Some(length(found.a))),
+            b: difference
+                .map_or_else(|_| b.blocks.quantile(quantile), |found| Some(length(found.b))),
             difference: difference.ok(),
             adjusted_chance: None,
+            units: [a.unit, b.unit],
             verdict: None,
             not_compared: difference.err(),
         })
         .collect()
+}
+
+/// The nearest length, which a cast saturates at.
+fn length(nanos: f64) -> Nanos {
+    Nanos::from_nanos(nanos.round() as u64)
 }
 
 /// Gives each figure that was compared its verdict, by all tests together.
@@ -263,7 +328,7 @@ fn give_verdicts<'q>(figures: impl Iterator<Item = &'q mut QuantileComparison>, 
     let mut tests: Vec<(&mut QuantileComparison, Difference)> =
         figures.filter_map(|figure| figure.difference.map(|found| (figure, found))).collect();
     let chances: Vec<f64> = tests.iter().map(|(_, difference)| difference.chance).collect();
-    for ((figure, difference), chance) in tests.iter_mut().zip(holm::adjusted(&chances)) {
+    for ((figure, difference), chance) in tests.iter_mut().zip(hochberg::adjusted(&chances)) {
         figure.adjusted_chance = Some(chance);
         figure.verdict = Some(verdict(difference, chance, margin));
     }

@@ -13,6 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
+use tactus_model::format;
 use tactus_model::origin::Precision;
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::Run;
@@ -266,10 +267,11 @@ impl<'r> Evidence<'r> {
             Demand::Missed(limit) => {
                 let missed = self.summary.accounting.missed;
                 let intended = self.summary.accounting.intended;
-                (missed <= limit, format!("{missed} of {intended}"), None)
+                let found = format!("{} of {}", format::count(missed), format::count(intended));
+                (missed <= limit, found, None)
             }
             Demand::Max(limit) => match self.summary.max {
-                Some(max) => (max <= limit, max.to_string(), None),
+                Some(max) => (max <= limit, self.told(max), None),
                 None => (true, String::new(), Some("no wakeup was observed".to_owned())),
             },
             Demand::Quantile(QuantileLimit { percent, limit }) => {
@@ -278,7 +280,7 @@ impl<'r> Evidence<'r> {
                 match self.summary.by_schedule.quantile(quantile) {
                     Some(figure) => (
                         figure <= limit,
-                        figure.to_string(),
+                        self.told(figure),
                         unsupported.map(|reason| reason.to_string()),
                     ),
                     None => (true, String::new(), Some("no wakeup was observed".to_owned())),
@@ -316,6 +318,14 @@ impl<'r> Evidence<'r> {
         match self.incomplete(Demand::Purpose(purpose, limit)) {
             Some(reason) => (Outcome::Unsupported, format!("{} But {reason}.", verdict.words)),
             None => (Outcome::Met, verdict.words),
+        }
+    }
+
+    /// A latency as exactly as it is known.
+    fn told(&self, latency: Nanos) -> String {
+        match self.summary.precision {
+            Some(precision) => format::latency_to(latency, precision.unit),
+            None => format::latency(latency),
         }
     }
 
@@ -384,8 +394,9 @@ fn no_worse(pair: &PairComparison) -> (Outcome, String) {
         found.push_str(&format!("; {percent} not compared: {reason}"));
     }
     // Missed due times are in no quantile per wakeup, so more of them are said beside.
-    if pair.a.missed > 0 || pair.b.missed > 0 {
-        found.push_str(&format!("; missed {} → {}", pair.a.missed, pair.b.missed));
+    if pair.a.missed != Some(0) || pair.b.missed != Some(0) {
+        let told = |missed: Option<u64>| missed.map_or("unknown".to_owned(), format::count);
+        found.push_str(&format!("; missed {} → {}", told(pair.a.missed), told(pair.b.missed)));
     }
     (Outcome::of(!worse), found)
 }

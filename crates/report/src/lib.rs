@@ -32,6 +32,7 @@ pub use tactus_model::format;
 pub use accounts::{AccountsBy, NamedAccounts, accounts_text};
 pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
 pub use outcome::{outcome, outcome_text};
+pub use page::comparison::{comparison_in_words, comparison_page, how_compared, signed};
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
 pub use table::{TableOptions, cells_table, paragraph, plan_table, run_details, runs_table};
 pub use tail::{CauseTail, CellTail, tail_text};

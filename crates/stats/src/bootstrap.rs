@@ -214,21 +214,33 @@ impl Blocks {
         Draws { weights, blocks }
     }
 
-    /// What each of `quantiles` comes to in [`RESAMPLES`] draws, where the blocks
-    /// support an interval; the same for the same `seed`.
+    /// The quantile (0 to 1) of each round, where together they hold samples enough.
     ///
-    /// How much these differ is how much the quantile would differ in repetitions
-    /// of the measurement; drawing R rounds makes it smaller by (R − 1)/R in variance.
-    pub fn resampled(&self, quantiles: &[f64], seed: u64) -> Vec<Result<Vec<Nanos>, Unsupported>> {
-        let draws = self.draw(seed);
-        quantiles
+    /// # Errors
+    /// Fewer than [`FEWEST_BEYOND`] samples lie on the thinner side of the quantile. How
+    /// they lie in the rounds is not looked at: where they come in a burst, the rounds differ.
+    pub fn quantile_of_rounds(&self, quantile: f64) -> Result<Vec<Nanos>, Unsupported> {
+        let beyond = self.count as f64 * quantile.min(1.0 - quantile);
+        // A share such as 0.9 has no exact form; a hair must not decide.
+        if beyond.is_nan() || beyond < FEWEST_BEYOND * (1.0 - 1e-9) {
+            return Err(Unsupported::FewBeyond { beyond });
+        }
+        Ok(self
+            .rounds
             .iter()
-            .map(|quantile| {
-                self.supports(*quantile)?;
-                let places = self.places(*quantile, &draws);
-                Ok(places.into_iter().map(|place| self.told(place)).collect())
-            })
-            .collect()
+            .map(|round| self.quantile_of(&self.blocks[round.clone()], quantile))
+            .collect())
+    }
+
+    /// The quantile of some of the blocks, which hold samples.
+    fn quantile_of(&self, blocks: &[Block], quantile: f64) -> Nanos {
+        let mut counts = vec![0_u64; self.values.len()];
+        for &(place, count) in blocks.iter().flat_map(|block| &block.buckets) {
+            counts[place] = counts[place].saturating_add(count);
+        }
+        let count = blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(block.count));
+        let place = position_of_rank(counts.into_iter(), nearest_rank(quantile, count));
+        self.told(place.min(self.values.len() - 1))
     }
 
     /// The quantile (0 to 1) of all blocks together; `None` when they are empty.
@@ -457,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn draws_scatter_around_the_quantile_of_all_blocks() {
+    fn each_round_has_its_quantile() {
         let round = |level: u64| -> Vec<Histogram> {
             let latencies = (0..50).map(|k| Nanos::from_micros(level + k % 3));
             vec![latencies.collect::<LatencyHistogram>().to_record(); 20]
@@ -465,13 +477,12 @@ mod tests {
         let rounds = [round(10), Vec::new(), round(30)];
         let blocks = Blocks::new(&rounds);
         assert_eq!(blocks.rounds(), 2, "a round without samples says nothing");
-        let draws = blocks.resampled(&[0.5, 0.9999], 3);
-        let median = draws[0].as_ref().unwrap();
-        assert_eq!(median.len(), RESAMPLES);
-        let estimate = blocks.quantile(0.5).unwrap();
-        assert!(median.iter().any(|drawn| *drawn < estimate + Nanos::from_nanos(1)));
-        assert!(median.iter().any(|drawn| *drawn > estimate));
-        assert!(matches!(draws[1], Err(Unsupported::FewBeyond { .. })));
+        let medians = blocks.quantile_of_rounds(0.5).unwrap();
+        let singly: Vec<Nanos> = [&rounds[0], &rounds[2]]
+            .map(|round| Blocks::new([round.iter()]).quantile(0.5).unwrap())
+            .to_vec();
+        assert_eq!(medians, singly);
+        assert!(matches!(blocks.quantile_of_rounds(0.9999), Err(Unsupported::FewBeyond { .. })));
         assert_eq!(Blocks::new([Vec::<&Histogram>::new()]).quantile(0.5), None);
     }
 

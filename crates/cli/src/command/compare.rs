@@ -2,17 +2,18 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use clap::Args;
 use tactus_judge::compare::{
-    CompareOptions, Comparison, Difference, Incomparable, PairComparison, QuantileComparison,
-    Selection, compare, find_cell,
+    CompareOptions, ComparedCell, Comparison, Difference, Incomparable, PairComparison,
+    QuantileComparison, Selection, compare, find_cell,
 };
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
-use tactus_report::format::{self, THIN_SPACE};
+use tactus_report::{comparison_page, format, how_compared, signed};
 
-use super::gate::load_run;
+use super::gate::{load_run, write_file};
 use super::open_store;
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
@@ -24,7 +25,7 @@ use crate::json_lines::write_line;
 /// interval, and a verdict: better, worse, the same (the interval lies within the
 /// margin), or no difference found. Rounds are the unit, and never is one round
 /// enough: measure with --rounds 3 or more. All quantiles and cells of a comparison
-/// are tested together (Holm), so that where nothing differs, anything is called
+/// are tested together (Hochberg), so that where nothing differs, anything is called
 /// better or worse with a chance of at most 5 %.
 #[derive(Args)]
 pub(crate) struct CompareArguments {
@@ -43,6 +44,9 @@ pub(crate) struct CompareArguments {
     /// Exit with code 1 when any figure is worse
     #[arg(long)]
     fail_on_worse: bool,
+    /// Write a self-contained page with both percentile graphs of each pair to this file too
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     /// Write one JSON object
     #[arg(long)]
     json: bool,
@@ -93,6 +97,9 @@ pub(crate) fn run(arguments: &CompareArguments) -> CommandResult {
     let (a, b) = (NamedSide::read(&arguments.a)?, NamedSide::read(&arguments.b)?);
     let options = CompareOptions { margin: arguments.margin, force: arguments.force };
     let comparison = compare(a.selection(), b.selection(), &options)?;
+    if let Some(path) = &arguments.page {
+        write_file(path, &comparison_page(&comparison, &a.run, &b.run)?)?;
+    }
     if arguments.json {
         write_line(&comparison)?;
     } else {
@@ -117,20 +124,27 @@ fn text(comparison: &Comparison) -> String {
         let line = format!("the machines differ: {}: {} → {}", fact.fact, fact.a, fact.b);
         let _ = writeln!(text, "{}", format::printable(&line));
     }
-    let _ = writeln!(
-        text,
-        "Intervals hold the true value in 95 of 100 repetitions, each for itself. The same: within \
-         ±{}{THIN_SPACE}%.\nBetter and worse: all {} tests together give a false alarm in at most 5 \
-         of 100 comparisons (Holm).",
-        comparison.margin * 100.0,
-        comparison
-            .pairs
-            .iter()
-            .flat_map(|pair| &pair.quantiles)
-            .filter(|figure| figure.difference.is_some())
-            .count(),
-    );
+    for told in how_compared(comparison) {
+        text.push_str(&wrapped(&told));
+    }
     text
+}
+
+/// Breaks a sentence into lines as wide as a table of figures.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < 110 => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// Says of each side whose figures cannot be relied on that it is so.
@@ -151,10 +165,21 @@ fn invalid_sides(comparison: &Comparison) -> String {
     text
 }
 
+/// The other program that measured a side, as an addition to its name.
+fn measured_by(side: &ComparedCell) -> String {
+    side.measured_by.as_ref().map_or(String::new(), |tool| format!(", measured by {tool}"))
+}
+
 fn put_pair(text: &mut String, pair: &PairComparison) {
-    let name = |side: &tactus_judge::compare::ComparedCell| {
+    let name = |side: &ComparedCell| {
         let rounds = format::counted(side.rounds as u64, "round");
-        format::printable(&format!("{}#{} ({}), {rounds}", side.run, side.cell + 1, side.label))
+        format::printable(&format!(
+            "{}#{} ({}), {rounds}{}",
+            side.run,
+            side.cell + 1,
+            side.label,
+            measured_by(side)
+        ))
     };
     let _ = writeln!(text, "A  {}\nB  {}", name(&pair.a), name(&pair.b));
     let _ = writeln!(
@@ -163,23 +188,44 @@ fn put_pair(text: &mut String, pair: &PairComparison) {
         "quantile", "A", "B", "B / A", "95 %", "B − A", "95 %"
     );
     pair.quantiles.iter().for_each(|figure| put_figure(text, figure));
-    if pair.a.missed > 0 || pair.b.missed > 0 {
-        let share = |missed, intended| format::share(missed, intended);
+    if pair.a.missed != Some(0) || pair.b.missed != Some(0) {
+        let told = |side: &ComparedCell| match side.missed {
+            None => "unknown".to_owned(),
+            Some(missed) => {
+                format!("{} ({})", format::count(missed), format::share(missed, side.intended))
+            }
+        };
         let _ = writeln!(
             text,
-            "  missed due times, which these quantiles do not hold: {} ({}) → {} ({})",
-            pair.a.missed,
-            share(pair.a.missed, pair.a.intended),
-            pair.b.missed,
-            share(pair.b.missed, pair.b.intended),
+            "  missed due times, which these quantiles do not hold: {} → {}",
+            told(&pair.a),
+            told(&pair.b),
         );
+    }
+    if !pair.unknown.is_empty() {
+        text.push_str(&wrapped(&format!(
+            "  not known of both, so a difference may come from there: {}",
+            pair.unknown.join(", ")
+        )));
+    }
+    for (side, unit) in ["A", "B"]
+        .into_iter()
+        .zip(pair.quantiles.first().map_or([Nanos::ZERO; 2], |figure| figure.units))
+    {
+        if unit > Nanos::from_nanos(1) {
+            let unit = format::axis_length(unit);
+            let _ = writeln!(
+                text,
+                "  {side} tells multiples of {unit}, rounded down; intervals allow for up to {unit} more"
+            );
+        }
     }
     text.push('\n');
 }
 
 fn put_figure(text: &mut String, figure: &QuantileComparison) {
     let quantile = format::percentile(figure.quantile);
-    let (a, b) = (format::latency_or_nothing(figure.a), format::latency_or_nothing(figure.b));
+    let (a, b) = (told(figure.a, figure.units[0]), told(figure.b, figure.units[1]));
     let _ = write!(text, "  {quantile:>8}  {a:>9}  {b:>9}  ");
     let _ = match (&figure.difference, figure.verdict, &figure.not_compared) {
         (Some(difference), Some(verdict), _) => {
@@ -190,6 +236,11 @@ fn put_figure(text: &mut String, figure: &QuantileComparison) {
     };
 }
 
+/// A length as exactly as it is known, or a dash.
+fn told(length: Option<Nanos>, unit: Nanos) -> String {
+    length.map_or_else(|| format::NOTHING.to_owned(), |length| format::latency_to(length, unit))
+}
+
 fn difference_text(difference: &Difference) -> String {
     let ratios = format!("{:.3}–{:.3}", difference.ratio_low, difference.ratio_high);
     let lengths = format!("{} to {}", signed(difference.nanos_low), signed(difference.nanos_high));
@@ -198,11 +249,4 @@ fn difference_text(difference: &Difference) -> String {
         difference.ratio,
         signed(difference.nanos)
     )
-}
-
-/// A difference of lengths with its sign.
-fn signed(nanos: f64) -> String {
-    let sign = if nanos < 0.0 { '−' } else { '+' };
-    // A cast saturates; no difference of lengths lies outside their range.
-    format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.abs().round() as u64)))
 }

@@ -186,7 +186,7 @@ pub(super) fn load_run(
     Ok(store.load(&id)?)
 }
 
-fn write_file(path: &Path, content: &str) -> CommandResult {
+pub(super) fn write_file(path: &Path, content: &str) -> CommandResult {
     fs::write(path, content)
         .with_context(|| format!("{} cannot be written", path.display()))
         .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))

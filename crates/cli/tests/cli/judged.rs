@@ -22,7 +22,7 @@ fn two_runs_are_compared_by_their_rounds() {
     let two_cells = ["--policy", "other", "--policy", "batch"];
     let (a, b) = (measured(&tactus, "2", &two_cells), measured(&tactus, "2", &two_cells));
     let told = tactus.succeed(&["compare", &a, &b]);
-    for part in [&a, &b, "B / A", "(other), 2 rounds", "(batch), 2 rounds", "Holm"] {
+    for part in [&a, &b, "B / A", "(other), 2 rounds", "(batch), 2 rounds", "Hochberg"] {
         assert!(told.contains(part), "{part} is missing in:\n{told}");
     }
     let told = tactus.succeed(&["compare", &a, &b, "--json"]);
@@ -37,6 +37,11 @@ fn two_runs_are_compared_by_their_rounds() {
     assert!(told.contains("(other)") && told.contains("(batch)"), "{told}");
     let told = tactus.fail(2, &["compare", &format!("{a}#3"), &a]);
     assert!(told.contains("1 (other), 2 (batch)"), "{told}");
+    let page = tactus.folder().join("compared.html");
+    tactus.succeed(&["compare", &a, &b, "--page", page.to_str().unwrap()]);
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<svg").count(), 4, "two graphs for each of two pairs");
+    assert!(page.contains("±5") && page.contains(&a) && page.contains(&b));
     // A run is not worse than itself.
     tactus.succeed(&["compare", &a, &a, "--fail-on-worse"]);
     tactus.fail(2, &["compare", &a, &b, "--margin", "none"]);

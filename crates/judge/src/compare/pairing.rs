@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tactus_model::cell::Cell;
+use tactus_model::origin::UNKNOWN;
 use tactus_model::run::Run;
 
 /// Settings that say how long and how much is measured, not what: cells may differ in them.
@@ -111,12 +112,18 @@ pub(crate) fn pairs(
 fn meanings_that_differ(a: &Cell, b: &Cell) -> Vec<SettingDiffers> {
     a.settings()
         .zip(b.settings())
-        .filter(|((name, a), (_, b))| MEANINGS.contains(name) && a != b)
+        .filter(|((name, a), (_, b))| MEANINGS.contains(name) && !agree(a, b))
         .map(|((setting, a), (_, b))| SettingDiffers { setting, a, b })
         .collect()
 }
 
-/// Pairs cells that agree in all settings but `ignored`, each at most once.
+/// Whether two values are the same, as far as both are known.
+fn agree(a: &str, b: &str) -> bool {
+    a == b || a == UNKNOWN || b == UNKNOWN
+}
+
+/// Pairs cells that agree in all settings but `ignored`, each at most once. A cell of
+/// which not all settings are known has a partner only where no other could be meant.
 fn matched(a: &[Cell], b: &[Cell], ignored: &[&str]) -> Vec<Pair> {
     let key = |cell: &Cell| -> Vec<String> {
         let kept = cell.settings().filter(|(name, _)| !ignored.contains(name));
@@ -127,7 +134,17 @@ fn matched(a: &[Cell], b: &[Cell], ignored: &[&str]) -> Vec<Pair> {
         .map(key)
         .enumerate()
         .filter_map(|(a, wanted)| {
-            let b = free.iter().position(|key| key.as_ref() == Some(&wanted))?;
+            let fits = |key: &Option<Vec<String>>| {
+                let key = key.as_ref()?;
+                let fits = key.iter().zip(&wanted).all(|(b, a)| agree(a, b));
+                fits.then_some(key == &wanted)
+            };
+            let exact = free.iter().position(|key| fits(key) == Some(true));
+            let b = exact.or_else(|| {
+                let mut fitting = (0..free.len()).filter(|place| fits(&free[*place]).is_some());
+                let only = fitting.next()?;
+                fitting.next().is_none().then_some(only)
+            })?;
             free[b] = None;
             Some(Pair { a, b })
         })

@@ -5,6 +5,7 @@
 //! it says all that it says with them; they add a graph that can be asked.
 
 mod chart;
+pub mod comparison;
 mod figures;
 pub(crate) mod view;
 

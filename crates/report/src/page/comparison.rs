@@ -1,0 +1,242 @@
+//! The page of a comparison: each pair of cells with both curves in one graph.
+
+use askama::Template;
+use tactus_judge::compare::{
+    ComparedCell, Comparison, Design, PairComparison, QuantileComparison, Verdict,
+};
+use tactus_model::result::Measurement;
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_stats::{CellSummary, PercentileAxis, percentile_curve};
+
+use super::ReportError;
+use crate::format;
+use crate::svg;
+use crate::svg::percentiles::{self, Curve, Shared};
+use crate::svg::style::CurveStyle;
+
+/// Writes the page of `comparison`, which compares cells of `b` with cells of `a`.
+///
+/// # Errors
+/// The page could not be put together.
+pub fn comparison_page(comparison: &Comparison, a: &Run, b: &Run) -> Result<String, ReportError> {
+    let curves: Vec<[Curve; 2]> =
+        comparison.pairs.iter().map(|pair| [curve(a, &pair.a, 0), curve(b, &pair.b, 1)]).collect();
+    let shared = [PercentileAxis::Reciprocal, PercentileAxis::Exponential]
+        .map(|axis| Shared::of(axis, curves.iter().flatten()));
+    let pairs = comparison.pairs.iter().zip(&curves).map(|(pair, curves)| PairView {
+        title: title(pair),
+        a: side(&pair.a),
+        b: side(&pair.b),
+        figures: pair.quantiles.iter().map(FigureView::of).collect(),
+        missed: missed(pair),
+        unknown: pair.unknown.join(", "),
+        graphs: shared.map(|shared| percentiles::panel("", curves, shared).inline()).to_vec(),
+    });
+    let page = Page {
+        a: a.header.id.to_string(),
+        b: b.header.id.to_string(),
+        sentence: comparison_in_words(comparison),
+        how: how_compared(comparison),
+        pairs: pairs.collect(),
+        only: only(comparison),
+        facts: comparison
+            .facts
+            .iter()
+            .map(|fact| (fact.fact.clone(), fact.a.clone(), fact.b.clone()))
+            .collect(),
+        styles: [svg::style::STYLE, include_str!("../../templates/page.css")].concat(),
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(page.render()?)
+}
+
+/// The outcome of a comparison in a sentence.
+pub fn comparison_in_words(comparison: &Comparison) -> String {
+    let figures = || comparison.pairs.iter().flat_map(|pair| &pair.quantiles);
+    let count = |wanted| figures().filter(|figure| figure.verdict == Some(wanted)).count();
+    let compared = figures().filter(|figure| figure.verdict.is_some()).count();
+    if compared == 0 {
+        return "Nothing could be compared with confidence.".to_owned();
+    }
+    let parts: Vec<String> = [
+        (count(Verdict::Worse), "worse"),
+        (count(Verdict::Better), "better"),
+        (count(Verdict::Same), "the same"),
+        (count(Verdict::NoDifferenceFound), "without a difference that was found"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, words)| format!("{count} {words}"))
+    .collect();
+    format!("Of {}, B has {}.", format::counted(compared as u64, "figure"), parts.join(", "))
+}
+
+/// How the comparison was made and what its words mean, in sentences.
+pub fn how_compared(comparison: &Comparison) -> Vec<String> {
+    let margin = format!("{}{}%", comparison.margin * 100.0, format::THIN_SPACE);
+    let mut told = vec![
+        format!(
+            "The same: the interval lies within ±{margin}. Better and worse: all {} tests together give a \
+             false alarm in at most 5 of 100 comparisons (Hochberg). Intervals hold the true value in 95 of \
+             100 repetitions, each for itself; rounds are the unit, and A and B the geometric means over them.",
+            comparison.tests()
+        ),
+        match comparison.design {
+            Design::Interleaved => {
+                "Both are cells of one run and took turns, so what became of the machine meanwhile befell both."
+                    .to_owned()
+            }
+            Design::Apart => "A and B are two runs, one after the other: what changed on the machine between \
+                them is part of the difference. Cells of one run take turns, and tell more with fewer rounds."
+                .to_owned(),
+        },
+    ];
+    if let Some(rounds) = comparison.rounds_for_margin() {
+        told.push(match rounds {
+            Some(rounds) => format!(
+                "Where no difference was found, one of {margin} may be there: to find it, about {rounds} rounds \
+                 of each would be needed."
+            ),
+            None => format!(
+                "Where no difference was found, one of {margin} may be there: rounds differ so much that not \
+                 even 1000 of each would find it."
+            ),
+        });
+    }
+    told
+}
+
+fn curve(run: &Run, cell: &ComparedCell, number: usize) -> Curve {
+    let measurements: Vec<&Measurement> = run.of_cell(cell.cell).collect();
+    let summary = CellSummary::pool(&measurements);
+    Curve {
+        name: if number == 0 { "A" } else { "B" }.to_owned(),
+        style: CurveStyle::numbered(number),
+        points: percentile_curve(&summary.per_wakeup),
+    }
+}
+
+fn title(pair: &PairComparison) -> String {
+    if pair.a.label == pair.b.label {
+        pair.a.label.clone()
+    } else {
+        format!("{} → {}", pair.a.label, pair.b.label)
+    }
+}
+
+fn side(cell: &ComparedCell) -> String {
+    let rounds = format::counted(cell.rounds as u64, "round");
+    let measured =
+        cell.measured_by.as_ref().map_or(String::new(), |tool| format!(", measured by {tool}"));
+    format!("{}#{} ({}), {rounds}{measured}", cell.run, cell.cell + 1, cell.label)
+}
+
+fn missed(pair: &PairComparison) -> Option<String> {
+    let told = |cell: &ComparedCell| match cell.missed {
+        None => "unknown".to_owned(),
+        Some(missed) => {
+            format!("{} ({})", format::count(missed), format::share(missed, cell.intended))
+        }
+    };
+    (pair.a.missed != Some(0) || pair.b.missed != Some(0)).then(|| {
+        format!(
+            "Missed due times, which these quantiles do not hold: {} → {}.",
+            told(&pair.a),
+            told(&pair.b)
+        )
+    })
+}
+
+fn only(comparison: &Comparison) -> Vec<String> {
+    let of = |side: &str, labels: &[String]| -> Vec<String> {
+        labels.iter().map(|label| format!("only in {side}: {label}")).collect()
+    };
+    [of("A", &comparison.only_a), of("B", &comparison.only_b)].concat()
+}
+
+/// A difference of lengths with its sign.
+pub fn signed(nanos: f64) -> String {
+    let sign = if nanos < 0.0 { '−' } else { '+' };
+    // A cast saturates; no difference of lengths lies outside their range.
+    format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.abs().round() as u64)))
+}
+
+/// A pair of cells.
+struct PairView {
+    title: String,
+    a: String,
+    b: String,
+    figures: Vec<FigureView>,
+    missed: Option<String>,
+    unknown: String,
+    graphs: Vec<String>,
+}
+
+/// A quantile of both sides.
+struct FigureView {
+    quantile: String,
+    a: String,
+    b: String,
+    ratio: String,
+    ratios: String,
+    nanos: String,
+    lengths: String,
+    verdict: String,
+    /// The class by which the verdict is drawn.
+    class: &'static str,
+}
+
+impl FigureView {
+    fn of(figure: &QuantileComparison) -> Self {
+        let told = |length: Option<Nanos>, unit| {
+            length.map_or(format::NOTHING.to_owned(), |length| format::latency_to(length, unit))
+        };
+        let nothing = || format::NOTHING.to_owned();
+        let [unit_a, unit_b] = figure.units;
+        let (ratio, ratios, nanos, lengths) = match &figure.difference {
+            None => (nothing(), nothing(), nothing(), nothing()),
+            Some(found) => (
+                format!("{:.3}", found.ratio),
+                format!("{:.3}–{:.3}", found.ratio_low, found.ratio_high),
+                signed(found.nanos),
+                format!("{} to {}", signed(found.nanos_low), signed(found.nanos_high)),
+            ),
+        };
+        let verdict = match (figure.verdict, &figure.not_compared) {
+            (Some(verdict), _) => verdict.words().to_owned(),
+            (None, Some(reason)) => format!("not compared: {reason}"),
+            (None, None) => nothing(),
+        };
+        Self {
+            quantile: format::percentile(figure.quantile),
+            a: told(figure.a, unit_a),
+            b: told(figure.b, unit_b),
+            ratio,
+            ratios,
+            nanos,
+            lengths,
+            verdict,
+            class: match figure.verdict {
+                Some(Verdict::Worse) => "worse",
+                Some(Verdict::Better) => "better",
+                Some(_) => "alike",
+                None => "quiet why",
+            },
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "comparison.html")]
+struct Page {
+    a: String,
+    b: String,
+    sentence: String,
+    how: Vec<String>,
+    pairs: Vec<PairView>,
+    only: Vec<String>,
+    facts: Vec<(String, String, String)>,
+    styles: String,
+    version: &'static str,
+}
