@@ -7,6 +7,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 
 use crate::blame::{Scene, Window, blame};
+use crate::circumstance::{AtDue, Circumstance, Transfers, WitnessedSample};
 use crate::explanation::{ExplainedSample, Explanation, OutcomeCount, SegmentHistogram};
 use crate::log::Log;
 use crate::machine::{
@@ -33,14 +34,27 @@ pub fn explain(
     tasks: Vec<ProbeTask>,
     options: Options,
 ) -> Result<Explanation, SourceError> {
+    let explainer = Explainer::new(source.about(), tasks, options);
+    Ok(explainer.replayed(source)?.finish(source.dictionary()))
+}
+
+/// Tells of every sample of some tasks what went on while it was open, the
+/// samples of a task in their order; those outside the recorded time are left out.
+///
+/// # Errors
+/// Those of the source; what it gave before that is not told.
+pub fn witness(
+    source: &mut dyn EventSource,
+    tasks: Vec<ProbeTask>,
+) -> Result<Vec<WitnessedSample>, SourceError> {
+    // No sample is to be divided among causes.
+    let options = Options { threshold: Nanos::MAX, slowest: 0, timelines: 0 };
     let mut explainer = Explainer::new(source.about(), tasks, options);
-    while let Some(item) = source.next_item()? {
-        match item {
-            Item::Event(event) => explainer.event(&event, source.dictionary()),
-            Item::Lost(lost) => explainer.lost(&lost),
-        }
-    }
-    Ok(explainer.finish(source.dictionary()))
+    explainer.witness = Some(Witness::new(source.about(), explainer.tasks.len()));
+    explainer.plan_next_stop();
+    let mut explainer = explainer.replayed(source)?;
+    explainer.replay_is_over(source.dictionary());
+    Ok(explainer.witness.map_or_else(Vec::new, Witness::finish))
 }
 
 /// Explains samples while events come in.
@@ -61,6 +75,37 @@ pub struct Explainer {
     segments: [LatencyHistogram; 5],
     pareto: ParetoBuilder,
     worst: Vec<ExplainedSample>,
+    /// Where every sample is to be told of.
+    witness: Option<Witness>,
+}
+
+/// What went on while each sample was open.
+#[derive(Debug)]
+struct Witness {
+    transfers: Transfers,
+    /// One for each task.
+    at_due: Vec<AtDue>,
+    /// Samples with their due times and arrivals; whether something was transferred
+    /// meanwhile is found out when the replay is over.
+    samples: Vec<(WitnessedSample, Instant<Monotonic>, Instant<Monotonic>)>,
+}
+
+impl Witness {
+    fn new(about: &About, tasks: usize) -> Self {
+        let at_due = vec![AtDue::default(); tasks];
+        Self { transfers: Transfers::new(about), at_due, samples: Vec::new() }
+    }
+
+    fn finish(self) -> Vec<WitnessedSample> {
+        let Self { transfers, samples, .. } = self;
+        let told = samples.into_iter().map(|(mut sample, due, came)| {
+            sample.circumstance.transfer = transfers.any_between(due, came);
+            sample
+        });
+        let mut told: Vec<WitnessedSample> = told.collect();
+        told.sort_by_key(|told| (told.task, told.index));
+        told
+    }
 }
 
 /// One task and how far it has been explained.
@@ -129,15 +174,29 @@ impl Explainer {
             segments: std::array::from_fn(|_| LatencyHistogram::new()),
             pareto: ParetoBuilder::default(),
             worst: Vec::new(),
+            witness: None,
         };
         explainer.plan_next_stop();
         explainer
+    }
+
+    fn replayed(mut self, source: &mut dyn EventSource) -> Result<Self, SourceError> {
+        while let Some(item) = source.next_item()? {
+            match item {
+                Item::Event(event) => self.event(&event, source.dictionary()),
+                Item::Lost(lost) => self.lost(&lost),
+            }
+        }
+        Ok(self)
     }
 
     /// Takes the next event.
     pub fn event(&mut self, event: &Event, names: &Dictionary) {
         if event.at > self.next_stop {
             self.stop(event.at, names);
+        }
+        if let Some(witness) = &mut self.witness {
+            witness.transfers.step(event);
         }
         self.machine.step(event, &mut self.watch);
     }
@@ -146,13 +205,14 @@ impl Explainer {
     pub fn lost(&mut self, lost: &Lost) {
         self.losses.push(*lost);
         self.machine.lose(lost, &mut self.watch);
+        if let Some(witness) = &mut self.witness {
+            witness.transfers.lose(lost);
+        }
     }
 
     /// Explains what is left and gives the result.
     pub fn finish(mut self, names: &Dictionary) -> Explanation {
-        let end = self.machine.now();
-        // Everything that lies before the end is done as if an event followed.
-        self.stop(end + Nanos::from_nanos(1), names);
+        self.replay_is_over(names);
         for index in 0..self.tasks.len() {
             self.close_windows(index, Instant::from_nanos(u64::MAX), names);
             let progress = &self.tasks[index];
@@ -162,6 +222,12 @@ impl Explainer {
             }
         }
         self.into_explanation()
+    }
+
+    /// Does everything that lies before the end, as if an event followed.
+    fn replay_is_over(&mut self, names: &Dictionary) {
+        let end = self.machine.now();
+        self.stop(end + Nanos::from_nanos(1), names);
     }
 
     fn into_explanation(self) -> Explanation {
@@ -189,6 +255,7 @@ impl Explainer {
     /// have come, opens and closes windows.
     fn stop(&mut self, at: Instant<Monotonic>, names: &Dictionary) {
         for index in 0..self.tasks.len() {
+            self.pass_due_times(index, at);
             self.match_samples(index, at);
             self.close_windows(index, at, names);
             self.open_windows(index, at);
@@ -225,7 +292,23 @@ impl Explainer {
                 }
             }
         }
+        if let Some(witness) = &self.witness {
+            for (progress, at_due) in self.tasks.iter().zip(&witness.at_due) {
+                if at_due.next() < progress.task.samples.len() {
+                    next = next.min(progress.task.due(at_due.next()));
+                }
+            }
+        }
         self.next_stop = next;
+    }
+
+    /// Keeps what is being served where samples' due times lie before `at`.
+    fn pass_due_times(&mut self, index: usize, at: Instant<Monotonic>) {
+        let Some(witness) = &mut self.witness else { return };
+        let (task, at_due) = (&self.tasks[index].task, &mut witness.at_due[index]);
+        while at_due.next() < task.samples.len() && task.due(at_due.next()) < at {
+            at_due.pass(self.machine.processors());
+        }
     }
 
     /// Opens the windows of late samples that were due before `at`.
@@ -270,15 +353,30 @@ impl Explainer {
         }
         let matcher = &self.watch.matchers[index];
         let matched = if due < self.started {
-            Match { outcome: MatchOutcome::Untraced, segments: None }
+            Match::without_segments(MatchOutcome::Untraced)
         } else if self.losses.iter().any(|lost| lost.from < came && lost.to > due) {
-            Match { outcome: MatchOutcome::Void, segments: None }
+            Match::without_segments(MatchOutcome::Void)
         } else {
             matcher.find(&progress.task, sample)
         };
         if let Some(segments) = &matched.segments {
             for (histogram, (_, length)) in self.segments.iter_mut().zip(segments.iter()) {
                 histogram.record(length);
+            }
+        }
+        if let Some(witness) = &mut self.witness {
+            let serving = witness.at_due[index].come(matched.cpu);
+            let task = &progress.task;
+            let told = WitnessedSample {
+                task: task.task,
+                index: sample as u64,
+                sample: task.samples[sample],
+                outcome: matched.outcome,
+                segments: matched.segments,
+                circumstance: Circumstance { transfer: None, serving },
+            };
+            if matched.outcome != MatchOutcome::Untraced {
+                witness.samples.push((told, due, came));
             }
         }
         let progress = &mut self.tasks[index];

@@ -5,7 +5,8 @@
 //! [`machine`] replays who ran where, [`explain`] matches each sample of a probe
 //! with what the replay tells of its thread ([`outcome`], [`segments`]), divides
 //! the late ones among their causes ([`cause`]), adds those up
-//! ([`Pareto`]) and draws up who ran where meanwhile ([`timeline`]).
+//! ([`Pareto`]) and draws up who ran where meanwhile ([`timeline`]). [`witness`] tells
+//! of every sample, late or not, what else went on meanwhile ([`circumstance`]).
 //!
 //! The result is an [`Explanation`], which goes to the store as it is. From the
 //! same replay [`account`] tells where the processor time went.
@@ -14,6 +15,7 @@
 pub mod account;
 mod blame;
 pub mod cause;
+pub mod circumstance;
 mod explainer;
 pub mod explanation;
 mod log;
@@ -30,7 +32,8 @@ pub mod timeline;
 mod waits;
 
 pub use cause::Cause;
-pub use explainer::{Explainer, explain};
+pub use circumstance::{Circumstance, Serving, WitnessedSample};
+pub use explainer::{Explainer, explain, witness};
 pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
 pub use outcome::{MatchOutcome, Unmatched};
 pub use segments::{Segment, Segments};

@@ -36,11 +36,13 @@ pub(crate) struct Matcher {
 pub(crate) struct Match {
     pub(crate) outcome: MatchOutcome,
     pub(crate) segments: Option<Segments>,
+    /// The processor that served its timer, where that was found.
+    pub(crate) cpu: Option<u32>,
 }
 
 impl Match {
-    const fn without_segments(outcome: MatchOutcome) -> Self {
-        Self { outcome, segments: None }
+    pub(crate) const fn without_segments(outcome: MatchOutcome) -> Self {
+        Self { outcome, segments: None, cpu: None }
     }
 }
 
@@ -175,7 +177,7 @@ fn matched(due: Instant<Monotonic>, came: Instant<Monotonic>, found: &Candidate)
         Some(_) => MatchOutcome::Timer,
     };
     match Segments::between(due, came, &stages) {
-        Some(segments) => Match { outcome, segments: Some(segments) },
+        Some(segments) => Match { outcome, segments: Some(segments), cpu: Some(fire.cpu) },
         None => Match::without_segments(MatchOutcome::Unmatched(Unmatched::OutOfOrder)),
     }
 }

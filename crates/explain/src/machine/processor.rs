@@ -10,6 +10,7 @@ use super::span::{Activity, Slice, Span};
 use super::thread::Waker;
 use super::timer::{Armed, TimerFire};
 use super::{SILENCE_MIN, STEAL_MIN};
+use crate::circumstance::Serving;
 
 /// How deep interrupts, softirqs and timers may nest; what goes deeper counts
 /// for what it interrupted. The kernel nests at most a softirq, an interrupt, a
@@ -121,6 +122,11 @@ impl Processor {
             need_resched: self.need_resched,
             end_chain: None,
         })
+    }
+
+    /// The innermost interrupt or softirq that it serves.
+    pub(crate) fn serving(&self) -> Option<Serving> {
+        self.spans[..self.depth].iter().rev().find_map(|span| Serving::of(span.activity))
     }
 
     /// Whether it serves an interrupt or a softirq.

@@ -1,6 +1,8 @@
 //! A small language in which tests tell what happened on a made-up machine.
 
-use tactus_explain::{ExplainedSample, Explanation, Options, Origin, ProbeTask, explain};
+use tactus_explain::{
+    ExplainedSample, Explanation, Options, Origin, ProbeTask, WitnessedSample, explain, witness,
+};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
     About, ChainId, Context, Dictionary, Event, EventKind, InterruptVector, Lost, NameId,
@@ -53,12 +55,13 @@ impl Script {
         let events = InterruptVector::ALL.iter().flat_map(|vector| {
             ["entry", "exit"].map(|edge| format!("irq_vectors/{}_{edge}", vector.word()))
         });
+        let block = ["block/block_rq_issue", "block/block_rq_complete"];
         Self {
             recording: Recording {
                 about: About {
                     started: micros(0),
                     cpus: (0..cpus).collect(),
-                    events: events.collect(),
+                    events: events.chain(block.map(str::to_owned)).collect(),
                     absent: Vec::new(),
                     kernel: None,
                     mechanism: None,
@@ -310,6 +313,13 @@ impl Script {
         self
     }
 
+    /// A request goes to a block device and comes back.
+    pub fn block_request(&mut self, from: u64, to: u64, cpu: u32) -> &mut Self {
+        let (device, sector, sectors) = (0x00fd_0000, from * 8, 8);
+        self.push(from, cpu, EventKind::BlockIssue { device, sector, sectors });
+        self.push(to, cpu, EventKind::BlockComplete { device, sector, sectors, error: 0 })
+    }
+
     /// Something to be heard of a processor, which means nothing.
     pub fn noise(&mut self, at: u64, cpu: u32) -> &mut Self {
         self.push(at, cpu, EventKind::SoftirqRaise(Softirq::SCHED))
@@ -326,30 +336,29 @@ impl Script {
         explanation.worst[0].clone()
     }
 
+    /// Tells of the samples of `probe` what went on while each was open.
+    pub fn witness(mut self, probe: Thread, samples: &[(u64, u64)]) -> Vec<WitnessedSample> {
+        self.end_after(samples);
+        let task = task_of(probe, SleepMethod::Nanosleep, samples);
+        witness(&mut self.into_recording().reader(), vec![task])
+            .expect("a recording in memory cannot fail")
+    }
+
+    fn end_after(&mut self, samples: &[(u64, u64)]) {
+        if let (false, Some((_, came))) = (self.ends_early, samples.last()) {
+            self.noise(came + 1, 0);
+        }
+    }
+
     pub fn explain(
         mut self,
         probe: Thread,
         sleep: SleepMethod,
         samples: &[(u64, u64)],
     ) -> Explanation {
-        if let (false, Some((_, came))) = (self.ends_early, samples.last()) {
-            self.noise(came + 1, 0);
-        }
+        self.end_after(samples);
         let recording = self.into_recording();
-        let samples: Vec<Sample> = samples
-            .iter()
-            .map(|&(due, came)| Sample {
-                due: Nanos::from_micros(due),
-                came: Nanos::from_micros(came),
-            })
-            .collect();
-        let task = ProbeTask {
-            task: 0,
-            thread: ThreadId(probe.id),
-            origin: Origin::Due(sleep),
-            opened: micros(0),
-            samples: samples.clone(),
-        };
+        let task = task_of(probe, sleep, samples);
         let explanation = explain(
             &mut recording.reader(),
             vec![task],
@@ -358,6 +367,20 @@ impl Script {
         .expect("a recording in memory cannot fail");
         check_sums(&explanation, samples.len() as u64);
         explanation
+    }
+}
+
+fn task_of(probe: Thread, sleep: SleepMethod, samples: &[(u64, u64)]) -> ProbeTask {
+    let sample = |&(due, came): &(u64, u64)| Sample {
+        due: Nanos::from_micros(due),
+        came: Nanos::from_micros(came),
+    };
+    ProbeTask {
+        task: 0,
+        thread: ThreadId(probe.id),
+        origin: Origin::Due(sleep),
+        opened: micros(0),
+        samples: samples.iter().map(sample).collect(),
     }
 }
 
