@@ -6,7 +6,7 @@
 //! latency time of real-time Unix-like operating systems*, ICSI TR-92-037, 1992,
 //! section 6). The axis of 1/(1−p) is that of HdrHistogram's plots.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tactus_model::time::Nanos;
 
 use crate::histogram::LatencyHistogram;
@@ -20,7 +20,7 @@ use crate::histogram::LatencyHistogram;
 const STEEPNESS: f64 = 7.0;
 
 /// How a share of the wakeups becomes a place on the axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PercentileAxis {
     /// The exponential of the percentile (Faller 1992): values "are continuously
