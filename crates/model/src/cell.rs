@@ -7,6 +7,7 @@ use crate::origin::ImportedCell;
 use crate::policy::Policy;
 use crate::probe::{Probe, SleepMethod, TaskKind, Work};
 use crate::time::Nanos;
+use crate::traced::TracedEvents;
 
 /// Where a cell runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +36,19 @@ pub struct Cell {
     /// Plans that were kept before there was such a window lack it.
     #[serde(default)]
     pub traced: Nanos,
+    /// Which events are recorded there.
+    #[serde(default = "all_events")]
+    pub traced_events: TracedEvents,
     /// The most samples that a task keeps; those beyond it are counted as dropped.
     pub sample_limit: u64,
     /// What is known of the cell when another program measured it; `None` for our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedCell>,
+}
+
+/// What was recorded before there was a choice.
+const fn all_events() -> TracedEvents {
+    TracedEvents::All
 }
 
 /// Why a cell's settings do not go together.

@@ -13,6 +13,7 @@ use crate::policy::{Policy, Scheduling};
 use crate::probe::{Interval, Probe, ProbeKind, SleepMethod, TaskKind, TimerProbe, Work};
 use crate::text::UnknownWord;
 use crate::time::{ClockName, Nanos};
+use crate::traced::TracedEvents;
 
 /// One setting of a cell.
 pub struct Setting {
@@ -232,6 +233,13 @@ pub const SETTINGS: &[Setting] = &[
         get: |cell| cell.traced.to_string(),
     },
     Setting {
+        name: "traced-events",
+        value: "EVENTS",
+        about: "Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone",
+        set: |cell, text| put(&mut cell.traced_events, text),
+        get: |cell| cell.traced_events.to_string(),
+    },
+    Setting {
         name: "sample-limit",
         value: "N",
         about: "The most samples a task keeps in memory; the rest is counted as dropped",
@@ -350,6 +358,7 @@ impl Cell {
             warmup: Nanos::ZERO,
             duration: Nanos::ZERO,
             traced: Nanos::ZERO,
+            traced_events: TracedEvents::All,
             sample_limit: 0,
             imported: None,
         }

@@ -8,7 +8,21 @@ use serde::{Deserialize, Serialize};
 use crate::recording::ThreadId;
 use crate::result::{Accounting, Histogram};
 use crate::sample::SampleBlock;
+use crate::text::keywords;
 use crate::time::{Instant, Monotonic, Nanos};
+
+keywords! {
+    /// Which of the kernel's events are recorded.
+    pub enum TracedEvents: "choice of traced events" {
+        /// All that explain latency, of the whole system.
+        All = "all",
+        /// Those on the way of a measured task's wakeup and what may stand in it:
+        /// interrupts, softirqs, timers, transfers of block devices, and the scheduler's
+        /// events of the measured tasks alone. They are few, so that they can be kept
+        /// for long and disturb little. They tell segments, but not who ran instead.
+        WakeupPath = "wakeup-path",
+    }
+}
 
 /// The window of a measurement in which the kernel's events were recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::recording::ThreadId;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
-use tactus_model::traced::Evidence;
+use tactus_model::traced::{Evidence, TracedEvents};
 use tactus_record::decode::Tracepoint;
 use tactus_record::live::{
     DrainerOptions, Keep, Options, RecordError, Recorded, Recorder, Symbols,
@@ -17,6 +17,7 @@ use tactus_sys::affinity;
 /// Records while a cell is measured.
 pub(super) struct Tracer {
     window: Nanos,
+    events: TracedEvents,
     symbols: Arc<Symbols>,
     /// The processors that are not measured, when there are any.
     aside: Option<CpuList>,
@@ -52,17 +53,22 @@ impl Tracer {
         Recorder::start(attempt)
             .and_then(Recorder::stop)
             .map_err(|error| refused(window, &error))?;
-        Ok(Self { window, symbols, aside: unmeasured(cell), progress: Progress::Prepared })
+        let (aside, progress) = (unmeasured(cell), Progress::Prepared);
+        Ok(Self { window, events: cell.traced_events, symbols, aside, progress })
     }
 
-    /// Records from now on: the whole system, and what else concerns `threads`.
+    /// Records from now on: the whole system and what else concerns `threads`, or
+    /// what lies on the way of their wakeups.
     pub(super) fn start(&mut self, threads: &[ThreadId]) {
         let options = Options {
             drainer: DrainerOptions { cpus: self.aside.clone(), ..DrainerOptions::default() },
             // A little more than is kept, so that what is too large is known to be.
             keep: Keep::Memory { limit: 2 * Evidence::RECORDING_LIMIT },
             symbols: Some(self.symbols.clone()),
-            ..Options::of_threads(threads)
+            ..match self.events {
+                TracedEvents::All => Options::of_threads(threads),
+                TracedEvents::WakeupPath => Options::of_wakeups(threads),
+            }
         };
         self.progress = match Recorder::start(options) {
             Ok(recorder) => Progress::Recording(recorder),

@@ -24,7 +24,7 @@ pub(super) fn open(options: &Options) -> Result<Opened, RecordError> {
     let cpus = online(&options.cpus)?;
     let by_perf = || perf::open(options, &wanted, &cpus);
     let by_tracefs = || tracefs::open(options, &wanted, &cpus, &tracefs);
-    let opened = match options.source {
+    let mut opened = match options.source {
         Source::Only(Mechanism::Perf) => by_perf()?,
         Source::Only(Mechanism::Tracefs) => by_tracefs()?,
         Source::Auto => match by_tracefs() {
@@ -36,6 +36,10 @@ pub(super) fn open(options: &Options) -> Result<Opened, RecordError> {
             }
         },
     };
+    for event in options.tracepoints.iter().filter(|tracepoint| options.narrows(**tracepoint)) {
+        let reason = "it is recorded of some threads only".to_owned();
+        opened.absent.push(AbsentEvent { event: event.name(), reason });
+    }
     match opened.absent.first() {
         _ if !opened.names.is_empty() => Ok(opened),
         Some(absent) => Err(RecordError::NoEvents(absent.clone())),
@@ -56,10 +60,13 @@ fn perf_instead(refused: &RecordError) -> Shortfall {
 /// none when it is recorded of all.
 pub(super) fn thread_filter(tracepoint: Tracepoint, options: &Options) -> Option<String> {
     let threads = &options.only_threads;
-    (tracepoint.is_of_a_thread() && !threads.is_empty()).then(|| {
-        let each: Vec<String> =
-            threads.iter().map(|thread| format!("common_pid == {thread}")).collect();
-        each.join(" || ")
+    let restricted = tracepoint.is_of_a_thread() || options.narrows(tracepoint);
+    (restricted && !threads.is_empty()).then(|| {
+        let each = tracepoint
+            .thread_fields()
+            .iter()
+            .flat_map(|field| threads.iter().map(move |thread| format!("{field} == {thread}")));
+        each.collect::<Vec<_>>().join(" || ")
     })
 }
 

@@ -61,6 +61,9 @@ pub struct Options {
     /// System calls, page faults and signals are recorded of these threads
     /// only; of all when empty.
     pub only_threads: Vec<ThreadId>,
+    /// Whether switches and wakeups too are recorded of those threads only. Such
+    /// events count as absent, since they do not tell who runs where.
+    pub only_their_scheduling: bool,
     /// Whether the kernel's call chain is recorded with the events that tell where
     /// the kernel was held or gave way: switches and the entries of interrupts.
     pub call_chains: bool,
@@ -120,6 +123,7 @@ impl Default for Options {
             cpus: CpuChoice::All,
             tracepoints: Tracepoint::of_the_system(),
             only_threads: Vec::new(),
+            only_their_scheduling: false,
             call_chains: false,
             ring_size: Self::RING_SIZE,
             drainer: DrainerOptions::default(),
@@ -137,6 +141,26 @@ impl Options {
     /// Also records every sleeping call, page fault and signal of these threads.
     pub fn of_threads(threads: &[ThreadId]) -> Self {
         Self { tracepoints: Tracepoint::all(), only_threads: threads.to_vec(), ..Self::default() }
+    }
+
+    /// Whether the events of `tracepoint`, which tell of every thread by themselves, are
+    /// recorded of some threads only.
+    pub(super) const fn narrows(&self, tracepoint: Tracepoint) -> bool {
+        self.only_their_scheduling && tracepoint.is_of_a_wakeup()
+    }
+
+    /// Records what lies on the way of the wakeups of these threads, and what may
+    /// stand in it on behalf of nobody: interrupts, softirqs, timers, transfers.
+    pub fn of_wakeups(threads: &[ThreadId]) -> Self {
+        let tracepoints = Tracepoint::all().into_iter().filter(|tracepoint| {
+            tracepoint.is_of_an_interrupt() || tracepoint.is_of_a_wakeup()
+        });
+        Self {
+            tracepoints: tracepoints.collect(),
+            only_threads: threads.to_vec(),
+            only_their_scheduling: true,
+            ..Self::default()
+        }
     }
 }
 
@@ -183,6 +207,40 @@ impl Tracepoint {
                 | Self::CallExit(_)
                 | Self::SignalDeliver
         )
+    }
+
+    /// Whether it tells of interrupts and softirqs, of what they serve, or of idleness.
+    fn is_of_an_interrupt(self) -> bool {
+        matches!(
+            self,
+            Self::VectorEntry(_)
+                | Self::VectorExit(_)
+                | Self::IrqEntry
+                | Self::IrqExit
+                | Self::SoftirqEntry
+                | Self::SoftirqExit
+                | Self::HrtimerStart
+                | Self::HrtimerCancel
+                | Self::HrtimerExpireEntry
+                | Self::HrtimerExpireExit
+                | Self::Idle
+                | Self::BlockIssue
+                | Self::BlockComplete
+        )
+    }
+
+    /// Whether it tells of a thread's wakeup or of its coming to a processor.
+    const fn is_of_a_wakeup(self) -> bool {
+        matches!(self, Self::Switch | Self::Waking | Self::Wakeup | Self::WakeupNew)
+    }
+
+    /// The fields that name the threads whom the event concerns.
+    pub(super) const fn thread_fields(self) -> &'static [&'static str] {
+        match self {
+            Self::Switch => &["prev_pid", "next_pid"],
+            Self::Waking | Self::Wakeup | Self::WakeupNew => &["pid"],
+            _ => &["common_pid"],
+        }
     }
 }
 

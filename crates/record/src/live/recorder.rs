@@ -186,10 +186,11 @@ impl Drop for Draining {
 
 fn about(opened: &Opened, started: Instant<Monotonic>) -> About {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
+    let whole = |name: &&String| !opened.absent.iter().any(|absent| absent.event == **name);
     About {
         started,
         cpus: opened.cpus.clone(),
-        events: opened.names.clone(),
+        events: opened.names.iter().filter(whole).cloned().collect(),
         absent: opened.absent.clone(),
         kernel: release.map(|text| text.trim().to_owned()),
         mechanism: Some(opened.buffers.mechanism()),
