@@ -1,9 +1,10 @@
 //! The experiments that come with the program.
 
 /// Names and texts of the experiments that come with the program.
-pub const EXPERIMENTS: [(&str, &str); 3] = [
+pub const EXPERIMENTS: [(&str, &str); 4] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
+    ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
     ("papers/timer-latency", include_str!("../../../experiments/papers/timer-latency.toml")),
 ];
 
