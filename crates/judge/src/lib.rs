@@ -5,7 +5,8 @@
 //! machine. [`doctor`] says whether a machine is fit to be measured, [`verdict`]
 //! whether the figures of a run can be relied on, [`compare`] what differs between
 //! two runs, [`gate`] whether a run meets what is demanded, [`purpose`]
-//! how often a deadline is missed.
+//! how often a deadline is missed, [`reproduce`](mod@reproduce) which claims of a
+//! paper hold on a machine.
 #![forbid(unsafe_code)]
 
 pub mod compare;
@@ -13,4 +14,5 @@ pub mod doctor;
 mod finding;
 pub mod gate;
 pub mod purpose;
+pub mod reproduce;
 pub mod verdict;

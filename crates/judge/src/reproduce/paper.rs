@@ -1,0 +1,304 @@
+//! What a paper published, read from its data file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use tactus_model::cell::Cell;
+use tactus_model::settings::{self, Layer};
+use tactus_stats::PercentileAxis;
+
+use super::claim::Claim;
+use super::condition::Condition;
+use super::quantity::{Measure, Statistic, Transfers, Unit};
+
+/// A paper: where it appeared, and its parts that can be measured again.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    /// The name by which `tactus reproduce` knows it.
+    pub name: String,
+    /// Who wrote it.
+    pub authors: String,
+    /// Its title.
+    pub title: String,
+    /// Where and when it appeared.
+    pub published: String,
+    /// What it was measured on.
+    pub machine: String,
+    /// Its parts, each with an experiment.
+    #[serde(rename = "part")]
+    pub parts: Vec<Part>,
+}
+
+/// A part of a paper that one experiment measures.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// What it is called.
+    pub name: String,
+    /// The shipped experiment that measures it.
+    pub experiment: String,
+    /// What is measured and how it compares, in sentences.
+    pub about: String,
+    /// The fewest samples by which a claim is decided.
+    #[serde(default)]
+    pub samples: u64,
+    /// How the experiment is shortened for a first look.
+    pub quick: Quick,
+    /// The paper's names of cells, each with the settings that tell it from the others.
+    pub cells: BTreeMap<String, BTreeMap<String, String>>,
+    /// The graphs to draw of what was measured.
+    #[serde(default, rename = "graph")]
+    pub graphs: Vec<Graph>,
+    /// The paper's tables.
+    #[serde(default, rename = "table")]
+    pub tables: Vec<PaperTable>,
+    /// What the paper concludes from them.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<Claim>,
+}
+
+/// What the quick form of an experiment has otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quick {
+    /// How often each cell is measured.
+    pub rounds: u32,
+    /// Settings in place of the experiment's own.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Which series are drawn together.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// What the graph is about.
+    pub title: String,
+    /// The paper's figures that it stands beside.
+    pub place: String,
+    /// The horizontal axis.
+    pub axis: PercentileAxis,
+    /// What is drawn, a panel each.
+    pub measures: Vec<Measure>,
+    /// Of which samples, a panel each.
+    pub transfers: Vec<Transfers>,
+    /// In which cells, a curve each.
+    pub cells: Vec<String>,
+}
+
+/// A table of the paper.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PaperTable {
+    /// What the paper calls it.
+    pub name: String,
+    /// The figure that belongs to it, or where it stands.
+    pub place: String,
+    /// What it is about.
+    pub title: String,
+    /// Its columns.
+    pub columns: Vec<Statistic>,
+    /// The unit of all its figures.
+    pub unit: Unit,
+    /// Which samples it counts.
+    #[serde(default)]
+    pub transfers: Transfers,
+    /// What a machine must be like to be set beside it.
+    #[serde(default)]
+    pub requires: Condition,
+    /// Its rows, by what was measured.
+    #[serde(rename = "group")]
+    pub groups: Vec<Group>,
+}
+
+/// Rows of one measure.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// What was measured.
+    pub measure: Measure,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// The cell, by the paper's name.
+    pub cell: String,
+    /// Its figures, one for each column.
+    pub figures: Vec<Figure>,
+}
+
+/// A number, or `"-"` where the paper gives none.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Figure {
+    /// A number.
+    Number(f64),
+    /// The mark of a missing one.
+    Mark(String),
+}
+
+impl Figure {
+    /// The number, where there is one.
+    pub const fn number(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Mark(_) => None,
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Column {
+    /// What it tells.
+    pub statistic: Statistic,
+    /// The paper's unit.
+    pub unit: Unit,
+}
+
+/// A figure of a table, as a claim names it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureOf {
+    /// The table.
+    pub table: String,
+    /// Its group.
+    pub measure: Measure,
+    /// Its row.
+    pub cell: String,
+    /// Its column.
+    pub statistic: Statistic,
+}
+
+/// Why a data file is not a paper.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPaper {
+    /// It is not TOML of the right form.
+    #[error("{0}")]
+    Form(String),
+    /// It names what it does not have.
+    #[error("part `{part}`: {what}")]
+    Content {
+        /// The part.
+        part: String,
+        /// What is wrong, in a sentence.
+        what: String,
+    },
+}
+
+impl Paper {
+    /// Reads a data file, and checks that all it names is there.
+    ///
+    /// # Errors
+    /// It is not of the form, or a table, cell or setting is named that is not there.
+    pub fn parse(text: &str) -> Result<Self, BadPaper> {
+        let paper: Self =
+            toml::from_str(text).map_err(|error| BadPaper::Form(error.to_string()))?;
+        for part in &paper.parts {
+            part.check().map_err(|what| BadPaper::Content { part: part.name.clone(), what })?;
+        }
+        Ok(paper)
+    }
+}
+
+impl Part {
+    /// The cell of a plan that bears the paper's `name`; none when no cell has its settings.
+    pub fn cell_of(&self, name: &str, cells: &[Cell]) -> Option<usize> {
+        let wanted = self.cells.get(name)?;
+        cells.iter().position(|cell| {
+            wanted.iter().all(|(setting, value)| {
+                // Values are compared as they are understood: compile is compile:1.
+                let Ok(setting) = settings::find(setting) else { return false };
+                let mut meant = cell.clone();
+                (setting.set)(&mut meant, value).is_ok() && meant == *cell
+            })
+        })
+    }
+
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<&PaperTable> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// The settings of the quick form.
+    ///
+    /// # Errors
+    /// One of them is not known or has no such value.
+    pub fn quick_settings(&self) -> Result<Layer, String> {
+        layer(&self.quick.settings)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.quick_settings()?;
+        for wanted in self.cells.values() {
+            layer(wanted)?;
+        }
+        let known = |cell: &String| match self.cells.contains_key(cell) {
+            true => Ok(()),
+            false => Err(format!("no cell is called `{cell}`")),
+        };
+        self.graphs.iter().flat_map(|graph| &graph.cells).try_for_each(known)?;
+        let mut names = BTreeSet::new();
+        for table in &self.tables {
+            if !names.insert(&table.name) {
+                return Err(format!("two tables are called `{}`", table.name));
+            }
+            for row in table.groups.iter().flat_map(|group| &group.rows) {
+                known(&row.cell)?;
+                if row.figures.len() != table.columns.len() {
+                    return Err(format!(
+                        "{}: row `{}` has not one figure a column",
+                        table.name, row.cell
+                    ));
+                }
+            }
+        }
+        for claim in &self.claims {
+            for figure in claim.holds.figures() {
+                self.published(figure)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the paper gives for a figure, in the base unit.
+    ///
+    /// # Errors
+    /// The paper has no such figure.
+    pub fn published(&self, figure: &FigureOf) -> Result<f64, String> {
+        let table = self
+            .table(&figure.table)
+            .ok_or_else(|| format!("no table is called `{}`", figure.table))?;
+        table.published(figure).ok_or_else(|| {
+            let FigureOf { table, measure, cell, statistic } = figure;
+            format!("{table} has no {statistic} of {measure} for `{cell}`")
+        })
+    }
+}
+
+impl PaperTable {
+    /// Its columns with their unit.
+    pub fn column_list(&self) -> Vec<Column> {
+        let unit = self.unit;
+        self.columns.iter().map(|&statistic| Column { statistic, unit }).collect()
+    }
+
+    fn published(&self, figure: &FigureOf) -> Option<f64> {
+        let group = self.groups.iter().find(|group| group.measure == figure.measure)?;
+        let row = group.rows.iter().find(|row| row.cell == figure.cell)?;
+        let column = self.columns.iter().position(|column| *column == figure.statistic)?;
+        row.figures[column].number().map(|number| self.unit.base(number))
+    }
+}
+
+fn layer(values: &BTreeMap<String, String>) -> Result<Layer, String> {
+    let mut layer = Layer::default();
+    for (name, value) in values {
+        layer.set(name, vec![value.clone()])?;
+    }
+    Ok(layer)
+}
