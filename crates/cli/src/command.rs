@@ -14,6 +14,7 @@ mod measure;
 mod quanta;
 mod record;
 mod report;
+mod reproduce;
 mod show;
 mod tail;
 mod watch;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Explain(explain::ExplainArguments),
     Quanta(quanta::QuantaArguments),
     Report(report::ReportArguments),
+    Reproduce(reproduce::ReproduceArguments),
     Compare(compare::CompareArguments),
     Gate(gate::GateArguments),
     Export(export::ExportArguments),
@@ -61,6 +63,7 @@ impl Command {
             Self::Explain(arguments) => explain::run(&arguments),
             Self::Quanta(arguments) => quanta::run(&arguments),
             Self::Report(arguments) => report::run(&arguments),
+            Self::Reproduce(arguments) => reproduce::run(&arguments),
             Self::Compare(arguments) => compare::run(&arguments),
             Self::Gate(arguments) => gate::run(&arguments),
             Self::Export(arguments) => export::run(&arguments),

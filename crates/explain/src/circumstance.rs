@@ -244,6 +244,7 @@ mod tests {
             events: events.iter().map(|name| (*name).to_owned()).collect(),
             absent: Vec::new(),
             kernel: None,
+            mechanism: None,
         }
     }
 

@@ -161,7 +161,7 @@ pub(super) fn explained_stretches<'r>(
     let settings = &run.header.plan.cells[cell];
     if settings.traced_events != TracedEvents::All {
         // Who ran instead was not recorded, so blame would fall on the wrong ones.
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let mut stretches = Vec::new();
     for measurement in run.of_cell(cell) {
@@ -180,7 +180,7 @@ pub(super) fn explained_stretches<'r>(
 }
 
 /// What the tasks of a traced stretch were, with their samples.
-fn probe_tasks(
+pub(super) fn probe_tasks(
     cell: &Cell,
     traced: &TracedStretch,
     samples: &[(u32, tactus_model::sample::SampleBlock)],
@@ -212,6 +212,12 @@ fn probe_tasks(
 fn tracing_cost(run: &Run, cell: usize) -> Option<PairedDifference> {
     let differences: Vec<f64> = run.of_cell(cell).flat_map(differences).collect();
     PairedDifference::of(&differences)
+}
+
+/// The same over all cells of a run; none where fewer than two pairs tell it.
+pub(super) fn cost_of_cells(run: &Run) -> Option<TracingCost> {
+    let differences: Vec<f64> = run.measurements.iter().flat_map(differences).collect();
+    PairedDifference::of(&differences).map(whole_nanos)
 }
 
 fn differences(measurement: &Measurement) -> Vec<f64> {
@@ -250,9 +256,9 @@ pub(super) fn nothing_recorded(run: &Run) -> CommandError {
     let id = &run.header.id;
     let narrow = run.header.plan.cells.iter().any(|cell| cell.traced_events != TracedEvents::All);
     let reason = match refused {
-        None if narrow => format!(
-            "what was recorded in {id} tells no causes: traced-events was not `all`"
-        ),
+        None if narrow => {
+            format!("what was recorded in {id} tells no causes: traced-events was not `all`")
+        }
         Some(shortfall) => format!("no events were recorded in {id}: {}", shortfall.reason),
         None => format!("no events were recorded in {id}"),
     };

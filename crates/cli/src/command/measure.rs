@@ -35,7 +35,7 @@ use crate::signals::on_interrupt;
 /// rest; a setting given several times makes a cell for each of its values.
 #[derive(Args)]
 pub(crate) struct MeasureArguments {
-    /// An experiment file, or the name of a shipped one: quick, standard, papers/timer-latency
+    /// An experiment file, or the name of a shipped one: quick, standard, papers/timer-latency, papers/latency-method
     #[arg(value_name = "EXPERIMENT", conflicts_with = "continued")]
     experiment: Option<String>,
     #[command(flatten)]
@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: MeasureArguments) -> CommandResult {
     }
 }
 
-fn read_facts() -> MachineFacts {
+pub(super) fn read_facts() -> MachineFacts {
     tactus_sys::facts::read(Path::new("/"))
 }
 
@@ -213,7 +213,7 @@ fn unfinished(store: &Store, name: &str) -> CommandResult<RunId> {
 }
 
 /// Takes the turns, telling the listener that was asked for.
-fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStatus> {
+pub(super) fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStatus> {
     let executable = std::env::current_exe()
         .context("the path of this program cannot be found")
         .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;

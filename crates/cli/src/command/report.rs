@@ -54,7 +54,11 @@ pub(super) fn write_page(store: &Store, runs: &[Run], path: &Path) -> CommandRes
             Ok(Conclusions { explanations, accounts, tails })
         })
         .collect::<CommandResult<Vec<_>>>()?;
-    let page = tactus_report::page_of(runs, &concluded)?;
+    write_file(path, &tactus_report::page_of(runs, &concluded)?)
+}
+
+/// Writes a page, making its folder when it is missing.
+pub(super) fn write_file(path: &Path, page: &str) -> CommandResult {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder
         .map_or(Ok(()), fs::create_dir_all)

@@ -8,6 +8,7 @@ mod imported;
 mod judged;
 mod killed;
 mod quanta;
+mod reproduce;
 mod screen;
 mod support;
 mod unprivileged;

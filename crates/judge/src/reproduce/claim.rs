@@ -153,7 +153,7 @@ fn told(figures: &[FigureOf], limit: f64) -> String {
             Nanos::from_nanos(limit.round() as u64).to_string()
         }
         Some(FigureOf { statistic: Statistic::SetAside | Statistic::Within(_), .. }) => {
-            format!("{} %", limit * 100.0)
+            format!("{} %", (limit * 1e4).round() / 100.0)
         }
         _ => limit.to_string(),
     }

@@ -152,9 +152,9 @@ impl Options {
     /// Records what lies on the way of the wakeups of these threads, and what may
     /// stand in it on behalf of nobody: interrupts, softirqs, timers, transfers.
     pub fn of_wakeups(threads: &[ThreadId]) -> Self {
-        let tracepoints = Tracepoint::all().into_iter().filter(|tracepoint| {
-            tracepoint.is_of_an_interrupt() || tracepoint.is_of_a_wakeup()
-        });
+        let tracepoints = Tracepoint::all()
+            .into_iter()
+            .filter(|tracepoint| tracepoint.is_of_an_interrupt() || tracepoint.is_of_a_wakeup());
         Self {
             tracepoints: tracepoints.collect(),
             only_threads: threads.to_vec(),

@@ -160,7 +160,7 @@ pub(super) fn matched(explanation: &Explanation) -> String {
 }
 
 /// What tracing cost.
-pub(super) fn cost(cost: Option<&TracingCost>) -> String {
+pub(crate) fn cost(cost: Option<&TracingCost>) -> String {
     let Some(cost) = cost else {
         return "What tracing cost is not known: that takes two pairs of a traced and an untraced \
                 stretch."

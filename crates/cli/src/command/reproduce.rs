@@ -1,0 +1,330 @@
+//! `tactus reproduce`: a paper's figures beside this machine's.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+use tactus_explain::{WitnessedSample, witness};
+use tactus_judge::reproduce::{
+    Evidence, Measured, PAPERS, Paper, Part, Reproduction, find, reproduce,
+};
+use tactus_lab::shipped;
+use tactus_model::experiment::{Experiment, Overrides, Plan};
+use tactus_model::facts::MachineFacts;
+use tactus_model::run::{Run, RunStatus};
+use tactus_model::time::{Nanos, Realtime};
+use tactus_record::file::RecordingFile;
+use tactus_report::{Form, format};
+use tactus_store::Store;
+
+use super::explain::{cost_of_cells, probe_tasks};
+use super::measure::{carry_out, read_facts};
+use super::report::{default_page, write_file};
+use super::{new_seed, open_store, table_options};
+use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::json_lines::write_line;
+
+/// Measure what a paper measured, and set its figures beside this machine's.
+///
+/// Without a paper, the papers are listed. A quick form of its experiments is
+/// measured, unless --full asks for the paper's own durations. Of each of its
+/// claims it is said whether it holds here.
+#[derive(Args)]
+pub(crate) struct ReproduceArguments {
+    /// The paper, by name
+    #[arg(value_name = "PAPER")]
+    paper: Option<String>,
+    /// One part of it only, by name; may be given several times
+    #[arg(long, value_name = "PART")]
+    part: Vec<String>,
+    /// Take the paper's own durations: from half an hour to some hours
+    #[arg(long, conflicts_with = "from")]
+    full: bool,
+    /// Measure nothing, and use this run of the paper's experiment; may be given several times
+    #[arg(long, value_name = "RUN")]
+    from: Vec<String>,
+    /// How the kernel preempts itself, where it does not tell: none, voluntary, full, lazy, rt
+    #[arg(long, value_name = "MODEL", value_parser = ["none", "voluntary", "full", "lazy", "rt"])]
+    preemption: Option<String>,
+    /// The seed of the order of cells and of random intervals
+    #[arg(long, value_name = "N", conflicts_with = "from")]
+    seed: Option<u64>,
+    /// Print the cells and how long they will take, and measure nothing
+    #[arg(long, conflicts_with = "from")]
+    plan_only: bool,
+    /// Write the page to this file instead of one beside the store
+    #[arg(short, long, value_name = "FILE", conflicts_with = "no_page")]
+    output: Option<PathBuf>,
+    /// Write no page
+    #[arg(long)]
+    no_page: bool,
+    /// Write events and the result as JSON, one object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// The lines that `--json` adds after the events of the runs.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum Conclusion<'a> {
+    Reproduction(&'a Reproduction<'a>),
+    Page { path: &'a Path },
+}
+
+/// A paper as a line of a list.
+#[derive(Serialize)]
+struct PaperLine<'a> {
+    name: &'a str,
+    authors: &'a str,
+    title: &'a str,
+    published: &'a str,
+    parts: Vec<&'a str>,
+}
+
+pub(crate) fn run(arguments: &ReproduceArguments) -> CommandResult {
+    let Some(name) = &arguments.paper else { return list(arguments.json) };
+    let paper =
+        find(name).map_err(|error| CommandError::new(ErrorKind::Usage, anyhow::anyhow!(error)))?;
+    let chosen = chosen(&paper, &arguments.part)?;
+    let store = open_store()?;
+    if !arguments.from.is_empty() {
+        let runs = taken_up(&store, &paper, &chosen, &arguments.from)?;
+        return conclude(&store, &paper, &runs, arguments);
+    }
+    let plans: Vec<(usize, Plan)> = chosen
+        .into_iter()
+        .map(|number| {
+            let seed = arguments.seed.unwrap_or_else(new_seed);
+            Ok((number, planned(&paper.parts[number], arguments.full, seed)?))
+        })
+        .collect::<CommandResult<_>>()?;
+    if arguments.plan_only {
+        return print_plans(&plans, arguments.json);
+    }
+    let runs = measured(store, &paper, &plans, arguments.json)?;
+    conclude(&open_store()?, &paper, &runs, arguments)
+}
+
+fn list(json: bool) -> CommandResult {
+    let papers = PAPERS.iter().map(|(name, _)| find(name)).collect::<Result<Vec<Paper>, _>>();
+    let papers = papers.map_err(CommandError::internal)?;
+    if !json {
+        let text = tactus_report::papers_table(&papers, &table_options());
+        write!(std::io::stdout(), "{text}")?;
+        return Ok(());
+    }
+    for Paper { name, authors, title, published, parts, .. } in &papers {
+        let parts = parts.iter().map(|part| part.name.as_str()).collect();
+        write_line(&PaperLine { name, authors, title, published, parts })?;
+    }
+    Ok(())
+}
+
+/// The numbers of the parts that were named; all when none was.
+fn chosen(paper: &Paper, wanted: &[String]) -> CommandResult<Vec<usize>> {
+    let names: Vec<&str> = paper.parts.iter().map(|part| part.name.as_str()).collect();
+    if wanted.is_empty() {
+        return Ok((0..names.len()).collect());
+    }
+    let number = |name: &String| {
+        names.iter().position(|known| known == name).ok_or_else(|| {
+            let hint = tactus_model::text::nearest(name, &names)
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let known = names.join(", ");
+            CommandError::usage(format!(
+                "{} has no part `{name}`; it has: {known}{hint}",
+                paper.name
+            ))
+        })
+    };
+    wanted.iter().map(number).collect()
+}
+
+/// What is to be measured for a part.
+fn planned(part: &Part, full: bool, seed: u64) -> CommandResult<Plan> {
+    let text = shipped::find(&part.experiment)
+        .ok_or_else(|| anyhow::anyhow!("the experiment {} is not shipped", part.experiment))
+        .map_err(|error| CommandError::new(ErrorKind::Internal, error))?;
+    let experiment = Experiment::parse(text).map_err(CommandError::internal)?;
+    let mut overrides = Overrides { seed: Some(seed), ..Overrides::default() };
+    if !full {
+        overrides.rounds = Some(part.quick.rounds);
+        overrides.settings = part
+            .quick_settings()
+            .map_err(|reason| CommandError::new(ErrorKind::Internal, anyhow::anyhow!(reason)))?;
+    }
+    experiment.plan(&overrides).map_err(CommandError::internal)
+}
+
+fn print_plans(plans: &[(usize, Plan)], json: bool) -> CommandResult {
+    for (_, plan) in plans {
+        if json {
+            write_line(plan)?;
+        } else {
+            write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The runs that were named, each for the part whose experiment it is of.
+fn taken_up(
+    store: &Store,
+    paper: &Paper,
+    chosen: &[usize],
+    names: &[String],
+) -> CommandResult<Vec<Option<Run>>> {
+    let mut runs: Vec<Option<Run>> = paper.parts.iter().map(|_| None).collect();
+    for name in names {
+        let run = store.load(&store.find(name)?)?;
+        let of = &run.header.plan.name;
+        let part = chosen.iter().find(|&&number| paper.parts[number].experiment == *of);
+        let Some(&part) = part else {
+            let wanted: Vec<&str> =
+                chosen.iter().map(|&number| paper.parts[number].experiment.as_str()).collect();
+            return Err(CommandError::usage(format!(
+                "{} is a run of {of}; this takes one of: {}",
+                run.header.id,
+                wanted.join(", ")
+            )));
+        };
+        runs[part] = Some(run);
+    }
+    Ok(runs)
+}
+
+/// Measures the parts one after another.
+fn measured(
+    mut store: Store,
+    paper: &Paper,
+    plans: &[(usize, Plan)],
+    json: bool,
+) -> CommandResult<Vec<Option<Run>>> {
+    let mut runs: Vec<Option<Run>> = paper.parts.iter().map(|_| None).collect();
+    let estimates: Vec<Nanos> =
+        plans.iter().map(|(_, plan)| plan.estimate(&plan.turns())).collect();
+    for (place, (number, plan)) in plans.iter().enumerate() {
+        let left: Nanos = estimates[place..].iter().copied().sum();
+        let (name, of) = (&paper.parts[*number].name, plans.len());
+        eprintln!("part {} of {of}, {name}: {} left in all", place + 1, format::span(left));
+        let id = store.create_run(
+            plan,
+            &read_facts(),
+            env!("CARGO_PKG_VERSION"),
+            tactus_sys::clock::now::<Realtime>(),
+        )?;
+        let status = carry_out(&mut store, &id, json)?;
+        runs[*number] = Some(store.load(&id)?);
+        if status != RunStatus::Complete {
+            let error = anyhow::anyhow!("{id} was interrupted; what was measured is kept");
+            let hint = format!(
+                "tactus measure --continue {id}, then tactus reproduce {} --from {id}",
+                paper.name
+            );
+            return Err(CommandError::new(ErrorKind::Interrupted, error).with_hint(hint));
+        }
+    }
+    Ok(runs)
+}
+
+/// Sets what was measured beside the paper, and shows it.
+fn conclude(
+    store: &Store,
+    paper: &Paper,
+    runs: &[Option<Run>],
+    arguments: &ReproduceArguments,
+) -> CommandResult {
+    let told = arguments.preemption.as_deref();
+    let runs = runs
+        .iter()
+        .map(|run| run.clone().map(|run| with_preemption(run, told)).transpose())
+        .collect::<CommandResult<Vec<_>>>()?;
+    let evidence = paper
+        .parts
+        .iter()
+        .zip(&runs)
+        .map(|(part, run)| run.as_ref().map(|run| evidence(store, part, run)).transpose())
+        .collect::<CommandResult<Vec<_>>>()?;
+    let reproduction = reproduce(paper, &evidence);
+    let measured = runs.iter().zip(&paper.parts).map(|(run, part)| {
+        let run = run.as_ref()?;
+        let form = form(part, &run.header.plan);
+        Some(tactus_report::Measured { run, form, tracing_cost: cost_of_cells(run) })
+    });
+    let measured: Vec<_> = measured.collect();
+    if arguments.json {
+        write_line(&Conclusion::Reproduction(&reproduction))?;
+    } else {
+        let text = tactus_report::reproduction_text(&reproduction, &measured, &table_options());
+        write!(std::io::stdout(), "{text}")?;
+    }
+    let first = runs.iter().flatten().next().map(|run| &run.header.id);
+    let path = match (&arguments.output, first) {
+        _ if arguments.no_page => return Ok(()),
+        (Some(path), _) => path.clone(),
+        (None, Some(first)) => default_page(first)?.with_extension("reproduced.html"),
+        (None, None) => return Ok(()),
+    };
+    let page = tactus_report::reproduction_page(&reproduction, &measured)?;
+    write_file(&path, &page)?;
+    if arguments.json {
+        write_line(&Conclusion::Page { path: &path })?;
+    } else {
+        writeln!(std::io::stdout(), "\nPage: {}", path.display())?;
+    }
+    Ok(())
+}
+
+/// The run, its machine's preemption model put in where it did not tell one.
+fn with_preemption(mut run: Run, told: Option<&str>) -> CommandResult<Run> {
+    let Some(told) = told else { return Ok(run) };
+    let known: &mut MachineFacts = &mut run.header.facts_before;
+    match &known.kernel.preemption {
+        Some(model) if model != told => Err(CommandError::usage(format!(
+            "the kernel of {} tells that its preemption model is {model}; leave --preemption out",
+            run.header.id
+        ))),
+        _ => {
+            known.kernel.preemption = Some(told.to_owned());
+            Ok(run)
+        }
+    }
+}
+
+/// Whose settings a plan has.
+fn form(part: &Part, plan: &Plan) -> Form {
+    let is = |full: bool| {
+        let other = planned(part, full, 0);
+        other.is_ok_and(|other| other.rounds == plan.rounds && other.cells == plan.cells)
+    };
+    match (is(true), is(false)) {
+        (true, _) => Form::Full,
+        (_, true) => Form::Quick,
+        _ => Form::Own,
+    }
+}
+
+/// What a run tells of a part.
+fn evidence<'a>(store: &Store, part: &Part, run: &'a Run) -> CommandResult<Evidence<'a>> {
+    let witnessed = witnessed(store, run)?;
+    let measured = Measured::of(part, run, &witnessed);
+    Ok(Evidence { run: &run.header.id, facts: &run.header.facts_before, measured })
+}
+
+/// The samples of every cell that were taken while events were recorded.
+fn witnessed(store: &Store, run: &Run) -> CommandResult<BTreeMap<usize, Vec<WitnessedSample>>> {
+    let mut of_cells: BTreeMap<usize, Vec<WitnessedSample>> = BTreeMap::new();
+    for measurement in &run.measurements {
+        let (Some(traced), turn) = (&measurement.traced, measurement.turn) else { continue };
+        let Some(evidence) = store.recording(&run.header.id, turn)? else { continue };
+        let cell = &run.header.plan.cells[turn.cell];
+        let tasks = probe_tasks(cell, traced, &evidence.samples)?;
+        let mut source =
+            RecordingFile::from_bytes(evidence.recording).map_err(CommandError::internal)?;
+        let samples = witness(&mut source, tasks).map_err(CommandError::internal)?;
+        of_cells.entry(turn.cell).or_default().extend(samples);
+    }
+    Ok(of_cells)
+}

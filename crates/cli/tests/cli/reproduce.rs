@@ -1,0 +1,83 @@
+//! Papers, from outside: what is listed, planned, refused, and told of a run.
+
+use crate::support::Tactus;
+use serde_json::Value;
+
+#[test]
+fn papers_are_listed_and_unknown_ones_answered_with_the_nearest() {
+    let tactus = Tactus::new();
+    assert!(tactus.succeed(&["reproduce"]).contains("latency-method"));
+    let lines = tactus.succeed(&["reproduce", "--json"]);
+    for line in lines.lines() {
+        let paper: Value = serde_json::from_str(line).unwrap();
+        assert!(paper["name"].is_string() && paper["parts"].is_array(), "{line}");
+    }
+    let told = tactus.fail(2, &["reproduce", "latency-methods"]);
+    assert!(told.contains("did you mean `latency-method`?"), "{told}");
+    let told = tactus.fail(2, &["reproduce", "latency-method", "--part", "latncy"]);
+    assert!(told.contains("did you mean `latency`?"), "{told}");
+}
+
+#[test]
+fn the_quick_form_is_shorter_than_the_papers_own() {
+    let tactus = Tactus::new();
+    let plan = |more: &[&str]| -> Value {
+        let arguments = [&["reproduce", "latency-method", "--plan-only", "--json"][..], more];
+        serde_json::from_str(&tactus.succeed(&arguments.concat())).unwrap()
+    };
+    let (quick, full) = (plan(&[]), plan(&["--full"]));
+    assert_eq!(quick["cells"].as_array().unwrap().len(), full["cells"].as_array().unwrap().len());
+    assert_eq!(full["cells"][0]["probe"]["interval"], "990ms");
+    assert_eq!(quick["cells"][0]["probe"]["interval"], "99ms");
+}
+
+#[test]
+fn a_run_is_told_beside_the_paper_without_measuring_again() {
+    let tactus = Tactus::new();
+    let measure = [
+        "measure",
+        "papers/latency-method",
+        "--load",
+        "idle",
+        "--interval",
+        "9900us",
+        "--rounds",
+        "1",
+        "--warmup",
+        "10ms",
+        "--duration",
+        "100ms",
+        "--traced",
+        "300ms",
+        "--no-page",
+    ];
+    tactus.succeed(&measure);
+    let page = tactus.folder().join("paper.html");
+    let from = ["reproduce", "latency-method", "--from", "last", "-o", page.to_str().unwrap()];
+    let text = tactus.succeed(&from);
+    for part in ["Newton Faller", "Claims: ", "not testable", "settings of its own"] {
+        assert!(text.contains(part), "{part} is missing in:\n{text}");
+    }
+    assert!(std::fs::read_to_string(&page).unwrap().contains("</html>"));
+
+    let json = ["reproduce", "latency-method", "--from", "last", "--json", "--no-page"];
+    let line = tactus.succeed(&json);
+    let told: Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
+    assert_eq!(told["event"], "reproduction");
+    let claims = told["parts"][0]["claims"].as_array().unwrap();
+    assert!(claims.iter().all(|claim| claim["outcome"].is_string()), "{line}");
+    assert_eq!(told["parts"][0]["tables"].as_array().unwrap().len(), 11);
+
+    tactus.succeed(&[
+        "measure",
+        "--duration",
+        "100ms",
+        "--warmup",
+        "1ms",
+        "--traced",
+        "0s",
+        "--no-page",
+    ]);
+    let told = tactus.fail(2, &from);
+    assert!(told.contains("papers/latency-method"), "{told}");
+}

@@ -1,0 +1,155 @@
+//! How figures, claims and reservations of a reproduction are put.
+
+use tactus_judge::reproduce::paper::Paper;
+use tactus_judge::reproduce::{Judged, Outcome, PartFound, Statistic, TableFound};
+use tactus_model::run::Run;
+
+use super::{Form, Measured};
+use crate::explanation;
+use crate::format::{self, NOTHING};
+
+/// A figure as its kind is told: a length, a share or a number.
+pub(super) fn figure(statistic: Statistic, value: Option<f64>) -> String {
+    let Some(value) = value else { return NOTHING.to_owned() };
+    match statistic {
+        Statistic::Within(_) | Statistic::SetAside => share(value),
+        Statistic::Samples => format::count(value as u64),
+        _ => format::latency(format::rounded_nanos(value)),
+    }
+}
+
+/// A share in per cent.
+pub(super) fn share(share: f64) -> String {
+    format!("{:.1}{}%", share * 100.0, format::THIN_SPACE)
+}
+
+/// A ratio with as many digits as are worth telling.
+fn ratio(ratio: f64) -> String {
+    match ratio {
+        ..10.0 => format!("{ratio:.2}"),
+        10.0..1000.0 => format!("{ratio:.0}"),
+        _ => format::count(ratio.round() as u64),
+    }
+}
+
+/// Who wrote what, where and when.
+pub(super) fn citation(paper: &Paper) -> String {
+    format!("{}, {} ({})", paper.authors, paper.title, paper.published)
+}
+
+/// The machine that was measured, in a line.
+pub(super) fn machine(run: &Run) -> String {
+    let facts = &run.header.facts_before;
+    let processors = facts.processor.online.as_ref();
+    let parts = [
+        facts.kernel.release.as_ref().map(|release| format!("Linux {release}")),
+        facts.kernel.preemption.as_ref().map(|model| format!("preempt={model}")),
+        facts.processor.model.clone(),
+        processors.map(|online| format::counted(online.len() as u64, "processor")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// How a part was measured.
+pub(super) fn form(measured: &Measured<'_>) -> String {
+    let Measured { run, form, .. } = measured;
+    let form = match form {
+        Form::Quick => "the quick form",
+        Form::Full => "the paper's own durations",
+        Form::Own => "with settings of its own, neither the quick form's nor the paper's",
+    };
+    format!("Run {}, {}, {form}.", run.header.id, format::date(run.header.created))
+}
+
+/// What recording cost, where the part's samples were recorded.
+pub(super) fn cost(measured: &Measured<'_>) -> Option<String> {
+    let recorded = measured.run.measurements.iter().any(|measurement| measurement.traced.is_some());
+    recorded.then(|| explanation::cost_in_words(measured.tracing_cost.as_ref()))
+}
+
+/// What the machine did not grant, each said once.
+pub(super) fn not_granted(run: &Run) -> Vec<String> {
+    let mut told = Vec::new();
+    for shortfall in run.measurements.iter().flat_map(|measurement| &measurement.shortfalls) {
+        let text = format!(
+            "Asked for {}, got {}: {}.",
+            shortfall.asked,
+            shortfall.granted,
+            shortfall.reason.trim_end_matches('.')
+        );
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.extend(run.failures.iter().map(|failure| {
+        format!("One turn gave no result: {}.", failure.reason.trim_end_matches('.'))
+    }));
+    told
+}
+
+/// How many claims of a part came to what.
+pub(super) fn tally(claims: &[Judged<'_>]) -> String {
+    let count = |wanted: fn(&Outcome) -> bool| {
+        claims.iter().filter(|judged| wanted(&judged.outcome)).count()
+    };
+    format!(
+        "{} held, {} not held, {} not testable here",
+        count(|outcome| *outcome == Outcome::Held),
+        count(|outcome| *outcome == Outcome::NotHeld),
+        count(|outcome| matches!(outcome, Outcome::NotTestable { .. })),
+    )
+}
+
+/// What became of a claim, in a word or two.
+pub(super) const fn outcome(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Held => "held",
+        Outcome::NotHeld => "not held",
+        Outcome::NotTestable { .. } => "not testable",
+    }
+}
+
+/// The numbers that decided a claim, or why there are none.
+pub(super) fn grounds(judged: &Judged<'_>) -> String {
+    let demand = judged.claim.holds.demand();
+    if let Outcome::NotTestable { reason } = &judged.outcome {
+        return format!("{reason}.");
+    }
+    if let (Some(here), Some(published)) = (judged.ratio, judged.published_ratio) {
+        return format!(
+            "{} here, {} in the paper; demanded is {demand}.",
+            ratio(here),
+            ratio(published)
+        );
+    }
+    let figures = judged.claim.holds.figures();
+    let list = |values: &[f64]| -> String {
+        let told = figures
+            .iter()
+            .zip(values)
+            .map(|(figure_of, value)| figure(figure_of.statistic, Some(*value)));
+        told.collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "{} here, {} in the paper; demanded is {demand}.",
+        list(&judged.here),
+        list(&judged.published)
+    )
+}
+
+/// The tables that this machine is not set beside, together where the reason is the same.
+pub(super) fn not_beside(part: &PartFound<'_>) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&TableFound<'_>>)> = Vec::new();
+    for table in &part.tables {
+        let Some(reason) = table.not_here.as_deref() else { continue };
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, tables)) => tables.push(table),
+            None => reasons.push((reason, vec![table])),
+        }
+    }
+    let told = reasons.into_iter().map(|(reason, tables)| {
+        let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
+        format!("Not set beside {}: {reason}.", names.join(", "))
+    });
+    told.collect()
+}
