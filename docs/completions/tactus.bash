@@ -61,6 +61,9 @@ _tactus() {
             tactus,report)
                 cmd="tactus__subcmd__report"
                 ;;
+            tactus,reproduce)
+                cmd="tactus__subcmd__reproduce"
+                ;;
             tactus,show)
                 cmd="tactus__subcmd__show"
                 ;;
@@ -111,6 +114,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,report)
                 cmd="tactus__subcmd__help__subcmd__report"
+                ;;
+            tactus__subcmd__help,reproduce)
+                cmd="tactus__subcmd__help__subcmd__reproduce"
                 ;;
             tactus__subcmd__help,show)
                 cmd="tactus__subcmd__help__subcmd__show"
@@ -185,7 +191,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version doctor measure watch record list show explain quanta report compare gate export import delete completions internal help"
+            opts="-h -V --help --version doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -369,7 +375,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure watch record list show explain quanta report compare gate export import delete completions internal help"
+            opts="doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -676,6 +682,20 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__help__subcmd__reproduce)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__help__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -951,7 +971,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --sample-limit --rounds --seed --for --plan-only --continue --page --no-page --json --help --version"
+            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --traced-events --sample-limit --rounds --seed --for --plan-only --continue --page --no-page --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1034,6 +1054,10 @@ _tactus() {
                     return 0
                     ;;
                 --traced)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --traced-events)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1178,6 +1202,44 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__reproduce)
+            opts="-o -h -V --part --full --from --preemption --seed --plan-only --output --no-page --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --part)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preemption)
+                    COMPREPLY=($(compgen -W "none voluntary full lazy rt" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__show)
             opts="-h -V --for --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1197,7 +1259,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__watch)
-            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
+            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1280,6 +1342,10 @@ _tactus() {
                     return 0
                     ;;
                 --traced)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --traced-events)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
