@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
 use tactus_model::run::{Run, RunId};
+use tactus_model::traced::TracedEvents;
 use tactus_record::file::RecordingFile;
 use tactus_report::{AccountsBy, NamedAccounts, accounts_page, accounts_text};
 use tactus_store::Store;
@@ -157,6 +158,10 @@ fn of_cells(
     let labels = run.header.plan.labels();
     let mut told = Vec::new();
     for &cell in cells {
+        if run.header.plan.cells[cell].traced_events != TracedEvents::All {
+            // Who ran when the measured tasks did not was not recorded.
+            continue;
+        }
         let mut stretches = Vec::new();
         for measurement in run.of_cell(cell) {
             let kept = measurement.traced.is_some();
