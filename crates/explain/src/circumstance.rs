@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tactus_model::recording::{About, Event, EventKind, InterruptVector, Lost, Softirq};
+use tactus_model::recording::{About, Event, EventKind, InterruptVector, Softirq};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic};
 
@@ -91,19 +91,26 @@ impl fmt::Display for Serving {
 const IN_FLIGHT_MAX: usize = 1 << 16;
 
 /// When block devices had requests in flight.
+///
+/// A request counts from its issue to its completion, where both were recorded. The
+/// kernel leaves single events unwritten, some in a thousand, when one interrupts the
+/// writing of another; a request without its completion would seem to be in flight for
+/// good, so it does not count, and one without its issue counts at its completion alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfers {
     recorded: bool,
-    /// Requests that were issued and are not over: how many sectors are left of
+    /// Requests that were issued and are not over: when, and how many sectors are left of
     /// each, by device and first sector left.
-    in_flight: BTreeMap<(u32, u64), u32>,
-    /// Since when something is in flight.
-    busy_since: Option<Instant<Monotonic>>,
-    /// Stretches in which something was in flight, in the order of time, apart.
-    busy: Vec<(Instant<Monotonic>, Instant<Monotonic>)>,
-    /// Since when every request was seen to be issued: the beginning, or the last loss.
-    known_since: Instant<Monotonic>,
-    last_at: Instant<Monotonic>,
+    in_flight: BTreeMap<(u32, u64), Issued>,
+    /// From when to when each request was in flight, in the order of completions.
+    over: Vec<(Instant<Monotonic>, Instant<Monotonic>)>,
+}
+
+/// A request that was issued.
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    at: Instant<Monotonic>,
+    sectors: u32,
 }
 
 impl Transfers {
@@ -112,16 +119,12 @@ impl Transfers {
         Self {
             recorded: recorded.iter().all(|name| about.has(name)),
             in_flight: BTreeMap::new(),
-            busy_since: None,
-            busy: Vec::new(),
-            known_since: about.started,
-            last_at: about.started,
+            over: Vec::new(),
         }
     }
 
     /// Takes the next event, in the order of time.
     pub(crate) fn step(&mut self, event: &Event) {
-        self.last_at = self.last_at.max(event.at);
         match event.kind {
             // A flush moves no data; its two events do not even name the same sector.
             EventKind::BlockIssue { sectors: 0, .. }
@@ -130,64 +133,55 @@ impl Transfers {
                 if self.in_flight.len() >= IN_FLIGHT_MAX {
                     self.in_flight.pop_first();
                 }
-                self.in_flight.insert((device, sector), sectors);
-                self.busy_since.get_or_insert(event.at);
+                // Issued anew when a busy device gave it back, it counts from then.
+                self.in_flight.insert((device, sector), Issued { at: event.at, sectors });
             }
             EventKind::BlockComplete { device, sector, sectors, .. } => {
-                self.complete(event.at, (device, sector), sectors);
+                let issued = self.in_flight.remove(&(device, sector));
+                self.over.push((issued.map_or(event.at, |issued| issued.at), event.at));
+                // A part of a request may be over before the rest of it.
+                if let Some(Issued { at, sectors: all }) =
+                    issued.filter(|all| all.sectors > sectors)
+                {
+                    let rest = sector.saturating_add(u64::from(sectors));
+                    let issued = Issued { at, sectors: all - sectors };
+                    self.in_flight.insert((device, rest), issued);
+                }
             }
             _ => {}
         }
     }
 
-    fn complete(&mut self, at: Instant<Monotonic>, key: (u32, u64), sectors: u32) {
-        match self.in_flight.remove(&key) {
-            // A part of a request may be over before the rest of it.
-            Some(issued) if sectors < issued => {
-                let rest = (key.0, key.1.saturating_add(u64::from(sectors)));
-                self.in_flight.insert(rest, issued - sectors);
-            }
-            Some(_) => {}
-            // It was issued before the recording began, so it was in flight ever since.
-            None => self.busy_since = Some(self.known_since),
-        }
-        if self.in_flight.is_empty() {
-            self.close(at);
-        }
-    }
-
     /// Forgets what is in flight: its end may be among what was lost.
-    pub(crate) fn lose(&mut self, lost: &Lost) {
+    pub(crate) fn lose(&mut self) {
         self.in_flight.clear();
-        self.close(lost.to.min(self.last_at));
-        self.known_since = self.known_since.max(lost.to);
     }
 
-    fn close(&mut self, to: Instant<Monotonic>) {
-        let Some(mut from) = self.busy_since.take() else { return };
-        // A request that was in flight from the beginning covers later stretches.
-        while let Some((earlier_from, earlier_to)) = self.busy.last().copied()
-            && earlier_to >= from
-        {
-            from = from.min(earlier_from);
-            self.busy.pop();
+    /// The stretches in which something was in flight, apart and in the order of time;
+    /// none where that was not recorded.
+    pub(crate) fn finish(self) -> Option<Busy> {
+        let mut over = self.over;
+        over.sort_unstable();
+        let mut busy: Vec<(Instant<Monotonic>, Instant<Monotonic>)> = Vec::new();
+        for (from, to) in over {
+            match busy.last_mut() {
+                Some((_, end)) if from <= *end => *end = to.max(*end),
+                _ => busy.push((from, to)),
+            }
         }
-        self.busy.push((from, to.max(from)));
+        self.recorded.then_some(Busy(busy))
     }
+}
 
-    /// Whether something was in flight at any time from `from` to `to`; none where
-    /// that was not recorded. To be asked once every event was taken.
-    pub(crate) fn any_between(
-        &self,
-        from: Instant<Monotonic>,
-        to: Instant<Monotonic>,
-    ) -> Option<bool> {
-        if !self.recorded {
-            return None;
-        }
-        let later = self.busy.partition_point(|(_, end)| *end < from);
-        let closed = self.busy.get(later).is_some_and(|(begin, _)| *begin <= to);
-        Some(closed || self.busy_since.is_some_and(|begin| begin <= to))
+/// Stretches in which something was in flight, apart and in the order of time.
+#[derive(Clone, Debug)]
+pub(crate) struct Busy(Vec<(Instant<Monotonic>, Instant<Monotonic>)>);
+
+impl Busy {
+    /// Whether something was in flight at any time from `from` to `to`, both included.
+    pub(crate) fn any_between(&self, from: Instant<Monotonic>, to: Instant<Monotonic>) -> bool {
+        let later = self.0.partition_point(|(_, end)| *end < from);
+        self.0.get(later).is_some_and(|(begin, _)| *begin <= to)
     }
 }
 
@@ -269,9 +263,9 @@ mod tests {
     fn check(events: &[Event], stretches: &[((u64, u64), bool)]) {
         let mut transfers = transfers();
         events.iter().for_each(|event| transfers.step(event));
+        let busy = transfers.finish().expect("both events are recorded");
         for ((from, to), expected) in stretches {
-            let found = transfers.any_between(at(*from), at(*to));
-            assert_eq!(found, Some(*expected), "from {from} to {to}");
+            assert_eq!(busy.any_between(at(*from), at(*to)), *expected, "from {from} to {to}");
         }
     }
 
@@ -302,9 +296,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_issued_before_the_recording_was_in_flight_since_its_beginning() {
-        let events = [issue(100, 64, 8), complete(150, 64, 8), complete(500, 8, 8)];
-        check(&events, &[((10, 20), true), ((300, 310), true), ((501, 502), false)]);
+    fn a_completion_without_its_issue_counts_by_itself() {
+        check(&[complete(500, 8, 8)], &[((10, 499), false), ((490, 510), true)]);
     }
 
     #[test]
@@ -314,29 +307,26 @@ mod tests {
     }
 
     #[test]
-    fn what_never_completes_is_in_flight_to_the_end() {
-        check(&[issue(100, 8, 8)], &[((50, 60), false), ((5000, 5001), true)]);
+    fn a_request_whose_completion_was_left_unwritten_is_not_in_flight_for_good() {
+        let events = [issue(100, 8, 8), issue(300, 64, 8), complete(400, 64, 8)];
+        check(&events, &[((100, 299), false), ((350, 360), true), ((5000, 5001), false)]);
     }
 
     #[test]
     fn a_loss_leaves_nothing_in_flight_behind() {
         let mut transfers = transfers();
         transfers.step(&issue(100, 8, 8));
-        transfers.step(&issue(190, 64, 8));
-        transfers.lose(&Lost { cpu: 0, from: at(200), to: at(400), count: 3 });
-        assert_eq!(transfers.any_between(at(100), at(150)), Some(true));
-        assert_eq!(transfers.any_between(at(450), at(460)), Some(false));
-        // Its completion after all tells that it was in flight since the loss.
+        transfers.lose();
         transfers.step(&complete(600, 8, 8));
-        assert_eq!(transfers.any_between(at(450), at(460)), Some(true));
-        assert_eq!(transfers.any_between(at(601), at(602)), Some(false));
+        let busy = transfers.finish().unwrap();
+        assert!(!busy.any_between(at(100), at(599)));
     }
 
     #[test]
     fn without_the_events_nothing_is_said() {
         let mut transfers = Transfers::new(&about(&["block/block_rq_issue"]));
         transfers.step(&issue(100, 8, 8));
-        assert_eq!(transfers.any_between(at(100), at(150)), None);
+        assert!(transfers.finish().is_none());
     }
 
     proptest! {
@@ -348,13 +338,14 @@ mod tests {
             for (pause, sector, issued, lost) in steps {
                 now += pause;
                 if lost == 0 {
-                    transfers.lose(&Lost { cpu: 0, from: at(now), to: at(now + 5), count: 1 });
+                    transfers.lose();
                 }
                 let event = if issued { issue(now, sector, 1) } else { complete(now, sector, 1) };
                 transfers.step(&event);
             }
-            prop_assert!(transfers.busy.iter().all(|(from, to)| from <= to));
-            prop_assert!(transfers.busy.windows(2).all(|pair| pair[0].1 < pair[1].0));
+            let Busy(busy) = transfers.finish().unwrap();
+            prop_assert!(busy.iter().all(|(from, to)| from <= to));
+            prop_assert!(busy.windows(2).all(|pair| pair[0].1 < pair[1].0));
         }
     }
 }

@@ -97,9 +97,9 @@ impl Witness {
     }
 
     fn finish(self) -> Vec<WitnessedSample> {
-        let Self { transfers, samples, .. } = self;
+        let (busy, samples) = (self.transfers.finish(), self.samples);
         let told = samples.into_iter().map(|(mut sample, due, came)| {
-            sample.circumstance.transfer = transfers.any_between(due, came);
+            sample.circumstance.transfer = busy.as_ref().map(|busy| busy.any_between(due, came));
             sample
         });
         let mut told: Vec<WitnessedSample> = told.collect();
@@ -206,7 +206,7 @@ impl Explainer {
         self.losses.push(*lost);
         self.machine.lose(lost, &mut self.watch);
         if let Some(witness) = &mut self.witness {
-            witness.transfers.lose(lost);
+            witness.transfers.lose();
         }
     }
 
