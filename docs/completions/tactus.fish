@@ -72,6 +72,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'How
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'How many times every cell is measured' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell: p99.9:5% of the percentile, or p99:2us; there are three rounds at least' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: add no round that would end later than this; 10min unless told otherwise' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'The seed of the order of cells and of random intervals' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l for -d 'What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us; cells of options alone are measured at its period' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l continue -d 'Take the turns that an interrupted run has left' -r

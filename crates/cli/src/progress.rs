@@ -9,12 +9,15 @@ use tactus_lab::event::Event;
 use tactus_model::result::{Measurement, Shortfall};
 use tactus_model::time::Nanos;
 use tactus_report::format;
+use tactus_stats::narrow::Next;
 
 /// Draws a bar where standard error is a terminal and writes a line a turn elsewhere.
 pub(crate) struct Progress {
     bar: ProgressBar,
     terminal: bool,
     total: Nanos,
+    /// How much of `total` the rounds make up that are taken.
+    taken: Nanos,
     shortfalls: HashSet<Shortfall>,
 }
 
@@ -33,6 +36,7 @@ impl Progress {
             bar,
             terminal: std::io::stderr().is_terminal(),
             total: Nanos::ZERO,
+            taken: Nanos::ZERO,
             shortfalls: HashSet::new(),
         }
     }
@@ -44,9 +48,9 @@ impl Progress {
                 self.total = *estimate;
                 self.bar.set_length(estimate.as_nanos() / 1_000_000);
                 self.line(&format!(
-                    "{run}: {} cells, {} rounds, {turns} turns, about {}; seed {}",
+                    "{run}: {} cells, {}, {turns} turns, about {}; seed {}",
                     plan.cells.len(),
-                    plan.rounds,
+                    tactus_report::rounds_text(plan),
                     format::span(*estimate),
                     plan.seed,
                 ));
@@ -55,6 +59,9 @@ impl Progress {
                 let place = format!("{}/{of}", done + 1);
                 let left = format::span(*remaining);
                 if self.terminal {
+                    // A round that was added makes the whole longer.
+                    self.total = self.total.max(self.taken + *remaining);
+                    self.bar.set_length(self.total.as_nanos() / 1_000_000);
                     self.bar.set_position((self.total - *remaining).as_nanos() / 1_000_000);
                     self.bar.set_message(format!("{place}  {label}  {left} left"));
                     self.bar.enable_steady_tick(TICK);
@@ -74,6 +81,16 @@ impl Progress {
                 if let Some(hint) = &failure.hint {
                     self.line(&format!("  hint: {hint}"));
                 }
+            }
+            Event::RoundsTaken { until, rounds, labels, cells, next, left } => {
+                self.taken = self.total;
+                let stands = tactus_report::narrowing_line(until.aim, *rounds, labels, cells);
+                let left = match next {
+                    Next::Enough => "enough".to_owned(),
+                    Next::Limit => "the limit is met".to_owned(),
+                    Next::AnotherRound => format!("{} left", format::span(*left)),
+                };
+                self.line(&format!("{stands}; {left}"));
             }
             Event::RunEnded { .. } => self.bar.finish_and_clear(),
         }

@@ -109,6 +109,7 @@ fn header(
             about: format!("Measured by {} and imported.", origin.program()),
             rounds: files.len() as u32,
             seed: 0,
+            until: None,
             cells: first.cells.iter().map(|found| found.cell.clone()).collect(),
         },
         facts_before: MachineFacts { taken: created, ..first.facts.clone() },

@@ -10,7 +10,10 @@ use tactus_model::message::{Message, Order};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
+use tactus_model::time::Nanos;
 use tactus_model::traced::Evidence;
+use tactus_model::until::Until;
+use tactus_stats::narrow::{self, Narrowness, Next};
 use tactus_store::{Store, StoreError};
 
 use crate::event::Event;
@@ -29,6 +32,15 @@ pub struct Engine<'a> {
     pub patience: Duration,
     signals: Receiver<Signal>,
     sender: Sender<Signal>,
+}
+
+/// Where a sitting has come to, from its beginning or the continuing of a run to its end.
+struct Sitting {
+    began: Instant,
+    /// About how long the turns took that were taken in earlier ones.
+    before: Nanos,
+    /// How many turns were taken in it.
+    done: usize,
 }
 
 /// What became of a turn.
@@ -65,7 +77,8 @@ impl<'a> Engine<'a> {
         Stopper(self.sender.clone())
     }
 
-    /// Takes every turn of the run that has not yielded a result yet.
+    /// Takes every turn of the run that has not yielded a result yet, and adds rounds
+    /// while the plan asks for them.
     ///
     /// # Errors
     /// The store cannot be read or written. Turns that fail are no error: they
@@ -75,11 +88,13 @@ impl<'a> Engine<'a> {
         run: &RunId,
         listener: &mut dyn FnMut(Event<'_>),
     ) -> Result<RunStatus, StoreError> {
-        let plan = self.store.header(run)?.plan;
+        let mut plan = self.store.header(run)?.plan;
         let labels = plan.labels();
         let finished = self.store.finished_turns(run)?;
-        let turns: Vec<Turn> =
+        let mut turns: Vec<Turn> =
             plan.turns().into_iter().filter(|turn| !finished.contains(turn)).collect();
+        let mut sitting =
+            Sitting { began: Instant::now(), before: plan.estimate(&finished), done: 0 };
         listener(Event::RunStarted {
             run,
             plan: &plan,
@@ -87,17 +102,39 @@ impl<'a> Engine<'a> {
             turns: turns.len(),
             estimate: plan.estimate(&turns),
         });
-        let mut status = RunStatus::Complete;
-        for (done, &turn) in turns.iter().enumerate() {
+        let status = loop {
+            let status = self.take_all(run, &plan, &turns, &mut sitting, listener)?;
+            if status != RunStatus::Complete
+                || !self.another_round(run, &plan, &sitting, listener)?
+            {
+                break status;
+            }
+            plan = self.store.add_round(run)?;
+            turns = plan.turns_of_round(plan.rounds - 1);
+        };
+        self.store.finish_run(run, status, &(self.read_facts)())?;
+        listener(Event::RunEnded { run, status });
+        Ok(status)
+    }
+
+    /// Takes `turns` one after another, and keeps what they yield.
+    fn take_all(
+        &mut self,
+        run: &RunId,
+        plan: &Plan,
+        turns: &[Turn],
+        sitting: &mut Sitting,
+        listener: &mut dyn FnMut(Event<'_>),
+    ) -> Result<RunStatus, StoreError> {
+        let labels = plan.labels();
+        let of = sitting.done + turns.len();
+        for (taken, &turn) in turns.iter().enumerate() {
             let label = &labels[turn.cell];
-            listener(Event::TurnStarted {
-                turn,
-                label,
-                done,
-                of: turns.len(),
-                remaining: plan.estimate(&turns[done..]),
-            });
-            match self.take(&plan, turn, done, listener) {
+            let remaining = plan.estimate(&turns[taken..]);
+            listener(Event::TurnStarted { turn, label, done: sitting.done, of, remaining });
+            let outcome = self.take(plan, turn, sitting.done, listener);
+            sitting.done += 1;
+            match outcome {
                 Outcome::Finished(measurement, samples, evidence) => {
                     self.store.save_traced(run, &measurement, &samples, &evidence)?;
                     listener(Event::TurnFinished { label, measurement: &measurement });
@@ -106,15 +143,45 @@ impl<'a> Engine<'a> {
                     self.store.save_failure(run, &failure)?;
                     listener(Event::TurnFailed { label, failure: &failure });
                 }
-                Outcome::Stopped => {
-                    status = RunStatus::Interrupted;
-                    break;
-                }
+                Outcome::Stopped => return Ok(RunStatus::Interrupted),
             }
         }
-        self.store.finish_run(run, status, &(self.read_facts)())?;
-        listener(Event::RunEnded { run, status });
-        Ok(status)
+        Ok(RunStatus::Complete)
+    }
+
+    /// Asks whether the plan wants a round beyond those that are taken.
+    fn another_round(
+        &self,
+        run: &RunId,
+        plan: &Plan,
+        sitting: &Sitting,
+        listener: &mut dyn FnMut(Event<'_>),
+    ) -> Result<bool, StoreError> {
+        let Some(until) = plan.until else { return Ok(false) };
+        let cells = self.narrowness(run, plan, until)?;
+        let spent = sitting.before + Nanos::from(sitting.began.elapsed());
+        let next = narrow::next(plan, until, &cells, spent);
+        listener(Event::RoundsTaken {
+            until,
+            rounds: plan.rounds,
+            labels: &plan.labels(),
+            cells: &cells,
+            next,
+            left: until.limit.saturating_sub(spent),
+        });
+        Ok(next == Next::AnotherRound)
+    }
+
+    fn narrowness(
+        &self,
+        run: &RunId,
+        plan: &Plan,
+        until: Until,
+    ) -> Result<Vec<Narrowness>, StoreError> {
+        let taken = self.store.load(run)?;
+        Ok((0..plan.cells.len())
+            .map(|cell| Narrowness::of(&taken.of_cell(cell).collect::<Vec<_>>(), until.aim))
+            .collect())
     }
 
     /// Measures one cell once.

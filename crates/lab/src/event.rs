@@ -5,6 +5,8 @@ use tactus_model::experiment::{Plan, Turn};
 use tactus_model::result::{Failure, Measurement, Shortfall};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::Nanos;
+use tactus_model::until::Until;
+use tactus_stats::narrow::{Narrowness, Next};
 
 /// One thing that happened in a run.
 ///
@@ -65,6 +67,21 @@ pub enum Event<'a> {
         label: &'a str,
         /// What happened.
         failure: &'a Failure,
+    },
+    /// Every planned round is taken, and it is decided whether there is to be another.
+    RoundsTaken {
+        /// What further rounds are for.
+        until: Until,
+        /// How many rounds are taken.
+        rounds: u32,
+        /// The cells' names.
+        labels: &'a [String],
+        /// How narrow the interval of each cell is.
+        cells: &'a [Narrowness],
+        /// What comes next.
+        next: Next,
+        /// How long is left until the limit.
+        left: Nanos,
     },
     /// No further turn will be taken.
     RunEnded {

@@ -13,6 +13,7 @@ use tactus_model::message::{Message, Order};
 use tactus_model::result::{Histogram, LoadResult, MachineRates, Measurement, ProbeCost};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::{Instant, Nanos};
+use tactus_stats::narrow::Next;
 use tactus_store::Store;
 
 /// What a scripted measuring process does with its order.
@@ -198,6 +199,57 @@ fn a_stopped_run_keeps_what_is_finished_and_can_be_continued() {
     let turns: BTreeSet<Turn> =
         store.load(&run).unwrap().measurements.iter().map(|found| found.turn).collect();
     assert_eq!(turns.len(), 6);
+}
+
+/// A run that goes on until what scripted processes never give, or its limit of `limit`.
+fn open_ended(store: &mut Store, limit: &str) -> RunId {
+    let text = format!(
+        "name = \"open\"\nuntil = \"p50:10%\"\nlimit = \"{limit}\"\n[settings]\nduration = \"10ms\"\nwarmup = \"0ns\"\ntraced = \"0s\""
+    );
+    let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
+    store.create_run(&plan, &facts(), "test", Instant::from_nanos(0)).unwrap()
+}
+
+#[test]
+fn rounds_are_added_while_an_interval_is_wide_and_an_interrupted_run_knows_them() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = open_ended(&mut store, "1h");
+    let mut heard = Vec::new();
+    let (status, orders) =
+        carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| match event {
+            Event::RoundsTaken { rounds, next, .. } => heard.push((*rounds, *next)),
+            Event::TurnStarted { turn: Turn { round: 5, .. }, .. } => stopper.stop(),
+            _ => {}
+        });
+    assert_eq!(status, RunStatus::Interrupted);
+    assert_eq!(heard, [3, 4, 5].map(|rounds| (rounds, Next::AnotherRound)));
+    assert_eq!(orders.len(), 6);
+    assert_eq!(store.header(&run).unwrap().plan.rounds, 6, "what is taken stays planned");
+
+    let (_, orders) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| {
+        if matches!(event, Event::RoundsTaken { rounds: 7, .. }) {
+            stopper.stop();
+        }
+    });
+    let rounds: Vec<u32> = orders.iter().map(|order| order.turn.round).collect();
+    assert!(rounds.starts_with(&[5, 6]) || rounds.starts_with(&[6]), "{rounds:?}");
+    let numbers: BTreeSet<u64> = orders.iter().map(|order| order.seed).collect();
+    assert_eq!(numbers.len(), orders.len());
+}
+
+#[test]
+fn the_limit_ends_a_run_that_would_go_on_and_the_least_rounds_are_taken_before() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = open_ended(&mut store, "1ms");
+    let mut last = None;
+    let (status, orders) = carry_out(&mut store, &run, &|_| Script::Die, &mut |event, _| {
+        if let Event::RoundsTaken { next, left, cells, .. } = event {
+            last = Some((*next, *left, cells[0].met));
+        }
+    });
+    assert_eq!((status, orders.len()), (RunStatus::Complete, 3));
+    assert_eq!(last.map(|(next, _, met)| (next, met)), Some((Next::Limit, false)));
+    assert!(store.add_round(&run).is_err(), "a complete run stays as it is");
 }
 
 #[test]

@@ -24,6 +24,7 @@ use crate::load::LoadPlan;
 use crate::settings::{Layer, find};
 use crate::text::UnknownWord;
 use crate::time::Nanos;
+use crate::until::{Aim, Until};
 
 /// The defaults of every setting, with a comment on each.
 pub const DEFAULTS: &str = include_str!("../../../experiments/default.toml");
@@ -39,6 +40,10 @@ pub struct Experiment {
     pub rounds: Option<u32>,
     /// The seed of the order of cells and of random intervals; chosen anew when absent.
     pub seed: Option<u64>,
+    /// How narrow an interval is to become by further rounds; without it there are none.
+    pub until: Option<Aim>,
+    /// For how long further rounds are taken at most; [`Until::LIMIT`] when absent.
+    pub limit: Option<Nanos>,
     settings: Layer,
     matrices: Vec<Layer>,
 }
@@ -52,6 +57,10 @@ pub struct Overrides {
     pub rounds: Option<u32>,
     /// The seed.
     pub seed: Option<u64>,
+    /// How narrow an interval is to become.
+    pub until: Option<Aim>,
+    /// For how long further rounds are taken at most.
+    pub limit: Option<Nanos>,
 }
 
 /// Why a text is not an experiment.
@@ -77,9 +86,13 @@ pub enum BadExperiment {
     /// No round at all, or more than can be meant.
     #[error("rounds = {0} is out of range; write 1 to 10000")]
     Rounds(u32),
+    /// A limit, and nothing that would reach it.
+    #[error("limit = {0} limits the rounds that `until` adds; say until when, as p99.9:5%")]
+    LimitAlone(Nanos),
 }
 
-const TOP_LEVEL_KEYS: [&str; 6] = ["name", "about", "rounds", "seed", "settings", "matrix"];
+const TOP_LEVEL_KEYS: [&str; 8] =
+    ["name", "about", "rounds", "seed", "until", "limit", "settings", "matrix"];
 
 impl Experiment {
     /// Reads an experiment from TOML. Unknown keys are refused with the nearest known one.
@@ -91,6 +104,8 @@ impl Experiment {
             about: String::new(),
             rounds: None,
             seed: None,
+            until: None,
+            limit: None,
             settings: Layer::default(),
             matrices: Vec::new(),
         };
@@ -102,6 +117,8 @@ impl Experiment {
                 "about" => experiment.about = place.string(value)?,
                 "rounds" => experiment.rounds = Some(place.number(value)?),
                 "seed" => experiment.seed = Some(place.number(value)?),
+                "until" => experiment.until = Some(place.written(value)?),
+                "limit" => experiment.limit = Some(place.written(value)?),
                 "settings" => experiment.settings = place.layer(value)?,
                 "matrix" => experiment.matrices = place.layers(value)?,
                 unknown => return Err(place.unknown_key(unknown)),
@@ -140,15 +157,24 @@ impl Experiment {
         if cells.len() > Plan::MAX_CELLS {
             return Err(BadExperiment::TooManyCells(cells.len()));
         }
-        let rounds = overrides.rounds.or(self.rounds).or(defaults.rounds).unwrap_or(1);
-        if !(1..=10_000).contains(&rounds) {
+        let mut rounds = overrides.rounds.or(self.rounds).or(defaults.rounds).unwrap_or(1);
+        if !(1..=Plan::MAX_ROUNDS).contains(&rounds) {
             return Err(BadExperiment::Rounds(rounds));
+        }
+        let limit = overrides.limit.or(self.limit);
+        let until = match (overrides.until.or(self.until), limit) {
+            (None, Some(limit)) => return Err(BadExperiment::LimitAlone(limit)),
+            (aim, limit) => aim.map(|aim| Until { aim, limit: limit.unwrap_or(Until::LIMIT) }),
+        };
+        if until.is_some() {
+            rounds = rounds.max(Until::FEWEST_ROUNDS);
         }
         Ok(Plan {
             name: self.name.clone(),
             about: self.about.clone(),
             rounds,
             seed: overrides.seed.or(self.seed).unwrap_or(0),
+            until,
             cells,
         })
     }
@@ -205,6 +231,14 @@ impl Place<'_> {
             .ok_or_else(|| self.error("write a whole number that is not negative"))
     }
 
+    /// A value that is written as text of its own form.
+    fn written<T: std::str::FromStr<Err: std::fmt::Display>>(
+        &self,
+        value: &DeValue<'_>,
+    ) -> Result<T, BadExperiment> {
+        self.string(value)?.parse().map_err(|error: T::Err| self.error(error.to_string()))
+    }
+
     fn layer(&self, value: &DeValue<'_>) -> Result<Layer, BadExperiment> {
         let DeValue::Table(table) = value else {
             return Err(self.error("this must be a table of settings"));
@@ -259,10 +293,13 @@ pub struct Plan {
     pub name: String,
     /// What it is for.
     pub about: String,
-    /// How many times every cell is measured.
+    /// How many times every cell is measured; grows while `until` asks for more.
     pub rounds: u32,
     /// The seed of the order and of random intervals.
     pub seed: u64,
+    /// What further rounds are for; without it there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// The cells, in the order in which tables show them.
     pub cells: Vec<Cell>,
 }
@@ -279,6 +316,8 @@ pub struct Turn {
 impl Plan {
     /// The most cells a plan may have.
     pub const MAX_CELLS: usize = 10_000;
+    /// The most rounds a plan may have.
+    pub const MAX_ROUNDS: u32 = 10_000;
 
     /// What starting and ending a cell's process and its load takes, roughly;
     /// only for telling beforehand how long a plan will take.
@@ -293,7 +332,8 @@ impl Plan {
     }
 
     /// Every turn in the order in which it is taken: round by round, each round
-    /// in a random order of its own that the seed decides.
+    /// in a random order of its own that the seed decides. A plan with more rounds
+    /// begins with the same turns.
     pub fn turns(&self) -> Vec<Turn> {
         let mut random = SplitMix64::new(self.seed);
         (0..self.rounds)
@@ -303,6 +343,11 @@ impl Plan {
                 cells.into_iter().map(move |cell| Turn { round, cell })
             })
             .collect()
+    }
+
+    /// The turns of one round.
+    pub fn turns_of_round(&self, round: u32) -> Vec<Turn> {
+        self.turns().into_iter().filter(|turn| turn.round == round).collect()
     }
 
     /// About how long these turns take.
@@ -415,6 +460,27 @@ mod tests {
     }
 
     #[test]
+    fn a_run_until_an_interval_is_narrow_has_a_limit_and_rounds_enough() {
+        let plan = |text: &str, overrides: &Overrides| {
+            Experiment::parse(text).unwrap().plan(overrides).unwrap()
+        };
+        let none = Overrides::default();
+        let aim: Aim = "p99.9:5%".parse().unwrap();
+        let planned = plan("until = \"p99.9:5%\"\nrounds = 2", &none);
+        assert_eq!(planned.until, Some(Until { aim, limit: Until::LIMIT }));
+        assert_eq!(planned.rounds, Until::FEWEST_ROUNDS);
+        let planned = plan("until = \"p50:1%\"\nlimit = \"1min\"\nrounds = 5", &none);
+        assert_eq!((planned.rounds, planned.until.unwrap().limit), (5, Nanos::from_secs(60)));
+        let over = Overrides { until: Some(aim), limit: Some(Nanos::from_secs(7)), ..none };
+        let planned = plan("until = \"p50:1%\"\nlimit = \"1min\"", &over);
+        assert_eq!(planned.until, Some(Until { aim, limit: Nanos::from_secs(7) }));
+        check_refused("until = \"max:5%\"", "line 1: a maximum has no interval that narrows");
+        check_refused("\nuntil = \"p99\"", "line 2: `p99` does not say how narrow");
+        check_refused("limit = \"1min\"", "say until when");
+        check_refused("\nlimit = \"ten\"", "line 2: `ten` is not a length of time");
+    }
+
+    #[test]
     fn numbers_may_be_written_as_toml_allows() {
         for rounds in ["16", "+16", "0x10", "0b1_0000", "1_6"] {
             let experiment = Experiment::parse(&format!("rounds = {rounds}")).unwrap();
@@ -445,6 +511,9 @@ mod tests {
             assert_eq!(cells, [0, 1, 2, 3, 4]);
         }
         assert_ne!(turns, Plan { seed: 8, ..plan.clone() }.turns());
+        let longer = Plan { rounds: 4, ..plan.clone() };
+        assert_eq!(longer.turns()[..15], turns);
+        assert_eq!(longer.turns()[15..], longer.turns_of_round(3));
     }
 
     #[test]

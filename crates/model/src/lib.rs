@@ -25,4 +25,5 @@ pub mod stream;
 pub mod text;
 pub mod time;
 pub mod traced;
+pub mod until;
 pub mod varint;

@@ -22,6 +22,9 @@ fn head(plan: &Plan) -> String {
         text.push_str(&format!("about = {}\n", quoted(&plan.about)));
     }
     text.push_str(&format!("rounds = {}\nseed = {}\n", plan.rounds, plan.seed));
+    if let Some(until) = plan.until {
+        text.push_str(&format!("until = \"{}\"\nlimit = \"{}\"\n", until.aim, until.limit));
+    }
     text
 }
 
@@ -112,6 +115,7 @@ mod tests {
             "seed = 7\nrounds = 2\n[settings]\nload = [\"idle\", \"compute\"]\npolicy = [\"other\", \"fifo:90\"]",
         );
         assert!(file.contains("load = [\"idle\", \"compute\"]"), "{file}");
+        check("until = \"p99.9:5%\"\nlimit = \"90s\"\nrounds = 4");
         check("[settings]\nload = \"cmd:\\\"printf a\\\\n # \\u007F\\t\\\"\"");
     }
 

@@ -17,6 +17,7 @@ mod summary;
 pub mod svg;
 mod table;
 mod tail;
+mod until;
 mod verdict;
 
 #[cfg(test)]
@@ -38,4 +39,5 @@ pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with
 pub use reproduction::{Form, Measured, papers_table, reproduction_page, reproduction_text};
 pub use table::{TableOptions, cells_table, paragraph, plan_table, run_details, runs_table};
 pub use tail::{CauseTail, CellTail, tail_text};
+pub use until::{narrowing_line, rounds_text, until_text};
 pub use verdict::verdict_text;

@@ -102,7 +102,7 @@ pub struct CellSummary {
 /// How many of the slowest samples are kept of a cell.
 const WORST_KEPT: usize = 50;
 /// Intervals must be the same each time a result is shown.
-const SEED: u64 = 1992;
+pub(crate) const SEED: u64 = 1992;
 
 impl CellSummary {
     /// Puts all rounds and tasks of a cell together.

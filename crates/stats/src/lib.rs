@@ -4,8 +4,9 @@
 //! takes a seed. The order in which data flows: [`summary`] turns a task's
 //! samples into what is kept of them, [`histogram`] is the form it is kept in,
 //! [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and [`unseen`] say
-//! what the pool supports, [`extreme`] what may be expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`] what two kinds of window
-//! differ by.
+//! what the pool supports, [`narrow`] whether to measure on, [`extreme`] what may be
+//! expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`]
+//! what two kinds of window differ by.
 #![forbid(unsafe_code)]
 
 pub mod axis;
@@ -14,6 +15,7 @@ pub mod bursts;
 pub mod cell;
 pub mod extreme;
 pub mod histogram;
+pub mod narrow;
 pub mod paired;
 pub mod simulate;
 pub mod summary;

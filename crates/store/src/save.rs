@@ -12,7 +12,7 @@ use tactus_model::traced::Evidence;
 
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
-use crate::{Store, StoreError, balance, columns, name};
+use crate::{Store, StoreError, balance, columns, load, name};
 
 impl Store {
     /// Begins a run and names it after its plan and the moment `created`, in UTC.
@@ -100,6 +100,24 @@ impl Store {
             check_planned(&row, failure.turn)?;
             forget_failure(database, &row, failure.turn)?;
             insert_failure(database, &row, failure)
+        })
+    }
+
+    /// Plans one round more, whose turns can then be kept, and gives the plan with it.
+    ///
+    /// # Errors
+    /// [`StoreError::Complete`] when the run is complete already,
+    /// [`StoreError::UnknownRun`], or the database cannot be written.
+    pub fn add_round(&mut self, run: &RunId) -> Result<Plan, StoreError> {
+        self.write(|database| {
+            let row = open_run(database, run)?;
+            let mut plan = load::header(database, &row)?.plan;
+            plan.rounds += 1;
+            database.execute(
+                "UPDATE run SET rounds = ?2, plan = ?3 WHERE number = ?1",
+                params![row.number, plan.rounds, json("a plan", &plan)?],
+            )?;
+            Ok(plan)
         })
     }
 

@@ -4,6 +4,7 @@ use tactus_model::format;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
+use tactus_stats::narrow::Narrowness;
 use tactus_stats::unseen::UnseenBound;
 
 use super::evidence::Evidence;
@@ -19,6 +20,11 @@ pub(crate) const ROUNDS: Check = Check {
     why: "A machine drifts; only rounds tell this from a difference between cells.",
 };
 
+pub(crate) const NARROWNESS: Check = Check {
+    name: "intervals",
+    why: "The run was to go on until they were narrow, or its limit was met.",
+};
+
 /// Below this many samples in a cell, its p99.9 rests on fewer than ten of them.
 const SAMPLES_WANTED: u64 = 10_000;
 
@@ -26,7 +32,10 @@ const SAMPLES_WANTED: u64 = 10_000;
 const DISAGREEMENT: f64 = 2.0;
 
 pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
-    [few_samples(cells), one_round(run), rounds_disagree(cells)].into_iter().flatten().collect()
+    [few_samples(cells), one_round(run), rounds_disagree(cells), too_wide(run)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Due times whose latency is known: of those observed and of those missed.
@@ -81,6 +90,26 @@ fn rounds_disagree(cells: &[Evidence<'_>]) -> Option<Finding> {
             "Something changed that the plan does not tell; the seconds show when.",
         )
     })
+}
+
+/// The cells whose interval the run was to narrow and did not.
+fn too_wide(run: &Run) -> Option<Finding> {
+    let plan = &run.header.plan;
+    let until = plan.until?;
+    let wide: Vec<String> = (0..plan.cells.len())
+        .filter(|cell| !Narrowness::of(&run.of_cell(*cell).collect::<Vec<_>>(), until.aim).met)
+        .map(|cell| plan.labels().swap_remove(cell))
+        .collect();
+    let first = wide.first()?;
+    let others = match wide.len() {
+        1 => String::new(),
+        count => format!(" and {}", format::counted(count as u64 - 1, "other cell")),
+    };
+    let finding = NARROWNESS.reservation(
+        format!("wider than {} under {first}{others}", until.aim),
+        "The percentile is less certain than was asked for.",
+    );
+    Some(finding.mended_by(format!("measure with a --limit of more than {}", until.limit)))
 }
 
 /// The p99 of each round, *per wakeup*.

@@ -18,6 +18,7 @@ use crate::table::column::{Column, Entry};
 use crate::table::content;
 use crate::table::details::{made_by, origin};
 use crate::tail::TailView;
+use crate::until::rounds_text;
 use crate::{outcome, verdict};
 
 /// A run as the template shows it.
@@ -250,7 +251,7 @@ fn made(run: &Run) -> Vec<(&'static str, String)> {
     made.extend([
         ("experiment", plan.name.clone()),
         ("cells", format::count(plan.cells.len() as u64)),
-        ("rounds", plan.rounds.to_string()),
+        ("rounds", rounds_text(plan)),
         ("seed of the order", plan.seed.to_string()),
         (made_by(run), format!("tactus {}", header.version)),
         ("all data", format!("tactus export {}", header.id)),

@@ -11,6 +11,7 @@ use super::grid::{grid, wrapped};
 use super::{TableOptions, cells, content};
 use crate::format;
 use crate::summary::{cell_results, cost_in_words};
+use crate::until::{rounds_text, until_text};
 use crate::{outcome, verdict};
 
 /// Writes all that is known of a run: what it carried out, what it found by both
@@ -23,6 +24,7 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
     let sections = [
         head(run),
         section("Outcome", &wrapped(&outcome::of_results(run, &results), "", width)),
+        section("Until", &until_text(run, width)),
         section("Verdict", &verdict::verdict_text(&judged(run), width)),
         section("Latency per wakeup", &cells::of_results(run, &results, options)),
         section(
@@ -67,7 +69,7 @@ fn head(run: &Run) -> String {
     let size = format!(
         "{}, {}, seed {}",
         format::counted(plan.cells.len() as u64, "cell"),
-        format::counted(plan.rounds.into(), "round"),
+        rounds_text(plan),
         plan.seed
     );
     let pairs = [

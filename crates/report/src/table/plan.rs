@@ -8,6 +8,7 @@ use super::TableOptions;
 use super::column::{Column, Entry};
 use super::grid::{grid, wrapped};
 use crate::format;
+use crate::until::rounds_text;
 
 /// Writes the cells of `plan`, what they have in common, and how long they will take.
 pub fn plan_table(plan: &Plan, options: &TableOptions) -> String {
@@ -38,7 +39,7 @@ fn head(plan: &Plan) -> String {
         "{}: {}, {}, {}, about {}; seed {}\n",
         plan.name,
         format::counted(plan.cells.len() as u64, "cell"),
-        format::counted(plan.rounds.into(), "round"),
+        rounds_text(plan),
         format::counted(turns.len() as u64, "turn"),
         format::span(plan.estimate(&turns)),
         plan.seed,

@@ -179,6 +179,7 @@ pub fn foreign_run() -> Run {
                 about: String::new(),
                 rounds: 1,
                 seed: 0,
+                until: None,
                 cells: vec![cell],
             },
             facts_before: MachineFacts::unknown(CREATED),

@@ -1,0 +1,196 @@
+//! How narrow the interval of a quantile is to become, and for how long at most that is tried.
+//!
+//! ```
+//! use tactus_model::time::Nanos;
+//! use tactus_model::until::{Aim, Width};
+//!
+//! let aim: Aim = "p99.9:5%".parse().unwrap();
+//! assert_eq!(aim.widest(Nanos::from_micros(200)), Nanos::from_micros(10));
+//! let aim: Aim = "p99:2us".parse().unwrap();
+//! assert_eq!(aim.width, Width::Length(Nanos::from_micros(2)));
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::serde_as_text;
+use crate::time::Nanos;
+
+/// When a run has enough rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Until {
+    /// How narrow the interval is to become in every cell.
+    pub aim: Aim,
+    /// No round is begun that would probably end later than this after the run began.
+    pub limit: Nanos,
+}
+
+impl Until {
+    /// The limit where none is given: ten minutes.
+    pub const LIMIT: Nanos = Nanos::from_secs(600);
+
+    /// The fewest rounds of a run that goes on until an interval is narrow: fewer say
+    /// next to nothing of how rounds differ, and their interval may be narrow by chance.
+    pub const FEWEST_ROUNDS: u32 = 3;
+}
+
+/// A quantile, and how wide its 95 % interval may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Aim {
+    /// The quantile in millionths: 999 000 is p99.9. Between 0 and a million, both excluded.
+    millionths: u32,
+    /// The most that the upper end of the interval may lie above its lower end.
+    pub width: Width,
+}
+
+/// How wide an interval may be, from its lower end to its upper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// A share of the quantile, in millionths.
+    Millionths(u32),
+    /// A length.
+    Length(Nanos),
+}
+
+/// A million.
+const WHOLE: u32 = 1_000_000;
+
+impl Aim {
+    /// The quantile, between 0 and 1.
+    pub fn quantile(self) -> f64 {
+        f64::from(self.millionths) / f64::from(WHOLE)
+    }
+
+    /// How wide the interval of a quantile of `estimate` may be; a part of a nanosecond is left out.
+    pub fn widest(self, estimate: Nanos) -> Nanos {
+        match self.width {
+            Width::Length(length) => length,
+            Width::Millionths(share) => {
+                let part = u128::from(estimate.as_nanos()) * u128::from(share) / u128::from(WHOLE);
+                // The share is less than a whole, so the part is no more than the estimate.
+                Nanos::from_nanos(u64::try_from(part).unwrap_or(u64::MAX))
+            }
+        }
+    }
+}
+
+/// Why a text does not say how narrow an interval is to become.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnAim {
+    /// It is not written as one.
+    #[error(
+        "`{0}` does not say how narrow an interval is to become: write a percentile and a width, as p99.9:5% or p99:2us"
+    )]
+    Form(String),
+    /// It asks for what no number of rounds gives.
+    #[error(
+        "a maximum has no interval that narrows: it grows with every round; write a percentile, as p99.9:5%, and see the estimates of longer times for what lies beyond"
+    )]
+    Maximum,
+}
+
+impl FromStr for Aim {
+    type Err = NotAnAim;
+
+    fn from_str(text: &str) -> Result<Self, NotAnAim> {
+        let (quantile, width) = text.split_once(':').unwrap_or((text, ""));
+        if matches!(quantile, "max" | "maximum" | "worst" | "p100") {
+            return Err(NotAnAim::Maximum);
+        }
+        let read = || {
+            let millionths = millionths(quantile.strip_prefix('p')?)?;
+            let width = match width.strip_suffix('%') {
+                Some(percent) => Width::Millionths(millionths_below_whole(percent)?),
+                None => Width::Length(width.parse().ok().filter(|width| *width > Nanos::ZERO)?),
+            };
+            (millionths < WHOLE).then_some(Self { millionths, width })
+        };
+        read().ok_or_else(|| NotAnAim::Form(text.to_owned()))
+    }
+}
+
+fn millionths_below_whole(percent: &str) -> Option<u32> {
+    millionths(percent).filter(|share| *share < WHOLE)
+}
+
+/// A percentage as millionths; `None` for what is no percentage, is nothing, or has more decimals.
+fn millionths(percent: &str) -> Option<u32> {
+    let (whole, decimals) = percent.split_once('.').unwrap_or((percent, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 3 || decimals.len() > 4 {
+        return None;
+    }
+    if !digits(whole) || !digits(decimals) {
+        return None;
+    }
+    format!("{whole}{decimals:0<4}").parse().ok().filter(|share| *share > 0)
+}
+
+/// Millionths as a percentage without decimals that say nothing.
+struct Percent(u32);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:04}", self.0 / 10_000, self.0 % 10_000);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+impl fmt::Display for Aim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p{}:{}", Percent(self.millionths), self.width)
+    }
+}
+
+impl fmt::Display for Width {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Millionths(share) => write!(f, "{}%", Percent(*share)),
+            Self::Length(length) => write!(f, "{length}"),
+        }
+    }
+}
+
+serde_as_text!(Aim);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for text in ["p99.9:5%", "p50:10%", "p99:2us", "p99.9999:0.5%", "p0.1:1ns", "p5:99.9999%"] {
+            assert_eq!(text.parse::<Aim>().unwrap().to_string(), text);
+        }
+        let aim: Aim = "p99.90:5.0%".parse().unwrap();
+        assert_eq!(aim.to_string(), "p99.9:5%");
+        assert!((aim.quantile() - 0.999).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_no_aim_is_refused_with_a_good_one() {
+        for text in [
+            "",
+            "p99.9",
+            "99.9:5%",
+            "p0:5%",
+            "p101:5%",
+            "p99:0%",
+            "p99:100%",
+            "p99:0ns",
+            "p99:5",
+            "p99.99999:5%",
+            "p:5%",
+            "p-1:5%",
+            "p99:%",
+        ] {
+            let error = text.parse::<Aim>().unwrap_err().to_string();
+            assert!(error.contains("as p99.9:5% or p99:2us"), "{text}: {error}");
+        }
+        for text in ["max:5%", "max", "p100:2us"] {
+            assert_eq!(text.parse::<Aim>(), Err(NotAnAim::Maximum), "{text}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Whether the intervals of a run are as narrow as was asked for, or another round is due.
+//!
+//! Rounds that go on until an interval is narrow end a little more readily where it
+//! is narrow by chance, so such intervals hold the true value somewhat less often
+//! than those of a number of rounds that was fixed beforehand (Y. S. Chow and
+//! H. Robbins, *On the asymptotic theory of fixed-width sequential confidence
+//! intervals for the mean*, 1965: the difference vanishes as the interval narrows).
+
+use serde::Serialize;
+use tactus_model::experiment::Plan;
+use tactus_model::result::{Histogram, Measurement};
+use tactus_model::time::Nanos;
+use tactus_model::until::{Aim, Until};
+
+use crate::bootstrap::{Blocks, Interval, Unsupported};
+use crate::cell::{SEED, blocks_of_all_tasks};
+
+/// How narrow the interval of one cell has become.
+///
+/// Lengths of time are whole nanoseconds in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Narrowness {
+    /// Whether it is as narrow as was asked for.
+    pub met: bool,
+    /// The quantile, *per wakeup*; `None` without a sample.
+    pub estimate: Option<Nanos>,
+    /// Its 95 % interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// Why there is none, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsupported: Option<Unsupported>,
+}
+
+impl Narrowness {
+    /// Judges the rounds of one cell.
+    pub fn of(measurements: &[&Measurement], aim: Aim) -> Self {
+        let rounds: Vec<Vec<Histogram>> =
+            measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
+        Self::of_blocks(&Blocks::new(&rounds), aim)
+    }
+
+    /// Judges the blocks of one cell.
+    pub fn of_blocks(blocks: &Blocks, aim: Aim) -> Self {
+        let estimate = blocks.quantile(aim.quantile());
+        let found = blocks.intervals(&[aim.quantile()], SEED).into_iter().next();
+        let interval = found.and_then(Result::ok);
+        let narrow = |(estimate, interval): (Nanos, Interval)| {
+            interval.high - interval.low <= aim.widest(estimate)
+        };
+        Self {
+            met: estimate.zip(interval).is_some_and(narrow),
+            estimate,
+            interval,
+            unsupported: found.and_then(Result::err),
+        }
+    }
+
+    /// From the lower end of the interval to its upper.
+    pub fn width(&self) -> Option<Nanos> {
+        self.interval.map(|interval| interval.high - interval.low)
+    }
+
+    /// The width as a share of the quantile; `None` too where that is nothing.
+    pub fn relative_width(&self) -> Option<f64> {
+        let estimate = self.estimate.filter(|estimate| *estimate > Nanos::ZERO)?;
+        Some(self.width()?.as_nanos() as f64 / estimate.as_nanos() as f64)
+    }
+}
+
+/// What is to be done after a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Next {
+    /// Every interval is narrow enough.
+    Enough,
+    /// Another round would end after the limit, or be one more than a plan may have.
+    Limit,
+    /// Some interval is too wide yet.
+    AnotherRound,
+}
+
+/// Decides whether there is to be another round, `spent` after the run began.
+pub fn next(plan: &Plan, until: Until, cells: &[Narrowness], spent: Nanos) -> Next {
+    let round = plan.estimate(&plan.turns_of_round(0));
+    if cells.iter().all(|cell| cell.met) {
+        Next::Enough
+    } else if plan.rounds >= Plan::MAX_ROUNDS || spent + round > until.limit {
+        Next::Limit
+    } else {
+        Next::AnotherRound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::experiment::{Experiment, Overrides};
+
+    use super::*;
+    use crate::histogram::LatencyHistogram;
+    use crate::simulate::{Draw, Process};
+
+    /// Takes rounds of simulated cells, each of ten blocks, as the engine takes those of real
+    /// ones; gives how many there were and how they ended.
+    fn carry_out(aim: &str, limit: Nanos, processes: &[Process]) -> (u32, Next, Vec<Narrowness>) {
+        let mut plan = Experiment::parse("rounds = 3\n[settings]\nduration = \"1s\"")
+            .unwrap()
+            .plan(&Overrides::default())
+            .unwrap();
+        plan.cells = vec![plan.cells[0].clone(); processes.len()];
+        let until = Until { aim: aim.parse().unwrap(), limit };
+        let mut draw = Draw::new(1992);
+        let mut rounds: Vec<Vec<Vec<Histogram>>> = vec![Vec::new(); processes.len()];
+        loop {
+            for (taken, process) in rounds.iter_mut().zip(processes) {
+                while taken.len() < plan.rounds as usize {
+                    taken.push((0..10).map(|_| block(*process, &mut draw)).collect());
+                }
+            }
+            let found: Vec<Narrowness> = rounds
+                .iter()
+                .map(|taken| Narrowness::of_blocks(&Blocks::new(taken), until.aim))
+                .collect();
+            match next(&plan, until, &found, plan.estimate(&plan.turns())) {
+                Next::AnotherRound => plan.rounds += 1,
+                ended => return (plan.rounds, ended, found),
+            }
+        }
+    }
+
+    fn block(process: Process, draw: &mut Draw) -> Histogram {
+        let latencies = process.draw(100, draw).into_iter();
+        let nanos = |micros: f64| Nanos::from_nanos((micros * 1000.0) as u64);
+        latencies.map(nanos).collect::<LatencyHistogram>().to_record()
+    }
+
+    const NARROW: Process = Process::LogNormal(0.02);
+    const WIDE: Process = Process::LogNormal(0.5);
+    const LIMIT: Nanos = Nanos::from_secs(60);
+
+    #[test]
+    fn a_narrow_distribution_ends_with_the_fewest_rounds() {
+        let (rounds, ended, cells) = carry_out("p90:5%", Until::LIMIT, &[NARROW]);
+        assert_eq!((rounds, ended), (3, Next::Enough));
+        assert!(cells[0].relative_width().unwrap() <= 0.05);
+    }
+
+    #[test]
+    fn a_wide_one_goes_on_until_it_is_narrow_and_the_others_with_it() {
+        let (rounds, ended, cells) = carry_out("p90:5%", Until::LIMIT, &[NARROW, WIDE]);
+        assert_eq!(ended, Next::Enough);
+        assert!((4..30).contains(&rounds), "{rounds}");
+        assert!(cells.iter().all(|cell| cell.met && cell.relative_width().unwrap() <= 0.05));
+        let (alone, ..) = carry_out("p90:5%", Until::LIMIT, &[NARROW]);
+        assert!(alone < rounds);
+    }
+
+    #[test]
+    fn the_limit_ends_what_would_take_longer_and_says_how_wide_it_is() {
+        let (rounds, ended, cells) = carry_out("p90:1%", LIMIT, &[WIDE]);
+        assert_eq!(ended, Next::Limit);
+        assert!(rounds > 10, "{rounds}");
+        assert!(!cells[0].met && cells[0].relative_width().unwrap() > 0.01);
+        let (fewer, ended, _) = carry_out("p90:1%", Nanos::from_secs(20), &[WIDE]);
+        assert_eq!(ended, Next::Limit);
+        assert!(fewer < rounds, "{fewer} and {rounds}");
+        // The fewest rounds are taken even when they alone take longer.
+        assert_eq!(carry_out("p90:1%", Nanos::from_secs(1), &[WIDE]).0, 3);
+    }
+
+    #[test]
+    fn what_has_no_interval_is_not_narrow() {
+        let aim: Aim = "p99.99:50%".parse().unwrap();
+        let none = Narrowness::of(&[], aim);
+        assert_eq!((none.met, none.estimate, none.width()), (false, None, None));
+        let mut draw = Draw::new(7);
+        let few = [vec![block(NARROW, &mut draw); 30]];
+        let few = Narrowness::of_blocks(&Blocks::new(&few), aim);
+        assert!(!few.met && matches!(few.unsupported, Some(Unsupported::FewBeyond { .. })));
+    }
+
+    #[test]
+    fn an_absolute_width_is_not_relative_to_the_quantile() {
+        let latency = |micros| -> Histogram {
+            let latencies = std::iter::repeat_n(Nanos::from_micros(micros), 20);
+            latencies.collect::<LatencyHistogram>().to_record()
+        };
+        let rounds: Vec<Vec<Histogram>> =
+            (0..4).map(|_| (0..10).map(|k| latency(100 + k % 3)).collect()).collect();
+        let blocks = Blocks::new(&rounds);
+        let met = |aim: &str| Narrowness::of_blocks(&blocks, aim.parse().unwrap()).met;
+        assert!(met("p50:2us") && met("p50:2%"));
+        assert!(!met("p50:1ns"));
+    }
+}
