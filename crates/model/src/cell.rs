@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::frames::Rate;
 use crate::load::LoadPlan;
 use crate::origin::ImportedCell;
 use crate::policy::Policy;
-use crate::probe::{Probe, SleepMethod, TaskKind, Work};
+use crate::probe::{Interval, Probe, SleepMethod, TaskKind, Work};
 use crate::time::Nanos;
 use crate::traced::TracedEvents;
 
@@ -75,6 +76,16 @@ pub enum Inconsistent {
     /// A measurement of no length.
     #[error("duration = \"{0}\" is shorter than one interval; make it at least {1}")]
     TooShort(Nanos, Nanos),
+    /// A player's interval is not the slot of its frames.
+    #[error("interval = \"{interval}\" is not the slot of {frame_rate} frames a second, {slot}")]
+    Slot {
+        /// The interval that was given.
+        interval: Interval,
+        /// The rate that was given.
+        frame_rate: Rate,
+        /// The slot that follows from it.
+        slot: Nanos,
+    },
     /// More tasks than can be meant.
     #[error("tasks-per-cpu = {0} is out of range; write 1 to 256")]
     TaskCount(u32),
@@ -86,7 +97,7 @@ impl Cell {
     /// Its window is as long as [`Self::traced`], but at least one interval, since
     /// nothing is due in a shorter one.
     pub fn while_traced(&self) -> Option<Self> {
-        let Probe::Timer(probe) = &self.probe;
+        let probe = self.probe.timer();
         let duration = self.traced.max(probe.interval.mean());
         (self.traced > Nanos::ZERO).then(|| Self { duration, ..self.clone() })
     }
@@ -99,7 +110,7 @@ impl Cell {
 
     /// Checks that the settings go together.
     pub fn check(&self) -> Result<(), Inconsistent> {
-        let Probe::Timer(probe) = &self.probe;
+        let probe = self.probe.timer();
         let clocks = probe.sleep.clocks();
         if !clocks.contains(&probe.clock) {
             let choices: Vec<&str> = clocks.iter().map(|clock| clock.word()).collect();
@@ -117,6 +128,13 @@ impl Cell {
         }
         if self.duration < probe.interval.mean() {
             return Err(Inconsistent::TooShort(self.duration, probe.interval.mean()));
+        }
+        if let Some(frames) = self.probe.frames() {
+            let (interval, frame_rate) = (probe.interval, frames.frame_rate);
+            let slot = frame_rate.period();
+            if interval != Interval::Fixed(slot) {
+                return Err(Inconsistent::Slot { interval, frame_rate, slot });
+            }
         }
         if !(1..=256).contains(&probe.tasks_per_cpu) {
             return Err(Inconsistent::TaskCount(probe.tasks_per_cpu));

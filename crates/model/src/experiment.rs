@@ -21,6 +21,7 @@ use toml::de::{DeTable, DeValue};
 use crate::cell::{Cell, Inconsistent};
 use crate::label::labels;
 use crate::load::LoadPlan;
+use crate::probe::ProbeKind;
 use crate::settings::{Layer, find};
 use crate::text::UnknownWord;
 use crate::time::Nanos;
@@ -80,6 +81,14 @@ pub enum BadExperiment {
     /// Settings of a cell contradict each other.
     #[error(transparent)]
     Cell(#[from] Inconsistent),
+    /// A setting was given that no cell has.
+    #[error("`{setting}` is a setting of the {probe} probe; add probe = \"{probe}\"")]
+    Idle {
+        /// The setting.
+        setting: &'static str,
+        /// The kind of probe that has it.
+        probe: ProbeKind,
+    },
     /// Too few or too many cells.
     #[error("the plan has {0} cells; the limit is {limit}, so split the experiment", limit = Plan::MAX_CELLS)]
     TooManyCells(usize),
@@ -152,6 +161,12 @@ impl Experiment {
                 if !cells.contains(&cell) {
                     cells.push(cell);
                 }
+            }
+        }
+        let given = self.matrices.iter().chain([&self.settings, &overrides.settings]);
+        for layer in given {
+            if let Some((setting, probe)) = layer.idle_in(&cells, &defaults.settings) {
+                return Err(BadExperiment::Idle { setting, probe });
             }
         }
         if cells.len() > Plan::MAX_CELLS {
@@ -281,6 +296,7 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
         DeValue::Integer(number) => {
             i128::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n.to_string())
         }
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
         DeValue::Boolean(flag) => Some(flag.to_string()),
         _ => None,
     }
@@ -450,6 +466,34 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_that_no_cell_has_is_refused() {
+        check_refused("[settings]\ntick = 100", "`tick` is a setting of the frames probe");
+        check_refused(
+            "[settings]\nprobe = \"frames\"\ninterval = \"2ms\"",
+            "`interval` is a setting of the timer probe",
+        );
+        check_refused("[settings]\nprobe = \"frames\"\nframe-rate = 0", "`0` is not a rate");
+    }
+
+    #[test]
+    fn settings_multiply_the_cells_that_have_them() {
+        let text = "[settings]\nprobe = [\"timer\", \"frames\"]\nframe-rate = [50, 59.94]\ntick = [\"none\", 100]\ninterval = \"2ms\"";
+        let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+        assert_eq!(
+            plan.labels(),
+            [
+                "timer",
+                "frames · frame-rate 50 · tick none",
+                "frames · frame-rate 50 · tick 100",
+                "frames · frame-rate 59.94 · tick none",
+                "frames · frame-rate 59.94 · tick 100",
+            ]
+        );
+        let json = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+    }
+
+    #[test]
     fn axes_that_multiply_beyond_the_limit_are_refused_before_they_are_laid_out() {
         let axis = |name: &str| {
             let values: Vec<String> = (1..=100).map(|n| format!("\"{n}ms\"")).collect();
@@ -518,9 +562,12 @@ mod tests {
 
     #[test]
     fn every_setting_reads_back_what_it_shows() {
-        for cell in Experiment::parse(DEFAULTS).unwrap().plan(&Overrides::default()).unwrap().cells
-        {
+        let text = "[settings]\nprobe = [\"timer\", \"frames\"]";
+        for cell in Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap().cells {
             for setting in crate::settings::SETTINGS {
+                if !setting.applies_to(cell.probe.kind()) {
+                    continue;
+                }
                 let mut copy = cell.clone();
                 (setting.set)(&mut copy, &(setting.get)(&cell)).unwrap();
                 assert_eq!(copy, cell, "{}", setting.name);

@@ -1,16 +1,19 @@
 //! What cells are called: by the settings that set them apart.
 
 use crate::cell::Cell;
-use crate::settings::SETTINGS;
+use crate::settings::{SETTINGS, Setting};
 
 /// The names of the settings in which `cells` differ, in the order of the settings.
+///
+/// A setting counts among the cells whose probe has it.
 pub fn differing_settings(cells: &[Cell]) -> Vec<&'static str> {
-    let Some((first, rest)) = cells.split_first() else { return Vec::new() };
-    SETTINGS
-        .iter()
-        .filter(|setting| rest.iter().any(|cell| cell.value_of(setting) != first.value_of(setting)))
-        .map(|setting| setting.name)
-        .collect()
+    let differs = |setting: &&Setting| {
+        let mut having = cells.iter().filter(|cell| setting.applies_to(cell.probe.kind()));
+        having.next().is_some_and(|first| {
+            having.any(|cell| cell.value_of(setting) != first.value_of(setting))
+        })
+    };
+    SETTINGS.iter().filter(differs).map(|setting| setting.name).collect()
 }
 
 /// Names each cell by the settings in which it differs from the others: `compute · fifo:90`.

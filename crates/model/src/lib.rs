@@ -10,6 +10,7 @@ pub mod cpus;
 pub mod experiment;
 pub mod facts;
 pub mod format;
+pub mod frames;
 pub mod label;
 pub mod load;
 pub mod message;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::frames::{FramesProbe, Rate, Tick, TickShift};
 use crate::text::{UnknownWord, keywords, serde_as_text};
 use crate::time::{ClockName, Nanos, NotALength};
 
@@ -13,6 +14,8 @@ keywords! {
     pub enum ProbeKind: "probe" {
         /// Sleeps until a due time and measures how late it wakes.
         Timer = "timer",
+        /// Shows frames at a rate, none early, and skips those that are too late.
+        Frames = "frames",
     }
 }
 
@@ -226,6 +229,82 @@ pub struct TimerProbe {
 pub enum Probe {
     /// Wakeup latency.
     Timer(TimerProbe),
+    /// Frames that are shown and frames that are skipped.
+    Frames(FramesProbe),
+}
+
+impl Probe {
+    /// What it measures.
+    pub const fn kind(&self) -> ProbeKind {
+        match self {
+            Self::Timer(_) => ProbeKind::Timer,
+            Self::Frames(_) => ProbeKind::Frames,
+        }
+    }
+
+    /// How its tasks sleep; the slot of a frame is the interval of a player.
+    pub const fn timer(&self) -> &TimerProbe {
+        match self {
+            Self::Timer(timer) => timer,
+            Self::Frames(frames) => &frames.timer,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn timer_mut(&mut self) -> &mut TimerProbe {
+        match self {
+            Self::Timer(timer) => timer,
+            Self::Frames(frames) => &mut frames.timer,
+        }
+    }
+
+    /// The settings of players; none of another probe.
+    pub const fn frames(&self) -> Option<&FramesProbe> {
+        match self {
+            Self::Frames(frames) => Some(frames),
+            Self::Timer(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn frames_mut(&mut self) -> Option<&mut FramesProbe> {
+        match self {
+            Self::Frames(frames) => Some(frames),
+            Self::Timer(_) => None,
+        }
+    }
+
+    /// A probe of a kind that sleeps as this one does; what only that kind has is blank.
+    #[must_use]
+    pub(crate) fn of_kind(&self, kind: ProbeKind) -> Self {
+        let timer = self.timer().clone();
+        match kind {
+            kind if kind == self.kind() => self.clone(),
+            ProbeKind::Timer => Self::Timer(timer),
+            ProbeKind::Frames => Self::Frames(FramesProbe {
+                frame_rate: Rate::ONE,
+                tick: Tick::None,
+                tick_shift: TickShift::Sweep,
+                timer,
+            }),
+        }
+    }
+}
+
+impl TimerProbe {
+    /// Settings to begin with, each of which is set before anything is measured.
+    pub(crate) const fn blank() -> Self {
+        Self {
+            sleep: SleepMethod::Nanosleep,
+            clock: ClockName::Monotonic,
+            interval: Interval::Fixed(Nanos::from_millis(1)),
+            align: Nanos::ZERO,
+            offset: Nanos::ZERO,
+            work: Work::None,
+            tasks_per_cpu: 1,
+            tasks: TaskKind::Threads,
+        }
+    }
 }
 
 #[cfg(test)]

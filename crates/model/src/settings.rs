@@ -8,24 +8,28 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::cell::{Cell, Target};
+use crate::frames::FramesProbe;
 use crate::load::LoadPlan;
 use crate::policy::{Policy, Scheduling};
-use crate::probe::{Interval, Probe, ProbeKind, SleepMethod, TaskKind, TimerProbe, Work};
+use crate::probe::{Interval, Probe, ProbeKind, TimerProbe};
 use crate::text::UnknownWord;
-use crate::time::{ClockName, Nanos};
+use crate::time::Nanos;
 use crate::traced::TracedEvents;
 
 /// One setting of a cell.
 pub struct Setting {
     /// Its name in files; as an option it is preceded by two dashes.
     pub name: &'static str,
+    /// The one kind of probe that has it; none where every probe does.
+    pub of: Option<ProbeKind>,
     /// What stands for its value in help texts.
     pub value: &'static str,
     /// What it decides, in a sentence, with the values it takes.
     pub about: &'static str,
     /// Puts a value, given as text, into the cell.
     pub set: fn(&mut Cell, &str) -> Result<(), String>,
-    /// Gives the value as text that `set` would read.
+    /// Gives the value as text that `set` would read; nothing where the cell's probe
+    /// does not have it.
     pub get: fn(&Cell) -> String,
 }
 
@@ -57,27 +61,40 @@ fn whole_micros(latency: Nanos) -> Result<u32, String> {
     }
 }
 
-fn timer(cell: &Cell) -> &TimerProbe {
-    let Probe::Timer(probe) = &cell.probe;
-    probe
+const fn timer(cell: &Cell) -> &TimerProbe {
+    cell.probe.timer()
 }
 
-fn timer_mut(cell: &mut Cell) -> &mut TimerProbe {
-    let Probe::Timer(probe) = &mut cell.probe;
-    probe
+const fn timer_mut(cell: &mut Cell) -> &mut TimerProbe {
+    cell.probe.timer_mut()
+}
+
+fn frames_mut(cell: &mut Cell) -> Result<&mut FramesProbe, String> {
+    cell.probe.frames_mut().ok_or_else(|| "only the frames probe has it".to_owned())
+}
+
+/// Nothing where the cell's probe has no frames.
+fn frames_text<T: ToString>(cell: &Cell, of: fn(&FramesProbe) -> T) -> String {
+    cell.probe.frames().map(|frames| of(frames).to_string()).unwrap_or_default()
 }
 
 /// Every setting, in the order in which results name them.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "probe",
+        of: None,
         value: "KIND",
-        about: "What is measured: timer",
-        set: |_, text| text.parse::<ProbeKind>().map(|_| ()).map_err(|error| error.to_string()),
-        get: |_| ProbeKind::Timer.to_string(),
+        about: "What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips)",
+        set: |cell, text| {
+            let kind = text.parse().map_err(|error: UnknownWord| error.to_string())?;
+            cell.probe = cell.probe.of_kind(kind);
+            Ok(())
+        },
+        get: |cell| cell.probe.kind().to_string(),
     },
     Setting {
         name: "load",
+        of: None,
         value: "LOAD",
         about: "Competing work and its copies: idle, compute:2, compile:cpus, cmd:\"make -j4\", stress-ng:\"--vm 2\", …",
         set: |cell, text| put(&mut cell.load.load, text),
@@ -85,6 +102,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "load-policy",
+        of: None,
         value: "POLICY",
         about: "How the load is scheduled",
         set: |cell, text| put(&mut cell.load.scheduling, text),
@@ -92,6 +110,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "load-cpus",
+        of: None,
         value: "CPUS",
         about: "The processors the load may use: all, or a list as 0,2-3",
         set: |cell, text| put(&mut cell.load.cpus, text),
@@ -99,6 +118,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "policy",
+        of: None,
         value: "POLICY",
         about: "Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD",
         set: |cell, text| put(&mut cell.policy.scheduling, text),
@@ -106,6 +126,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "cpus",
+        of: None,
         value: "CPUS",
         about: "The processors that are measured: all, or a list as 0,2-3",
         set: |cell, text| put(&mut cell.policy.cpus, text),
@@ -113,6 +134,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "sleep",
+        of: None,
         value: "METHOD",
         about: "How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring",
         set: |cell, text| put(&mut timer_mut(cell).sleep, text),
@@ -120,6 +142,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "clock",
+        of: None,
         value: "CLOCK",
         about: "The clock it sleeps by: monotonic, realtime, tai, boottime",
         set: |cell, text| put(&mut timer_mut(cell).clock, text),
@@ -127,13 +150,47 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "interval",
+        of: Some(ProbeKind::Timer),
         value: "INTERVAL",
         about: "The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)",
         set: |cell, text| put(&mut timer_mut(cell).interval, text),
-        get: |cell| timer(cell).interval.to_string(),
+        get: |cell| match cell.probe.kind() {
+            ProbeKind::Timer => timer(cell).interval.to_string(),
+            ProbeKind::Frames => String::new(),
+        },
+    },
+    Setting {
+        name: "frame-rate",
+        of: Some(ProbeKind::Frames),
+        value: "RATE",
+        about: "Frames a second that a player is to show: 60; 59.94; 60000/1001",
+        set: |cell, text| {
+            let frames = frames_mut(cell)?;
+            put(&mut frames.frame_rate, text)?;
+            frames.timer.interval = Interval::Fixed(frames.frame_rate.period());
+            Ok(())
+        },
+        get: |cell| frames_text(cell, |frames| frames.frame_rate),
+    },
+    Setting {
+        name: "tick",
+        of: Some(ProbeKind::Frames),
+        value: "RATE",
+        about: "Ticks a second up to which a player's timers are rounded, as an old kernel does: 100; none for the kernel's own timers",
+        set: |cell, text| put(&mut frames_mut(cell)?.tick, text),
+        get: |cell| frames_text(cell, |frames| frames.tick),
+    },
+    Setting {
+        name: "tick-shift",
+        of: Some(ProbeKind::Frames),
+        value: "SHIFT",
+        about: "How long after the first frame a tick comes: 5ms; sweep, for every shift in turn",
+        set: |cell, text| put(&mut frames_mut(cell)?.tick_shift, text),
+        get: |cell| frames_text(cell, |frames| frames.tick_shift),
     },
     Setting {
         name: "align",
+        of: None,
         value: "LENGTH",
         about: "First wakeups fall on a multiple of this; 0ns starts at once",
         set: |cell, text| put(&mut timer_mut(cell).align, text),
@@ -141,6 +198,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "offset",
+        of: None,
         value: "LENGTH",
         about: "How much later each further task starts",
         set: |cell, text| put(&mut timer_mut(cell).offset, text),
@@ -148,6 +206,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "work",
+        of: None,
         value: "WORK",
         about: "What a task does between wakeups: none, 5% of the interval, continuous",
         set: |cell, text| put(&mut timer_mut(cell).work, text),
@@ -155,6 +214,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "tasks-per-cpu",
+        of: None,
         value: "N",
         about: "How many tasks each processor carries",
         set: |cell, text| put_number(&mut timer_mut(cell).tasks_per_cpu, text),
@@ -162,6 +222,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "tasks",
+        of: None,
         value: "KIND",
         about: "Whether tasks are threads or processes",
         set: |cell, text| put(&mut timer_mut(cell).tasks, text),
@@ -169,6 +230,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "lock-memory",
+        of: None,
         value: "BOOL",
         about: "Lock and touch all memory before measuring: true or false",
         set: |cell, text| put_flag(&mut cell.policy.lock_memory, text),
@@ -176,6 +238,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "timer-slack",
+        of: None,
         value: "LENGTH",
         about: "Timer slack of ordinary tasks, or untouched",
         set: |cell, text| {
@@ -192,6 +255,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "cpu-dma-latency",
+        of: None,
         value: "LENGTH",
         about: "Longest exit latency of idle states to allow, held for the whole machine, or untouched",
         set: |cell, text| {
@@ -213,6 +277,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "warmup",
+        of: None,
         value: "LENGTH",
         about: "How long the load runs before measuring starts",
         set: |cell, text| put(&mut cell.warmup, text),
@@ -220,6 +285,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "duration",
+        of: None,
         value: "LENGTH",
         about: "How long each cell is measured in each round",
         set: |cell, text| put(&mut cell.duration, text),
@@ -227,6 +293,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "traced",
+        of: None,
         value: "LENGTH",
         about: "How long it is measured again while kernel events are recorded, for explanations; 0s for not at all",
         set: |cell, text| put(&mut cell.traced, text),
@@ -234,6 +301,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "traced-events",
+        of: None,
         value: "EVENTS",
         about: "Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone",
         set: |cell, text| put(&mut cell.traced_events, text),
@@ -241,12 +309,20 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "sample-limit",
+        of: None,
         value: "N",
         about: "The most samples a task keeps in memory; the rest is counted as dropped",
         set: |cell, text| put_number(&mut cell.sample_limit, text),
         get: |cell| cell.sample_limit.to_string(),
     },
 ];
+
+impl Setting {
+    /// Whether a probe of this kind has the setting.
+    pub fn applies_to(&self, kind: ProbeKind) -> bool {
+        self.of.is_none_or(|of| of == kind)
+    }
+}
 
 /// Finds a setting by its name, or names the nearest one.
 pub fn find(name: &str) -> Result<&'static Setting, UnknownWord> {
@@ -268,6 +344,9 @@ impl Layer {
     pub fn set(&mut self, name: &str, values: Vec<String>) -> Result<(), String> {
         let setting = find(name).map_err(|error| error.to_string())?;
         let mut scratch = Cell::blank();
+        if let Some(kind) = setting.of {
+            scratch.probe = scratch.probe.of_kind(kind);
+        }
         for value in &values {
             (setting.set)(&mut scratch, value).map_err(|reason| format!("{name}: {reason}"))?;
         }
@@ -291,29 +370,47 @@ impl Layer {
         Self(merged)
     }
 
+    /// A setting among these that no probe of `cells` has, with the kind that has it.
+    /// One that says what `defaults` say asks for nothing.
+    pub fn idle_in(&self, cells: &[Cell], defaults: &Self) -> Option<(&'static str, ProbeKind)> {
+        let given = self.0.iter().filter(|(name, values)| defaults.0.get(*name) != Some(values));
+        given.map(|(name, _)| *name).find_map(|name| {
+            let kind = find(name).ok()?.of?;
+            let has_it = cells.iter().any(|cell| cell.probe.kind() == kind);
+            (!has_it).then_some((name, kind))
+        })
+    }
+
     /// The names of the settings that are missing here.
     pub fn missing(&self) -> impl Iterator<Item = &'static str> + '_ {
         SETTINGS.iter().map(|setting| setting.name).filter(|name| !self.0.contains_key(name))
     }
 
-    /// How many combinations of the values there are; saturates.
+    /// How many combinations of the values there are at most; saturates.
     pub fn combinations(&self) -> usize {
         self.0.values().fold(1, |product, values| product.saturating_mul(values.len()))
     }
 
-    /// Every combination of the values, the first setting varying slowest.
+    /// Every combination of the values, the first setting varying slowest. The values
+    /// of a setting make no difference to cells whose probe does not have it.
     pub fn cells(&self) -> Vec<Cell> {
         SETTINGS.iter().fold(vec![Cell::blank()], |cells, setting| {
             let Some(values) = self.0.get(setting.name) else { return cells };
             cells
                 .iter()
                 .flat_map(|cell| {
-                    values.iter().map(|value| {
+                    let values = match setting.applies_to(cell.probe.kind()) {
+                        true => values.as_slice(),
+                        false => &[],
+                    };
+                    let untouched = values.is_empty().then(|| cell.clone());
+                    let set = values.iter().map(|value| {
                         let mut cell = cell.clone();
                         (setting.set)(&mut cell, value)
                             .expect("values were read when they were set");
                         cell
-                    })
+                    });
+                    untouched.into_iter().chain(set)
                 })
                 .collect()
         })
@@ -321,9 +418,11 @@ impl Layer {
 }
 
 impl Cell {
-    /// The cell's settings as a person would write them, by name.
+    /// The cell's settings as a person would write them, by name: those that its probe has.
     pub fn settings(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
-        SETTINGS.iter().map(|setting| (setting.name, self.value_of(setting)))
+        let kind = self.probe.kind();
+        let has = SETTINGS.iter().filter(move |setting| setting.applies_to(kind));
+        has.map(|setting| (setting.name, self.value_of(setting)))
     }
 
     /// The value of a setting as a person would write it, or `unknown` where another
@@ -336,16 +435,7 @@ impl Cell {
     /// embedded defaults set every one of them, which a test checks.
     pub(crate) fn blank() -> Self {
         Self {
-            probe: Probe::Timer(TimerProbe {
-                sleep: SleepMethod::Nanosleep,
-                clock: ClockName::Monotonic,
-                interval: Interval::Fixed(Nanos::from_millis(1)),
-                align: Nanos::ZERO,
-                offset: Nanos::ZERO,
-                work: Work::None,
-                tasks_per_cpu: 1,
-                tasks: TaskKind::Threads,
-            }),
+            probe: Probe::Timer(TimerProbe::blank()),
             load: LoadPlan::IDLE,
             policy: Policy {
                 scheduling: Scheduling::ORDINARY,

@@ -1,13 +1,15 @@
 //! What the measured loop itself costs.
 
+use tactus_model::frames::FramesProbe;
 use tactus_model::probe::Interval;
 use tactus_model::result::ProbeCost;
 use tactus_model::time::{Clock, Instant, Nanos};
 use tactus_sys::sleep::Sleeper;
 use tactus_sys::{SysError, clock};
 
+use crate::frames::{Player, play};
 use crate::schedule::Schedule;
-use crate::timer::{Rest, SampleMemory, measure};
+use crate::timer::{Recording, Rest, SampleMemory, measure};
 
 /// Turns of a trial: some tens of microseconds, short enough to pass undisturbed.
 const TURNS: u64 = 1_000;
@@ -31,11 +33,22 @@ impl<C: Clock> Sleeper<C> for NoSleep {
 /// next due time. Each figure is the mean of a short trial, and of the trials the
 /// least, since every disturbance only makes a trial longer.
 pub fn cost_of_loop<C: Clock>(interval: Interval) -> ProbeCost {
-    let least = |trial: &dyn Fn() -> f64| (0..TRIALS).map(|_| trial()).fold(f64::MAX, f64::min);
     ProbeCost {
         clock_read_ns: least(&trial_of_reading::<C>),
         loop_ns: least(&|| trial_of_loop::<C>(interval)),
     }
+}
+
+/// Measures in the same way what reading the clock `C` and a turn of a player's loop cost.
+pub fn cost_of_playing<C: Clock>(probe: &FramesProbe) -> ProbeCost {
+    ProbeCost {
+        clock_read_ns: least(&trial_of_reading::<C>),
+        loop_ns: least(&|| trial_of_playing::<C>(probe)),
+    }
+}
+
+fn least(trial: &dyn Fn() -> f64) -> f64 {
+    (0..TRIALS).map(|_| trial()).fold(f64::MAX, f64::min)
 }
 
 fn trial_of_reading<C: Clock>() -> f64 {
@@ -51,11 +64,25 @@ fn trial_of_loop<C: Clock>(interval: Interval) -> f64 {
     let window = interval.mean().saturating_mul(TURNS);
     let schedule = Schedule::new(interval, Nanos::ZERO, window, 0);
     let turns = schedule.remaining().max(1);
+    trial_of::<C>(turns, |start, memory| measure(&mut NoSleep, &mut Rest, schedule, start, memory))
+}
+
+fn trial_of_playing<C: Clock>(probe: &FramesProbe) -> f64 {
+    let window = probe.timer.interval.mean().saturating_mul(TURNS);
+    let player = Player::new(probe, Nanos::ZERO, window);
+    let turns = player.intended().max(1);
+    trial_of::<C>(turns, |start, memory| play(&mut NoSleep, &mut Rest, &player, start, memory))
+}
+
+/// How long a turn takes of a loop that has so many.
+fn trial_of<C: Clock>(
+    turns: u64,
+    run: impl FnOnce(Instant<C>, SampleMemory) -> Result<Recording, SysError>,
+) -> f64 {
     let Ok(memory) = SampleMemory::take(turns as usize) else { return f64::MAX };
     let begin = clock::now::<C>();
     // Every due time lies in the future, so that none is missed.
-    let start = begin + Nanos::from_secs(3600);
-    let recording = measure(&mut NoSleep, &mut Rest, schedule, start, memory);
+    let recording = run(begin + Nanos::from_secs(3600), memory);
     let end = clock::now::<C>();
     // Freed after the clock was read.
     drop(std::hint::black_box(recording));

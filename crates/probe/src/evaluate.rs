@@ -6,6 +6,7 @@ use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 use tactus_stats::summary::{SampleSummary, summarise};
 
+use crate::facility::Course;
 use crate::schedule::Schedule;
 use crate::timer::Recording;
 
@@ -27,8 +28,8 @@ pub struct Found {
     pub window: Nanos,
 }
 
-/// Evaluates a recording; `schedule` is the one by which it was made, from its beginning.
-pub fn task_result(found: Found, schedule: Schedule, recording: &Recording) -> TaskResult {
+/// Evaluates a recording; `course` is the one by which it was made, from its beginning.
+pub(crate) fn task_result(found: Found, course: Course, recording: &Recording) -> TaskResult {
     let pinned = found.granted.cpus.iter().eq([found.cpu]);
     let SampleSummary { blocks, series, scope, worst } =
         summarise(&recording.samples, found.window);
@@ -36,9 +37,9 @@ pub fn task_result(found: Found, schedule: Schedule, recording: &Recording) -> T
         task: found.task,
         cpu: pinned.then_some(found.cpu),
         granted: found.granted,
-        accounting: accounting(&schedule, recording),
+        accounting: accounting(course.intended(), recording),
         blocks,
-        missed_latencies: missed_latencies(schedule, recording),
+        missed_latencies: missed_latencies(course, recording),
         series,
         scope,
         worst,
@@ -46,18 +47,22 @@ pub fn task_result(found: Found, schedule: Schedule, recording: &Recording) -> T
     }
 }
 
-fn missed_latencies(schedule: Schedule, recording: &Recording) -> Histogram {
+fn missed_latencies(course: Course, recording: &Recording) -> Histogram {
     let mut histogram = LatencyHistogram::new();
-    missed_samples(schedule, recording).for_each(|missed| histogram.record(missed.latency()));
+    let mut keep = |missed: Sample| histogram.record(missed.latency());
+    match course {
+        Course::Wakeups(schedule) => missed_samples(schedule, recording).for_each(keep),
+        Course::Frames(_) => recording.skipped.iter().copied().for_each(&mut keep),
+    }
     histogram.to_record()
 }
 
-/// What became of every due time. How many were intended is counted from the
-/// schedule alone, so that the sum proves the loop.
-pub fn accounting(schedule: &Schedule, recording: &Recording) -> Accounting {
+/// What became of every due time. How many were intended is counted without the
+/// recording, so that the sum proves the loop.
+fn accounting(intended: u64, recording: &Recording) -> Accounting {
     let early = recording.samples.iter().filter(|sample| sample.came < sample.due).count();
     Accounting {
-        intended: schedule.remaining(),
+        intended,
         observed: recording.samples.len() as u64,
         missed: recording.missed,
         dropped: recording.dropped,
@@ -76,7 +81,7 @@ pub fn missed_samples(
     schedule: Schedule,
     recording: &Recording,
 ) -> impl Iterator<Item = Sample> + '_ {
-    let Recording { samples, missed, dropped, ended } = recording;
+    let Recording { samples, missed, dropped, ended, .. } = recording;
     let mut samples = samples.iter().copied().peekable();
     let mut last_came = None;
     // Told again only where there is something to find.

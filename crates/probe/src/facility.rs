@@ -3,7 +3,7 @@
 //! The loop is compiled for every pair of sleeper and clock, so that nothing is
 //! decided inside it. Outside of it, tasks handle all of them alike.
 
-use tactus_model::probe::{SleepMethod, TimerProbe, Work};
+use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
 use tactus_model::result::ProbeCost;
 use tactus_model::time::{Boottime, Clock, ClockName, Instant, Monotonic, Realtime, Tai};
 use tactus_sys::sleep::{
@@ -12,21 +12,41 @@ use tactus_sys::sleep::{
 };
 use tactus_sys::{SysError, clock};
 
-use crate::cost::cost_of_loop;
+use crate::cost::{cost_of_loop, cost_of_playing};
+use crate::frames::{Player, play};
 use crate::schedule::Schedule;
 use crate::stream::RingWriter;
 use crate::timer::{Recording, Rest, SampleMemory, keep_measuring, measure};
 use crate::work::{Computing, Pace, Share};
+
+/// What a task is to do in its window.
+#[derive(Clone, Debug)]
+pub(crate) enum Course {
+    /// To wake at the due times of a schedule.
+    Wakeups(Schedule),
+    /// To play frames.
+    Frames(Player),
+}
+
+impl Course {
+    /// How many due times there are.
+    pub(crate) fn intended(&self) -> u64 {
+        match self {
+            Self::Wakeups(schedule) => schedule.remaining(),
+            Self::Frames(player) => player.intended(),
+        }
+    }
+}
 
 /// A timer facility of the calling thread, ready to measure by.
 ///
 /// Instants are nanoseconds of the probe's clock here, since a task and those
 /// who start it agree on the clock beforehand.
 pub(crate) trait Facility {
-    /// Runs the measured loop.
+    /// Runs the measured loop of `course`.
     fn measure(
         &mut self,
-        schedule: Schedule,
+        course: Course,
         start: u64,
         memory: SampleMemory,
     ) -> Result<Recording, SysError>;
@@ -105,14 +125,21 @@ struct Loop<C, S> {
 impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
     fn measure(
         &mut self,
-        schedule: Schedule,
+        course: Course,
         start: u64,
         memory: SampleMemory,
     ) -> Result<Recording, SysError> {
         let start = Instant::<C>::from_nanos(start);
-        match &mut self.share {
-            Some(share) => measure(&mut self.sleeper, share, schedule, start, memory),
-            None => measure(&mut self.sleeper, &mut Rest, schedule, start, memory),
+        let sleeper = &mut self.sleeper;
+        match (course, &mut self.share) {
+            (Course::Wakeups(schedule), Some(share)) => {
+                measure(sleeper, share, schedule, start, memory)
+            }
+            (Course::Wakeups(schedule), None) => {
+                measure(sleeper, &mut Rest, schedule, start, memory)
+            }
+            (Course::Frames(player), Some(share)) => play(sleeper, share, &player, start, memory),
+            (Course::Frames(player), None) => play(sleeper, &mut Rest, &player, start, memory),
         }
     }
 
@@ -146,11 +173,18 @@ pub(crate) fn now(clock: ClockName) -> u64 {
 }
 
 /// Measures what the loop of `probe` costs on the processor of the calling thread.
-pub(crate) fn cost(probe: &TimerProbe) -> ProbeCost {
-    match probe.clock {
-        ClockName::Monotonic => cost_of_loop::<Monotonic>(probe.interval),
-        ClockName::Realtime => cost_of_loop::<Realtime>(probe.interval),
-        ClockName::Tai => cost_of_loop::<Tai>(probe.interval),
-        ClockName::Boottime => cost_of_loop::<Boottime>(probe.interval),
+pub(crate) fn cost(probe: &Probe) -> ProbeCost {
+    match probe.timer().clock {
+        ClockName::Monotonic => cost_by::<Monotonic>(probe),
+        ClockName::Realtime => cost_by::<Realtime>(probe),
+        ClockName::Tai => cost_by::<Tai>(probe),
+        ClockName::Boottime => cost_by::<Boottime>(probe),
+    }
+}
+
+fn cost_by<C: Clock>(probe: &Probe) -> ProbeCost {
+    match probe {
+        Probe::Timer(timer) => cost_of_loop::<C>(timer.interval),
+        Probe::Frames(frames) => cost_of_playing::<C>(frames),
     }
 }

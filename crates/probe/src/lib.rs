@@ -3,11 +3,11 @@
 //! [`run()`] measures one cell: it starts a task on each processor, has each
 //! prepare itself as the [policy](tactus_model::policy) asks, lets all of them
 //! meet, gives them one instant to start at, and evaluates what they found after
-//! the window has closed. The only probe so far is the timer probe: a task sleeps
-//! until a due time and tells when it came.
+//! the window has closed. There are two probes. The tasks of the timer probe sleep
+//! until a due time and tell when they came; those of the frames probe are players.
 //!
 //! The parts, in the order in which data flows through them: [`schedule`] says
-//! when wakeups are due, [`timer`] is the measured loop, [`policy`] prepares the
+//! when wakeups are due, [`timer`] and [`frames`] are the measured loops, [`policy`] prepares the
 //! thread it runs in, [`evaluate`] turns its samples into a result.
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ mod crew;
 mod error;
 pub mod evaluate;
 mod facility;
+pub mod frames;
 pub mod policy;
 mod run;
 pub mod schedule;

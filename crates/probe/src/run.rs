@@ -6,7 +6,7 @@ use std::time::{Duration, Instant as StdInstant};
 
 use tactus_model::cell::Cell;
 use tactus_model::cpus::{CpuChoice, CpuList};
-use tactus_model::probe::{Probe, TimerProbe};
+use tactus_model::probe::TimerProbe;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
@@ -114,7 +114,7 @@ fn run_within(
     process: &TaskProcess,
     listen: &mut dyn FnMut(ProbeEvent),
 ) -> Result<ProbeOutcome, ProbeError> {
-    let Probe::Timer(probe) = &cell.probe;
+    let probe = cell.probe.timer();
     let mut shortfalls = Shortfalls { told: HashSet::new(), all: Vec::new(), listen };
     let Prepared { idle_states, orders, mut crew, cost, threads } =
         prepare(patience, cell, seed, process, None, &mut shortfalls)?;
@@ -163,7 +163,7 @@ fn prepare(
     shortfalls: &mut Shortfalls<'_>,
 ) -> Result<Prepared, ProbeError> {
     cell.check()?;
-    let Probe::Timer(probe) = &cell.probe;
+    let probe = cell.probe.timer();
     let idle_states = hold_idle_states(&cell.policy);
     if let Err(shortfall) = &idle_states {
         shortfalls.tell(shortfall.as_ref());
@@ -199,7 +199,7 @@ impl Stream {
         rings: &Arc<SampleRings>,
         listen: &mut dyn FnMut(ProbeEvent),
     ) -> Result<Self, ProbeError> {
-        let Probe::Timer(probe) = &cell.probe;
+        let probe = cell.probe.timer();
         let patience = &Patience::USUAL;
         let mut shortfalls = Shortfalls { told: HashSet::new(), all: Vec::new(), listen };
         let mut prepared = prepare(patience, cell, seed, process, Some(rings), &mut shortfalls)?;
@@ -235,7 +235,7 @@ impl Stream {
 /// # Errors
 /// The processors that this process may use cannot be read.
 pub fn places(cell: &Cell) -> Result<Vec<u32>, ProbeError> {
-    let Probe::Timer(probe) = &cell.probe;
+    let probe = cell.probe.timer();
     Ok(orders(cell, probe, 0)?.iter().map(|order| order.cpu).collect())
 }
 
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn tasks_go_processor_by_processor() {
         let cell = cell("cpus = \"1,3\"\ntasks-per-cpu = 2");
-        let Probe::Timer(probe) = &cell.probe;
+        let probe = cell.probe.timer();
         let places: Vec<(u32, u32)> =
             orders(&cell, probe, 0).unwrap().iter().map(|order| (order.task, order.cpu)).collect();
         assert_eq!(places, [(0, 1), (1, 1), (2, 3), (3, 3)]);

@@ -2,7 +2,7 @@
 
 use tactus_model::cell::Cell;
 use tactus_model::experiment::SplitMix64;
-use tactus_model::probe::{Interval, Probe};
+use tactus_model::probe::Interval;
 use tactus_model::time::Nanos;
 
 /// The due times of one task within a window, in ascending order, as lengths of
@@ -34,7 +34,7 @@ impl Schedule {
 
     /// The schedule of a task of `cell`, in a turn with this seed.
     pub fn of_task(cell: &Cell, task: u32, seed: u64) -> Self {
-        let Probe::Timer(probe) = &cell.probe;
+        let probe = cell.probe.timer();
         let offset = probe.offset.saturating_mul(task.into());
         Self::new(probe.interval, offset, cell.duration, task_seed(seed, task))
     }

@@ -17,7 +17,8 @@ use tactus_sys::permission::{Asked, diagnose};
 use tactus_sys::{SysError, memory, sched, thread, usage};
 
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
-use crate::facility::{self, Facility};
+use crate::facility::{self, Course, Facility};
+use crate::frames::Player;
 use crate::policy::Preparation;
 use crate::schedule::Schedule;
 use crate::stream::{RingLayout, RingWriter, RingsPlace, SampleRings};
@@ -108,6 +109,17 @@ struct Unable {
     hint: Option<String>,
 }
 
+impl Unable {
+    /// Whether a frame was shown is told after the window.
+    fn players_are_judged_later() -> Self {
+        Self {
+            reason: "players cannot be watched, since their frames are judged afterwards"
+                .to_owned(),
+            hint: Some("tactus measure, or watch the timer probe".to_owned()),
+        }
+    }
+}
+
 impl From<SysError> for Unable {
     fn from(error: SysError) -> Self {
         Self { reason: error.to_string(), hint: None }
@@ -123,7 +135,7 @@ enum Keeper {
 struct Task<'a> {
     order: &'a TaskOrder,
     probe: &'a TimerProbe,
-    schedule: Schedule,
+    course: Course,
 }
 
 /// How long before the window a task is awake, to read what it has used so far.
@@ -134,8 +146,17 @@ const REHEARSAL_INTERVAL: Nanos = Nanos::from_micros(200);
 
 impl<'a> Task<'a> {
     fn new(order: &'a TaskOrder) -> Self {
-        let Probe::Timer(probe) = &order.cell.probe;
-        Self { order, probe, schedule: Schedule::of_task(&order.cell, order.task, order.seed) }
+        let probe = order.cell.probe.timer();
+        let course = match &order.cell.probe {
+            Probe::Timer(_) => {
+                Course::Wakeups(Schedule::of_task(&order.cell, order.task, order.seed))
+            }
+            Probe::Frames(frames) => {
+                let offset = probe.offset.saturating_mul(order.task.into());
+                Course::Frames(Player::new(frames, offset, order.cell.duration))
+            }
+        };
+        Self { order, probe, course }
     }
 
     fn run(&self, rings: Option<&Arc<SampleRings>>, line: &mut dyn Line) -> Result<(), Unable> {
@@ -148,7 +169,7 @@ impl<'a> Task<'a> {
             Some(rings) => Keeper::Ring(rings.writer(self.order.task)),
             None => Keeper::Memory(self.take_memory()?),
         };
-        let cost = facility::cost(self.probe);
+        let cost = facility::cost(&self.order.cell.probe);
         self.rehearse(facility.as_mut(), rings.is_some())?;
         memory::touch_stack();
         preparation.lock_memory(policy);
@@ -158,12 +179,13 @@ impl<'a> Task<'a> {
         let Some(Command::Start { at }) = line.hear() else { return Ok(()) };
         facility.sleep_until(at.saturating_sub(HEAD_START.as_nanos()))?;
         let before = usage::of_this_thread()?;
-        let recording = match keeper {
-            Keeper::Ring(mut ring) => {
-                facility.stream(self.schedule.clone(), at, &mut ring)?;
+        let recording = match (keeper, self.course.clone()) {
+            (Keeper::Ring(mut ring), Course::Wakeups(schedule)) => {
+                facility.stream(schedule, at, &mut ring)?;
                 None
             }
-            Keeper::Memory(memory) => Some(facility.measure(self.schedule.clone(), at, memory)?),
+            (Keeper::Ring(_), Course::Frames(_)) => return Err(Unable::players_are_judged_later()),
+            (Keeper::Memory(memory), course) => Some(facility.measure(course, at, memory)?),
         };
         let used = usage::difference(before, usage::of_this_thread()?);
         // Nobody is woken to hear of our end while other tasks still measure.
@@ -178,6 +200,10 @@ impl<'a> Task<'a> {
         let (Some(Command::Evaluate), Some(recording)) = (line.hear(), recording) else {
             return Ok(());
         };
+        let recording = match &self.course {
+            Course::Wakeups(_) => recording,
+            Course::Frames(player) => player.judged(recording),
+        };
         self.hand_over(&recording, line);
         let found = Found {
             task: self.order.task,
@@ -186,7 +212,7 @@ impl<'a> Task<'a> {
             usage: used,
             window: self.order.cell.duration,
         };
-        let result = Box::new(evaluate::task_result(found, self.schedule.clone(), &recording));
+        let result = Box::new(evaluate::task_result(found, self.course.clone(), &recording));
         line.say(Answer::Finished { result });
         Ok(())
     }
@@ -203,7 +229,7 @@ impl<'a> Task<'a> {
     }
 
     fn take_memory(&self) -> Result<SampleMemory, Unable> {
-        let wanted = self.schedule.remaining().min(self.order.cell.sample_limit);
+        let wanted = self.course.intended().min(self.order.cell.sample_limit);
         let samples = usize::try_from(wanted).unwrap_or(usize::MAX);
         SampleMemory::take(samples).map_err(|_| Unable {
             reason: format!("there is no memory for {wanted} samples"),
@@ -224,7 +250,7 @@ impl<'a> Task<'a> {
         } else {
             let memory = SampleMemory::take(REHEARSALS as usize)
                 .map_err(|_| Unable { reason: "there is no memory".to_owned(), hint: None })?;
-            facility.measure(schedule, now, memory)?;
+            facility.measure(Course::Wakeups(schedule), now, memory)?;
         }
         Ok(())
     }

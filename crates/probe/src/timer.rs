@@ -32,7 +32,11 @@ impl<C: Clock> Activity<C> for Rest {
 pub struct Recording {
     /// The wakeups that were kept, in order, since the window opened.
     pub samples: Vec<Sample>,
-    /// Due times that had passed when the task could have gone to sleep for them.
+    /// Frames that came too late to be shown; empty in a recording of wakeups, whose
+    /// missed due times follow from its schedule.
+    pub skipped: Vec<Sample>,
+    /// Due times that had passed when the task could have gone to sleep for them, or
+    /// the frames that were skipped.
     pub missed: u64,
     /// Wakeups for which no memory was left.
     pub dropped: u64,
@@ -62,8 +66,8 @@ pub trait SampleKeeper {
 /// Memory for samples, taken and touched before the window opens.
 #[derive(Clone, Debug)]
 pub struct SampleMemory {
-    samples: Vec<Sample>,
-    limit: usize,
+    pub(crate) samples: Vec<Sample>,
+    pub(crate) limit: usize,
 }
 
 impl SampleMemory {
@@ -101,7 +105,7 @@ pub fn measure<C: Clock>(
 ) -> Result<Recording, SysError> {
     let Tally { missed, dropped, ended } =
         keep_measuring(sleeper, activity, schedule, start, &mut memory)?;
-    Ok(Recording { samples: memory.samples, missed, dropped, ended })
+    Ok(Recording { samples: memory.samples, skipped: Vec::new(), missed, dropped, ended })
 }
 
 /// Sleeps from one due time of `schedule` to the next until the window, which

@@ -16,8 +16,8 @@ use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, TaskProcess, run};
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn cell(settings: &str) -> Cell {
-    let mut text = format!("[settings]\nduration = \"60ms\"\n{settings}\n");
-    for usual in ["cpus = \"0\"", "lock-memory = false"] {
+    let mut text = format!("[settings]\n{settings}\n");
+    for usual in ["duration = \"60ms\"", "cpus = \"0\"", "lock-memory = false"] {
         let (name, _) = usual.split_once(' ').unwrap();
         if !settings.starts_with(name) && !settings.contains(&format!("\n{name}")) {
             text = format!("{text}{usual}\n");
@@ -114,6 +114,38 @@ fn a_task_that_works_is_accounted_for() {
 #[test]
 fn a_task_that_computes_all_the_time_is_interrupted() {
     check("work = \"continuous\"\nsleep = \"signal-handler\"");
+}
+
+#[test]
+fn players_show_no_frame_early_and_account_for_all() {
+    for (rate, tick) in [("60", "none"), ("60", "100"), ("60000/1001", "1000"), ("240", "300")] {
+        for shift in ["sweep", "3ms"] {
+            check(&format!(
+                "probe = \"frames\"\nframe-rate = \"{rate}\"\ntick = \"{tick}\"\n\
+                 tick-shift = \"{shift}\"\nduration = \"100ms\""
+            ));
+        }
+    }
+    let settings =
+        "probe = \"frames\"\nframe-rate = 500\nwork = \"5%\"\ntasks-per-cpu = 2\noffset = \"1ms\"";
+    let measured = check(settings);
+    let intended: Vec<u64> =
+        measured.outcome.tasks.iter().map(|task| task.accounting.intended).collect();
+    assert_eq!(intended, [30, 30]);
+}
+
+/// By the closed form 60 frames/s lose 35 a second on ticks of 20 ms and none on
+/// those of 1 ms; pairs are taken in turn, so that a busy machine delays both.
+#[test]
+fn coarse_ticks_lose_more_frames_than_fine_ones() {
+    let skipped = |tick: &str| {
+        let settings =
+            format!("probe = \"frames\"\nframe-rate = 60\ntick = {tick}\nduration = \"500ms\"");
+        check(&settings).outcome.tasks[0].accounting.missed
+    };
+    let pairs: Vec<(u64, u64)> = (0..3).map(|_| (skipped("50"), skipped("1000"))).collect();
+    let (coarse, fine): (Vec<u64>, Vec<u64>) = pairs.iter().copied().unzip();
+    assert!(coarse.iter().sum::<u64>() > fine.iter().sum::<u64>(), "{pairs:?}");
 }
 
 #[test]

@@ -5,13 +5,17 @@ use std::fmt::Write;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::label::differing_settings;
+use tactus_model::settings::SETTINGS;
 
 /// Writes `plan` as an experiment file; `tactus measure FILE` carries the same plan out.
 ///
 /// Settings that vary become lists where the cells are all their combinations;
 /// else every cell is written as a matrix of its own.
 pub fn experiment_file(plan: &Plan) -> String {
-    let varied = differing_settings(&plan.cells);
+    let mut varied = differing_settings(&plan.cells);
+    // What only some probes have is said of each cell that has it.
+    let shared = |name: &str| plan.cells.iter().all(|cell| value_of(cell, name).is_some());
+    varied.extend(SETTINGS.iter().map(|setting| setting.name).filter(|name| !shared(name)));
     let product = head(plan) + &settings(&plan.cells, &varied);
     if plans_the_same(&product, plan) { product } else { head(plan) + &matrices(plan, &varied) }
 }
@@ -117,6 +121,16 @@ mod tests {
         assert!(file.contains("load = [\"idle\", \"compute\"]"), "{file}");
         check("until = \"p99.9:5%\"\nlimit = \"90s\"\nrounds = 4");
         check("[settings]\nload = \"cmd:\\\"printf a\\\\n # \\u007F\\t\\\"\"");
+    }
+
+    #[test]
+    fn a_plan_of_several_probes_is_written_cell_by_cell() {
+        check(
+            "[settings]\nprobe = [\"timer\", \"frames\"]\nframe-rate = [59.94, \"60000/1001\"]\ntick = 100",
+        );
+        let file =
+            check("[settings]\nprobe = \"frames\"\nframe-rate = [50, 60]\ntick-shift = \"5ms\"");
+        assert!(file.contains("frame-rate = [\"50\", \"60\"]"), "{file}");
     }
 
     #[test]

@@ -7,6 +7,8 @@
 //! what the pool supports, [`narrow`] whether to measure on, [`extreme`] what may be
 //! expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`]
 //! what two kinds of window differ by.
+//! what the pool supports, [`extreme`] what may be expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`] what two kinds of window
+//! differ by, [`frames`] what a player is expected to show.
 #![forbid(unsafe_code)]
 
 pub mod axis;
@@ -14,6 +16,7 @@ pub mod bootstrap;
 pub mod bursts;
 pub mod cell;
 pub mod extreme;
+pub mod frames;
 pub mod histogram;
 pub mod narrow;
 pub mod paired;

@@ -9,7 +9,6 @@ use clap::Args;
 use serde::Serialize;
 use tactus_explain::{Explanation, Options, Origin, ProbeTask, explain};
 use tactus_model::cell::Cell;
-use tactus_model::probe::Probe;
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::{Run, RunId};
 use tactus_model::time::Nanos;
@@ -185,7 +184,7 @@ pub(super) fn probe_tasks(
     traced: &TracedStretch,
     samples: &[(u32, tactus_model::sample::SampleBlock)],
 ) -> CommandResult<Vec<ProbeTask>> {
-    let Probe::Timer(probe) = &cell.probe;
+    let probe = cell.probe.timer();
     let mut tasks: Vec<ProbeTask> = traced
         .tasks
         .iter()
@@ -198,7 +197,13 @@ pub(super) fn probe_tasks(
         })
         .collect();
     for (number, block) in samples {
-        let block = block.decode().map_err(CommandError::internal)?;
+        let mut block = block.decode().map_err(CommandError::internal)?;
+        if let Some(frames) = cell.probe.frames() {
+            // A player on ticks does not wait for its frame, but for the tick after it.
+            for sample in &mut block {
+                sample.due = frames.asked_for(sample.due, traced.window);
+            }
+        }
         if let Some(task) = tasks.iter_mut().find(|task| task.task == *number) {
             task.samples.extend(block);
         }

@@ -4,11 +4,12 @@ use serde::Serialize;
 use tactus_model::cell::Cell;
 use tactus_model::origin::UNKNOWN;
 use tactus_model::run::Run;
+use tactus_model::settings::SETTINGS;
 
 /// Settings that say how long and how much is measured, not what: cells may differ in them.
 const AMOUNTS: [&str; 3] = ["warmup", "duration", "sample-limit"];
 /// Settings that decide what a latency is: cells that differ in them measure different things.
-const MEANINGS: [&str; 4] = ["probe", "sleep", "clock", "interval"];
+const MEANINGS: [&str; 5] = ["probe", "sleep", "clock", "interval", "frame-rate"];
 
 /// One side of a comparison: a run, or one cell of it.
 #[derive(Clone, Copy, Debug)]
@@ -110,10 +111,15 @@ pub(crate) fn pairs(
 }
 
 fn meanings_that_differ(a: &Cell, b: &Cell) -> Vec<SettingDiffers> {
-    a.settings()
-        .zip(b.settings())
-        .filter(|((name, a), (_, b))| MEANINGS.contains(name) && !agree(a, b))
-        .map(|((setting, a), (_, b))| SettingDiffers { setting, a, b })
+    SETTINGS
+        .iter()
+        .filter(|setting| MEANINGS.contains(&setting.name))
+        .map(|setting| SettingDiffers {
+            setting: setting.name,
+            a: a.value_of(setting),
+            b: b.value_of(setting),
+        })
+        .filter(|differs| !agree(&differs.a, &differs.b))
         .collect()
 }
 

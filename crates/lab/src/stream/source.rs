@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
 use tactus_model::cell::Cell;
-use tactus_model::probe::Probe;
 use tactus_probe::places;
 use tactus_probe::schedule::Schedule;
 use tactus_probe::stream::{Follower, RingLayout, RingsPlace, SampleRings};
@@ -39,7 +38,7 @@ impl SampleStream {
         cell: &Cell,
         seed: u64,
     ) -> io::Result<Self> {
-        let Probe::Timer(probe) = &cell.probe;
+        let probe = cell.probe.timer();
         let tasks = places(cell).map_err(io::Error::other)?.len() as u32;
         let layout = RingLayout::new(tasks, probe.interval.mean());
         let rings = SampleRings::create(layout).map_err(io::Error::other)?;

@@ -159,7 +159,7 @@ mod tests {
             let until_last = schedule.clone().take_while(|due| *due <= last).count() as u64;
             prop_assert_eq!(told.intended(), until_last);
             if dropped == 0 {
-                let recording = Recording { samples: kept, missed, dropped, ended };
+                let recording = Recording { samples: kept, skipped: Vec::new(), missed, dropped, ended };
                 let mut whole: Vec<Sample> = missed_samples(schedule, &recording).collect();
                 whole.retain(|sample| sample.due <= last);
                 prop_assert_eq!(told.missed, whole);
