@@ -971,7 +971,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --help --version"
+            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1010,6 +1010,18 @@ _tactus() {
                     return 0
                     ;;
                 --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tick)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tick-shift)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1267,7 +1279,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__watch)
-            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
+            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1306,6 +1318,18 @@ _tactus() {
                     return 0
                     ;;
                 --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tick)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tick-shift)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

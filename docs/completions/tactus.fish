@@ -49,7 +49,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examin
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Write one JSON object a line, a finding each'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
@@ -58,6 +58,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpus -d 'The p
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'How much later each further task starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
@@ -83,7 +86,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Wr
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Write events and results as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
@@ -92,6 +95,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpus -d 'The pro
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'How much later each further task starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r

@@ -11,7 +11,7 @@ mod tests;
 
 use serde::Serialize;
 use tactus_model::cell::Cell;
-use tactus_model::probe::{Interval, Probe};
+use tactus_model::probe::Interval;
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
@@ -233,6 +233,6 @@ fn later_than(histogram: &Histogram, deadline: Nanos) -> u64 {
 
 /// The interval of a cell that was not measured at the purpose's period.
 fn measured_at(cell: &Cell, period: Nanos) -> Option<String> {
-    let Probe::Timer(probe) = &cell.probe;
+    let probe = cell.probe.timer();
     (probe.interval != Interval::Fixed(period)).then(|| probe.interval.to_string())
 }

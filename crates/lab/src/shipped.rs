@@ -1,10 +1,11 @@
 //! The experiments that come with the program.
 
 /// Names and texts of the experiments that come with the program.
-pub const EXPERIMENTS: [(&str, &str); 4] = [
+pub const EXPERIMENTS: [(&str, &str); 5] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
+    ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
     ("papers/timer-latency", include_str!("../../../experiments/papers/timer-latency.toml")),
 ];
 

@@ -7,6 +7,7 @@ use tactus_model::label::differing_settings;
 use tactus_model::origin::Origin;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
+use tactus_stats::frames::PlayerSummary;
 
 use crate::format;
 use crate::summary::{CellResult, cell_results};
@@ -61,6 +62,9 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     if let Some(origin) = &run.header.origin {
         return imported(origin, worst, results);
     }
+    if let Some(sentence) = of_players(results) {
+        return sentence;
+    }
     let groups = groups(results);
     let where_measured = where_measured(results);
     match named_share(results) {
@@ -89,6 +93,36 @@ fn imported(origin: &Origin, worst: &CellResult<'_>, results: &[CellResult<'_>])
         worst.told(worst.max()),
     )
 }
+
+/// The sentence of a run of players alone; none of another run.
+fn of_players(results: &[CellResult<'_>]) -> Option<String> {
+    let players: Vec<(&CellResult<'_>, PlayerSummary)> =
+        results.iter().map(|result| Some((result, result.players()?))).collect::<Option<_>>()?;
+    let loss = |players: &PlayerSummary| 1.0 - players.achieved / players.desired;
+    let (worst, lost) = players.iter().max_by(|a, b| loss(&a.1).total_cmp(&loss(&b.1)))?;
+    let kept = players.iter().filter(|(_, players)| loss(players) < RATE_KEPT).count();
+    let off = |players: &PlayerSummary| (players.achieved - players.expected).abs();
+    let (_, apart) = players.iter().max_by(|a, b| off(&a.1).total_cmp(&off(&b.1)))?;
+    let several = match players.len() {
+        1 => String::new(),
+        _ => format!(
+            "Of {}, {kept} achieved the desired frame rate to within 1{}%; at worst, with {}, ",
+            format::counted(players.len() as u64, "cell"),
+            format::THIN_SPACE,
+            worst.label
+        ),
+    };
+    Some(format!(
+        "{several}{:.2} of {:.2} frames a second were shown. What was shown and what the ticks \
+         alone would have left are at most {:.2} frames a second apart.",
+        lost.achieved,
+        lost.desired,
+        off(apart)
+    ))
+}
+
+/// The share of frames that may be lost by a player that counts as keeping its rate.
+const RATE_KEPT: f64 = 0.01;
 
 fn with_share(
     groups: &[Group<'_, '_>],

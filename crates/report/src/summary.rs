@@ -5,6 +5,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::result::{Accounting, MachineRates, Measurement};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
+use tactus_stats::frames::PlayerSummary;
 use tactus_stats::{CellSummary, Interval, LatencyHistogram};
 
 use crate::format;
@@ -87,6 +88,11 @@ impl CellResult<'_> {
     /// What became of the wakeups of all rounds.
     pub(crate) fn accounting(&self) -> Accounting {
         self.summary.accounting
+    }
+
+    /// What its players came to; `None` of another probe.
+    pub(crate) fn players(&self) -> Option<PlayerSummary> {
+        PlayerSummary::of(self.cell, self.accounting())
     }
 
     /// The greatest latency; `None` when nothing was observed.

@@ -6,9 +6,7 @@
 //! [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and [`unseen`] say
 //! what the pool supports, [`narrow`] whether to measure on, [`extreme`] what may be
 //! expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`]
-//! what two kinds of window differ by.
-//! what the pool supports, [`extreme`] what may be expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`] what two kinds of window
-//! differ by, [`frames`] what a player is expected to show.
+//! what two kinds of window differ by, [`frames`] what a player is expected to show.
 #![forbid(unsafe_code)]
 
 pub mod axis;

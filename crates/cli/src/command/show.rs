@@ -9,6 +9,7 @@ use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::run::{Run, RunHeader};
 use tactus_report::{CellTail, paragraph};
 use tactus_stats::CellSummary;
+use tactus_stats::frames::PlayerSummary;
 
 use super::{find_runs, open_store, table_options, tail};
 use crate::error::CommandResult;
@@ -47,6 +48,9 @@ pub(super) struct CellOverview {
     label: String,
     #[serde(flatten)]
     summary: CellSummary,
+    /// What its players came to, where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frames: Option<PlayerSummary>,
 }
 
 /// Sums up every cell of `run` that yielded a result.
@@ -54,11 +58,13 @@ pub(super) fn cell_overviews(run: &Run) -> Vec<CellOverview> {
     let labels = run.header.plan.labels();
     labels
         .into_iter()
+        .zip(&run.header.plan.cells)
         .enumerate()
-        .filter_map(|(cell, label)| {
+        .filter_map(|(cell, (label, settings))| {
             let measurements: Vec<_> = run.of_cell(cell).collect();
             let summary = CellSummary::pool(&measurements);
-            (!measurements.is_empty()).then_some(CellOverview { cell, label, summary })
+            let frames = PlayerSummary::of(settings, summary.accounting);
+            (!measurements.is_empty()).then_some(CellOverview { cell, label, summary, frames })
         })
         .collect()
 }

@@ -205,7 +205,8 @@ fn missed(cells: &[Evidence<'_>]) -> Option<Finding> {
     };
     let worst = cells
         .iter()
-        .filter(|cell| cell.accounting.missed > 0)
+        // What players skip is their result, not a flaw of it.
+        .filter(|cell| cell.cell.probe.frames().is_none() && cell.accounting.missed > 0)
         .max_by(|a, b| share(a).total_cmp(&share(b)))?;
     Some(MISSED.reservation(
         format!(

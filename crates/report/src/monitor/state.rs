@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use tactus_explain::ExplainedSample;
 use tactus_model::cell::Cell;
-use tactus_model::probe::Probe;
 use tactus_model::result::Shortfall;
 use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
@@ -171,7 +170,7 @@ impl Monitor {
 
     /// The interval around which arrivals are expected.
     pub(super) fn interval(&self) -> Nanos {
-        let Probe::Timer(probe) = &self.cell.probe;
+        let probe = self.cell.probe.timer();
         probe.interval.mean()
     }
 

@@ -1,8 +1,9 @@
 //! The drawings of a run, in groups that share their axes.
 
+mod frames;
+
 use std::cmp::Reverse;
 
-use tactus_model::probe::Probe;
 use tactus_model::result::ScopeColumn;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
@@ -42,7 +43,8 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
         .into_iter()
         .map(|panel| Grouped::of(panel, &drawn))
         .collect();
-    let mut figures = vec![
+    let mut figures = frames::figures(&drawn);
+    figures.extend([
         percentiles(
             &groups,
             PercentileAxis::Reciprocal,
@@ -58,7 +60,7 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
              to the left, the late tenth has most of the width.",
         ),
         densities(&groups),
-    ];
+    ]);
     // Another program tells how often each latency came, and not when.
     let timed: Vec<&CellResult<'_>> =
         drawn.iter().copied().filter(|result| result.cell.imported.is_none()).collect();
@@ -174,7 +176,7 @@ fn scopes(results: &[&CellResult<'_>]) -> Figure {
 }
 
 fn scope_of(result: &CellResult<'_>) -> Scope {
-    let Probe::Timer(probe) = &result.cell.probe;
+    let probe = result.cell.probe.timer();
     let columns = |place: usize| -> Vec<ScopeColumn> {
         result.measurements[place]
             .tasks

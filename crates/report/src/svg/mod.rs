@@ -9,6 +9,7 @@
 pub mod billing;
 pub mod density;
 mod frame;
+pub mod frames;
 mod label;
 pub mod percentiles;
 pub mod quanta;

@@ -65,6 +65,7 @@ pub const STYLE: &str = "\
 .drawing .thin{stroke-width:1}\
 .drawing .limit{stroke:var(--ink,#1d2327);stroke-width:1.4}\
 .drawing .strong{fill:var(--ink,#1d2327)}\
+.drawing .ringed{stroke:var(--paper,#fff);stroke-width:.8}\
 .drawing .on{fill:var(--paper,#fff)}\
 .drawing .thread,.drawing .t0{fill:var(--rule,#d5d9dd)}\
 .drawing .t1{fill:color-mix(in srgb,var(--c2,#00785a) 35%,var(--paper,#fff))}\

@@ -3,6 +3,7 @@
 use tactus_model::origin::UNKNOWN;
 use tactus_stats::Interval;
 use tactus_stats::cell::{LateSample, QUANTILES};
+use tactus_stats::frames::PlayerSummary;
 
 use super::column::{Column, Entry};
 use crate::format;
@@ -14,13 +15,14 @@ use crate::summary::{CellResult, RATES};
 /// *intended schedule* stands beside.
 pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
     let differs = results.iter().any(CellResult::schedule_differs);
-    let mut columns = vec![
-        name(results),
+    let mut columns = vec![name(results)];
+    columns.extend(players(results));
+    columns.extend([
         Column::of("min", results, |result| Entry::told(result, result.summary.min)).dispensable(6),
         quantile(results, 0.5),
         quantile(results, 0.99).meaning("99 % of the wakeups came no later"),
         quantile(results, 0.999).dispensable(3),
-    ];
+    ]);
     // Rarer quantiles only where some cell has the samples for them.
     for share in QUANTILES.into_iter().filter(|share| *share > 0.999) {
         if results.iter().any(|result| result.per_wakeup(share).is_some()) {
@@ -41,14 +43,39 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
         })
         .meaning("the interval of the p99 at 95 % confidence, by block bootstrap")
         .dispensable(7),
-        Column::of("missed", results, missed)
-            .meaning("due times that passed before the task had come from an earlier one")
-            .dispensable(1),
+        Column::of("missed", results, missed).meaning(missed_meaning(results)).dispensable(1),
         Column::of("observed", results, |result| Entry::count(result.accounting().observed))
             .meaning("wakeups that were measured")
             .dispensable(5),
     ]);
     columns
+}
+
+/// What players were to show and showed; no column where there is none.
+fn players(results: &[CellResult<'_>]) -> Vec<Column> {
+    if results.iter().all(|result| result.players().is_none()) {
+        return Vec::new();
+    }
+    let rate = |head: &str, of: fn(PlayerSummary) -> f64| {
+        Column::of(head, results, |result| match result.players().map(of) {
+            Some(rate) => Entry::number(format!("{rate:.2}"), (rate * 1000.0) as u64),
+            None => Entry::empty(),
+        })
+    };
+    vec![
+        rate("desired", |players| players.desired).meaning("frames a second to be shown"),
+        rate("achieved", |players| players.achieved)
+            .meaning("frames a second shown, none early and none late by more than half its slot"),
+        rate("by ticks", |players| players.expected)
+            .meaning("frames a second that the ticks alone would have left, by the closed form"),
+    ]
+}
+
+fn missed_meaning(results: &[CellResult<'_>]) -> &'static str {
+    match results.iter().all(|result| result.players().is_some()) {
+        true => "frames that were skipped, because they were late by more than half their slot",
+        false => "due times that passed before the task had come from an earlier one",
+    }
 }
 
 /// What the load achieved.
@@ -69,7 +96,7 @@ pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
             true => Entry::count(result.accounting().missed),
             false => Entry::text(UNKNOWN),
         })
-        .meaning("due times that passed before the task had come from an earlier one"),
+        .meaning(missed_meaning(results)),
         Column::of("dropped", results, |result| Entry::count(result.accounting().dropped))
             .meaning("wakeups that were not kept, because the memory for samples was full")
             .dispensable(2),

@@ -11,7 +11,6 @@ use signal_hook::consts::SIGSTOP;
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::stream::{SampleStream, StreamEvent};
 use tactus_model::cell::Cell;
-use tactus_model::probe::Probe;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_report::monitor::{CauseNews, Key, Message, Monitor, Palette, Request};
 use tactus_sys::clock;
@@ -136,7 +135,7 @@ impl Show {
             let message = match event {
                 StreamEvent::Shortfall(shortfall) => Message::Shortfall(shortfall),
                 StreamEvent::Opened { opened, threads } => {
-                    let Probe::Timer(probe) = &self.monitor.cell().probe;
+                    let probe = self.monitor.cell().probe.timer();
                     self.opened = Some(opened);
                     self.lately = Some(Lately::new(probe.sleep, opened, &threads));
                     Message::Opened { cpus: cpus(self.monitor.cell()) }
