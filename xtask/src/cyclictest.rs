@@ -2,7 +2,7 @@
 //! priority, interval and load, the order within a pair drawn at random.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail, ensure};
@@ -33,14 +33,7 @@ const SEED: u64 = 1;
 
 /// Runs the pairs and prints their ratios with an interval each.
 pub(crate) fn compare(root: &Path) -> anyhow::Result<()> {
-    let built = Command::new("cargo")
-        .args(["build", "--release", "--locked"])
-        .current_dir(root)
-        .status()
-        .context("cargo")?;
-    ensure!(built.success(), "tactus does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let tactus = target.join("release/tactus");
+    let tactus = crate::release(root)?;
 
     let second = Nanos::from_secs(1);
     let settings = [
@@ -207,7 +200,7 @@ fn interval_of_median(values: &[f64], random: &mut SplitMix64) -> (f64, f64) {
 }
 
 /// Steal of all processors since boot, in ticks of 10 ms.
-fn steal_ticks() -> anyhow::Result<u64> {
+pub(crate) fn steal_ticks() -> anyhow::Result<u64> {
     let stat = fs::read_to_string("/proc/stat")?;
     let steal = stat.split_whitespace().nth(8).context("/proc/stat has no steal")?;
     Ok(steal.parse()?)

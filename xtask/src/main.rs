@@ -1,18 +1,22 @@
 //! Chores of this repository: `cargo xtask NAME`.
 #![forbid(unsafe_code)]
 
+mod analysis_speed;
 mod coverage;
 mod cyclictest;
 mod generated;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, ensure};
 
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   generate          write docs/man, docs/completions and docs/commands.md from the command line
   generate --check  fail when they are not what would be written
+  analysis-speed    analyse one stretch by tactus and by perf sched in turns (root, perf)
   cyclictest        measure in pairs with cyclictest and print the ratios (root, two processors)
   coverage          how often intervals hold the truth where it is known (minutes)
   coverage goodness the critical values of the goodness of fit of tails (minutes)";
@@ -25,6 +29,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["generate", "--check"] => generated::check(&repository())?,
         ["coverage"] => coverage::levels(),
         ["coverage", "goodness"] => coverage::goodness(),
+        ["analysis-speed"] => analysis_speed::compare(&repository())?,
         ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {
             eprintln!("{USAGE}");
@@ -32,6 +37,18 @@ fn main() -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Builds `tactus` as a user has it, and gives its place.
+fn release(root: &Path) -> anyhow::Result<PathBuf> {
+    let built = Command::new("cargo")
+        .args(["build", "--release", "--locked"])
+        .current_dir(root)
+        .status()
+        .context("cargo")?;
+    ensure!(built.success(), "tactus does not build");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    Ok(target.join("release/tactus"))
 }
 
 fn repository() -> PathBuf {

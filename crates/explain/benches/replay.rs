@@ -4,6 +4,7 @@
 //! each other through a pipe, on two processors, with a probe beside them.
 
 use divan::counter::ItemsCount;
+use tactus_explain::account::{AccountOptions, TickRate, account};
 use tactus_explain::machine::{Machine, Observer};
 use tactus_explain::{Options, Origin, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
@@ -165,4 +166,15 @@ fn explain_samples(bencher: divan::Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(recording.events.len()))
         .bench(|| explain(&mut recording.reader(), vec![task.clone()], Options::default()));
+}
+
+/// How many rates of ticks are simulated beside.
+#[divan::bench(args = [0, 1, 4])]
+fn accounts(bencher: divan::Bencher<'_, '_>, rates: usize) {
+    let (recording, _) = recording();
+    let rates = [100, 250, 1000, 20_000].into_iter().take(rates).filter_map(TickRate::new);
+    let options = AccountOptions { rates: rates.collect() };
+    bencher
+        .counter(ItemsCount::new(recording.events.len()))
+        .bench(|| account(&mut recording.reader(), &options));
 }

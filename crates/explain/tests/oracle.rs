@@ -1,0 +1,266 @@
+//! Accounts of a live stretch beside those of `perf sched`, recorded at the same time.
+//!
+//! The threads that are compared live and die within both recordings, so no
+//! edge cuts their quanta. Needs root and perf(1); without them a test prints
+//! why it was skipped. Either recorder may lose events on a busy machine, and
+//! the host may take a tick away; a few sessions are tried.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tactus_explain::account::{Account, AccountOptions, Accounts, TickClock, TickRate, account};
+use tactus_model::cpus::CpuList;
+use tactus_model::policy::Scheduling;
+use tactus_model::recording::{Recording, ThreadId};
+use tactus_model::time::Nanos;
+use tactus_record::live::{Keep, Options, RecordError, Recorder};
+
+const SESSIONS: usize = 4;
+
+/// The threads that are compared; perf tells nothing else apart so surely.
+const NAMES: [&str; 4] = ["acct-busy", "acct-nap", "acct-ping", "acct-pong"];
+
+/// By how much the two recorders' stamps of one switch may be apart, on average.
+const STAMPS_APART: u64 = 5_000;
+
+/// The quanta at a thread's beginning and end that perf's summary may leave out: it
+/// counts those between two switches of one name.
+const EDGES: u64 = 2;
+
+/// What one recorder says of a thread.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    quanta: u64,
+    used: Nanos,
+}
+
+fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::thread::JoinHandle<()> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).expect("a thread can be made")
+}
+
+fn spin(length: Duration) {
+    let end = Instant::now() + length;
+    while Instant::now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// Runs in a process of its own while both record: a thread that computes, one
+/// that naps, two that pass a byte to and fro. No processor goes idle meanwhile:
+/// kernels have been seen that do not let perf record in the idle thread.
+#[test]
+#[ignore = "the other test runs it in a process of its own"]
+fn workload() {
+    let over = Arc::new(AtomicBool::new(false));
+    let cpus = tactus_sys::affinity::get().expect("every thread has an affinity");
+    let fill = |cpu| {
+        let over = over.clone();
+        thread("acct-fill", move || {
+            tactus_sys::affinity::set(&CpuList::from_iter([cpu])).expect("the processor exists");
+            tactus_sys::sched::set(Scheduling::Idle).expect("everyone may be idle");
+            let end = Instant::now() + Duration::from_secs(20);
+            while !over.load(Ordering::Relaxed) && Instant::now() < end {
+                std::hint::spin_loop();
+            }
+        })
+    };
+    let fillers: Vec<_> = cpus.iter().map(fill).collect();
+    let (mut near, mut far) = UnixStream::pair().expect("a pair of sockets can be made");
+    let mut byte = [0];
+    let work = [
+        thread("acct-busy", || spin(Duration::from_millis(600))),
+        thread("acct-nap", || {
+            for _ in 0..200 {
+                std::thread::sleep(Duration::from_millis(1));
+                spin(Duration::from_micros(300));
+            }
+        }),
+        thread("acct-ping", move || {
+            for _ in 0..500 {
+                near.write_all(&[1]).expect("the other end is open");
+                near.read_exact(&mut byte).expect("the other end is open");
+            }
+        }),
+        thread("acct-pong", move || {
+            for _ in 0..500 {
+                far.read_exact(&mut byte).expect("the other end is open");
+                far.write_all(&byte).expect("the other end is open");
+            }
+        }),
+    ];
+    for thread in work {
+        thread.join().expect("it does not fail");
+    }
+    over.store(true, Ordering::Relaxed);
+    for filler in fillers {
+        filler.join().expect("it does not fail");
+    }
+}
+
+/// Why the test cannot be made here.
+fn obstacle() -> Option<String> {
+    let version = Command::new("perf").arg("--version").stdout(Stdio::null()).status();
+    match version {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(format!("perf ended with {status}")),
+        Err(error) => Some(format!("perf cannot be run: {error}")),
+    }
+}
+
+/// Records the workload by both and gives the events and perf's file.
+fn record_both(file: &Path) -> Result<Recording, RecordError> {
+    let recorder =
+        Recorder::start(Options { keep: Keep::Memory { limit: 1 << 30 }, ..Options::default() })?;
+    let status = Command::new("perf")
+        .args(["sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "16M", "-o"])
+        .arg(file)
+        .arg("--")
+        .arg(std::env::current_exe().expect("the test has a file"))
+        .args(["workload", "--exact", "--ignored"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("perf was there a moment ago");
+    let mut recorded = recorder.stop()?;
+    assert!(status.success(), "perf sched record ended with {status}");
+    let lost = recorded.summary.lost();
+    if lost > 0 {
+        eprintln!("{lost} events were lost here");
+    }
+    Ok(Recording::collect(&mut recorded.recording).expect("it lies in memory"))
+}
+
+/// What perf tells of the threads of the workload, by number.
+fn by_perf(file: &Path) -> BTreeMap<i32, Told> {
+    let output = Command::new("perf")
+        .args(["sched", "timehist", "--summary", "-i"])
+        .arg(file)
+        .output()
+        .expect("perf was there a moment ago");
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().filter_map(row).collect()
+}
+
+/// A row of the summary: `comm[tid/tgid]  parent  sched-in  run-time  …`.
+fn row(line: &str) -> Option<(i32, Told)> {
+    let name = line.trim_start();
+    if !NAMES.iter().any(|wanted| name.starts_with(wanted)) {
+        return None;
+    }
+    let (numbers, figures) = name.split_once('[')?.1.split_once(']')?;
+    let tid = numbers.split('/').next()?.parse().ok()?;
+    let mut figures = figures.split_whitespace().skip(1);
+    let quanta = figures.next()?.parse().ok()?;
+    let millis: f64 = figures.next()?.parse().ok()?;
+    Some((tid, Told { quanta, used: Nanos::from_nanos((millis * 1e6) as u64) }))
+}
+
+fn by_us(accounts: &Accounts) -> BTreeMap<i32, (&Account, Told)> {
+    let threads = accounts.threads.iter().filter(|account| NAMES.contains(&&*account.name));
+    threads
+        .filter_map(|account| {
+            // The first quanta of a thread are under the name of its maker.
+            let ThreadId(tid) = account.thread?;
+            let all = accounts.of_thread(ThreadId(tid));
+            let told = all.fold(Told { quanta: 0, used: Nanos::ZERO }, |sum, part| Told {
+                quanta: sum.quanta + part.turns(),
+                used: sum.used + part.used,
+            });
+            Some((tid, (account, told)))
+        })
+        .collect()
+}
+
+/// What the two do not agree in; empty when they agree.
+fn disagreements(accounts: &Accounts, perf: &BTreeMap<i32, Told>) -> Vec<String> {
+    let ours = by_us(accounts);
+    let mut found = Vec::new();
+    if ours.len() != NAMES.len() || perf.len() != NAMES.len() {
+        found.push(format!("{} threads here, {} by perf", ours.len(), perf.len()));
+    }
+    for (tid, (account, told)) in &ours {
+        let Some(perf) = perf.get(tid) else {
+            found.push(format!("perf does not know {} ({tid})", account.name));
+            continue;
+        };
+        let apart = told.used.as_nanos().abs_diff(perf.used.as_nanos());
+        println!(
+            "{:<10} quanta {:>5} and {:>5} by perf, used {:>10} µs and {:>10} µs, {} µs apart",
+            account.name,
+            told.quanta,
+            perf.quanta,
+            told.used.as_nanos() / 1000,
+            perf.used.as_nanos() / 1000,
+            apart / 1000,
+        );
+        let edges = told.quanta.abs_diff(perf.quanta);
+        if edges > EDGES || apart > STAMPS_APART * told.quanta {
+            found.push(format!("{}: {told:?}, by perf {perf:?}", account.name));
+        }
+    }
+    found
+}
+
+/// Threads that a simulated tick of the kernel's rate and phase bills more than a
+/// tick more or less than the recorded ticks do.
+fn misbilled(recording: &Recording, accounts: &Accounts) -> Vec<String> {
+    let tick = match &accounts.tick {
+        Ok(tick) => tick,
+        Err(reason) => return vec![format!("no tick: {reason}")],
+    };
+    let rate = u32::try_from(tick.hertz()).ok().and_then(TickRate::new);
+    let Some(rate) = rate else { return vec![format!("no rate: {tick:?}")] };
+    let options = AccountOptions { rates: vec![rate] };
+    let simulated = account(&mut recording.reader(), &options).expect("it lies in memory");
+    let mut found = Vec::new();
+    for (tid, (account, _)) in by_us(&simulated) {
+        let ticks = |clock| account.billing(clock).map_or(0, |billing| billing.ticks.value);
+        let (real, made_up) = (ticks(TickClock::Kernel), ticks(TickClock::Simulated { rate }));
+        println!("{:<10} {real} ticks of {rate} recorded, {made_up} simulated", account.name);
+        if real.abs_diff(made_up) > 1 {
+            found.push(format!("{} ({tid}): {real} recorded, {made_up} simulated", account.name));
+        }
+    }
+    found
+}
+
+#[test]
+fn needs_root_and_perf_accounts_agree_with_perf_sched_and_simulated_ticks_with_recorded_ones() {
+    if let Some(obstacle) = obstacle() {
+        eprintln!("skipped: {obstacle}");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("tactus-oracle-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the folder of temporary files can be written");
+    let file = folder.join("perf.data");
+    let (mut agreed, mut billed) = (false, false);
+    let mut told = Vec::new();
+    for session in 0..SESSIONS {
+        let recording = match record_both(&file) {
+            Ok(recording) => recording,
+            Err(error) if error.is_not_available() => {
+                eprintln!("skipped: {error}");
+                return;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let options = AccountOptions::default();
+        let accounts = account(&mut recording.reader(), &options).expect("it lies in memory");
+        let disagreements = disagreements(&accounts, &by_perf(&file));
+        let misbilled = misbilled(&recording, &accounts);
+        agreed |= disagreements.is_empty();
+        billed |= misbilled.is_empty();
+        told.push(format!("session {session}: {disagreements:?} {misbilled:?}"));
+        if agreed && billed {
+            break;
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(agreed && billed, "{}", told.join("\n"));
+}

@@ -1,0 +1,137 @@
+//! How fast recordings are analysed, beside `perf sched timehist`.
+//!
+//! Both tools record the same stretch at the same time, with the same command
+//! running. Then they analyse what each kept of it, turn about, so that a load
+//! that comes or goes meets both. A tool is told by the processor time that its
+//! process used, which on a shared machine says more than the time on the wall.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+
+/// How often each tool analyses.
+const ROUNDS: usize = 5;
+
+/// What runs while both record: a shell that makes processes, so that threads
+/// come, wake each other and go.
+const WORKLOAD: &str = "for i in $(seq 300); do printf 'a\\nb\\n' | sort | wc -l > /dev/null; done";
+
+/// One way to analyse the stretch.
+struct Contender {
+    name: &'static str,
+    command: Command,
+    /// Events in the file that it reads.
+    events: u64,
+    seconds: Vec<f64>,
+    processor_seconds: Vec<f64>,
+}
+
+/// Records once, analyses in turns, and prints events a second of each.
+pub fn compare(repository: &Path) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let tactus = crate::release(repository)?;
+    let ours = folder.path().join("stretch.tactusrec");
+    let theirs = folder.path().join("perf.data");
+    println!("recording by both at the same time");
+    let status = Command::new(&tactus)
+        .args(["record", "--json", "--output"])
+        .arg(&ours)
+        .args(["--", "perf", "sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "16M", "-o"])
+        .arg(&theirs)
+        .args(["--", "sh", "-c", WORKLOAD])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .output()?;
+    ensure!(status.status.success(), "tactus record ended with {}", status.status);
+    let text = String::from_utf8(status.stdout)?;
+    let line = text.lines().rev().find(|line| line.starts_with('{')).context("no account")?;
+    let account: serde_json::Value = serde_json::from_str(line)?;
+    let events = account["cost"]["events"].as_u64().context("the account has no events")?;
+    let script = Command::new("perf").args(["script", "-F", "time", "-i"]).arg(&theirs).output()?;
+    let perf_events = script.stdout.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let with = |program: &Path, arguments: &[&str], file: &Path| {
+        let mut command = Command::new(program);
+        command.args(arguments).arg(file).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let contender = |name, command, events| Contender {
+        name,
+        command,
+        events,
+        seconds: Vec::new(),
+        processor_seconds: Vec::new(),
+    };
+    let perf = Path::new("perf");
+    let mut contenders = [
+        contender("tactus quanta", with(&tactus, &["quanta", "--json"], &ours), events),
+        contender("tactus explain", with(&tactus, &["explain", "--json"], &ours), events),
+        contender(
+            "perf sched timehist",
+            with(perf, &["sched", "timehist", "--summary", "--input"], &theirs),
+            perf_events,
+        ),
+    ];
+    let steal = crate::cyclictest::steal_ticks()?;
+    for round in 0..ROUNDS {
+        for place in 0..contenders.len() {
+            let place = (place + round) % contenders.len();
+            contenders[place].analyse()?;
+        }
+    }
+    let load = std::fs::read_to_string("/proc/loadavg")?;
+    println!(
+        "medians of {ROUNDS} turns; load average {}, steal {} ticks meanwhile",
+        load.split(' ').next().unwrap_or_default(),
+        crate::cyclictest::steal_ticks()? - steal
+    );
+    println!("\n{:<20} {:>10} {:>12} {:>12} {:>14}", "", "events", "wall", "processor", "events/s");
+    for contender in &contenders {
+        contender.print();
+    }
+    Ok(())
+}
+
+impl Contender {
+    fn analyse(&mut self) -> anyhow::Result<()> {
+        let before = children_seconds()?;
+        let started = Instant::now();
+        let status = self.command.status()?;
+        self.seconds.push(started.elapsed().as_secs_f64());
+        self.processor_seconds.push(children_seconds()? - before);
+        ensure!(status.success(), "{} ended with {status}", self.name);
+        Ok(())
+    }
+
+    fn print(&self) {
+        let (wall, processor) = (median(&self.seconds), median(&self.processor_seconds));
+        println!(
+            "{:<20} {:>10} {:>9.3} s {:>9.3} s {:>14.0}",
+            self.name,
+            self.events,
+            wall,
+            processor,
+            self.events as f64 / processor
+        );
+    }
+}
+
+/// Processor time of all children that have ended, from proc_pid_stat(5).
+fn children_seconds() -> anyhow::Result<f64> {
+    /// `USER_HZ`, by which the file counts on every Linux there is.
+    const TICKS_A_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(')').context("a command stands in parentheses")?;
+    // After the name and the state come the fields from the fourth on; the 16th
+    // and 17th are the children's time.
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let ticks: u64 = fields[13].parse::<u64>()? + fields[14].parse::<u64>()?;
+    Ok(ticks as f64 / TICKS_A_SECOND)
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
