@@ -6,6 +6,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use tactus_model::experiment::Plan;
+use tactus_model::result::Failure;
+use tactus_model::traced::TracedEvents;
 
 use crate::exchange::document;
 
@@ -158,6 +161,28 @@ fn a_run_of_another_program_is_as_the_schema_says() {
 }
 
 #[test]
+fn a_run_to_which_rounds_are_added_is_as_the_schema_says() {
+    use tactus_model::until::Until;
+    let until = Until { aim: "p99.9:5%".parse().unwrap(), limit: Until::LIMIT };
+    let planned = Plan { until: Some(until), ..crate::common::plan(3) };
+    let mut store = tactus_store::Store::open_in_memory().unwrap();
+    let facts = crate::common::facts();
+    let run = store.create_run(&planned, &facts, "test", crate::common::CREATED).unwrap();
+    assert_eq!(store.add_round(&run).unwrap(), Plan { rounds: 4, ..planned.clone() });
+    let fourth = crate::common::turn(3, 0);
+    let failure = Failure { turn: fourth, reason: "none".to_owned(), hint: None };
+    store.save_failure(&run, &failure).unwrap();
+    let beyond = Failure { turn: crate::common::turn(4, 0), ..failure };
+    assert!(store.save_failure(&run, &beyond).is_err(), "a round that nobody added");
+    let mut exported = Vec::new();
+    store.export(&run, &mut exported, false).unwrap();
+    let document: Value = serde_json::from_slice(&exported).unwrap();
+    assert_eq!(document["header"]["plan"]["until"]["aim"], "p99.9:5%");
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    assert_eq!(Checker::check(&schema, &document).wrong, Vec::<String>::new());
+}
+
+#[test]
 fn the_schema_names_the_same_choices_as_the_types() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let check = |place: &str, words: Vec<&str>| {
@@ -184,6 +209,10 @@ fn the_schema_names_the_same_choices_as_the_types() {
     check(
         &words("probe/properties/kind"),
         probe::ProbeKind::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+    check(
+        &words("cell/properties/traced_events"),
+        TracedEvents::ALL.iter().map(|events| events.word()).collect(),
     );
 }
 
