@@ -21,7 +21,7 @@ use tactus_model::recording::{Recording, ThreadId};
 use tactus_model::time::Nanos;
 use tactus_record::live::{Keep, Options, RecordError, Recorder};
 
-const SESSIONS: usize = 4;
+const SESSIONS: usize = 8;
 
 /// The threads that are compared; perf tells nothing else apart so surely.
 const NAMES: [&str; 4] = ["acct-busy", "acct-nap", "acct-ping", "acct-pong"];
@@ -40,7 +40,15 @@ struct Told {
     used: Nanos,
 }
 
+/// A thread that sleeps before and after its work, so that its first and its last
+/// quantum, of which perf's summary leaves one out, are short.
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::thread::JoinHandle<()> {
+    const APART: Duration = Duration::from_millis(2);
+    let work = move || {
+        std::thread::sleep(APART);
+        work();
+        std::thread::sleep(APART);
+    };
     std::thread::Builder::new().name(name.to_owned()).spawn(work).expect("a thread can be made")
 }
 
