@@ -16,7 +16,8 @@ const ROUNDS: usize = 5;
 
 /// What runs while both record: a shell that makes processes, so that threads
 /// come, wake each other and go.
-const WORKLOAD: &str = "for i in $(seq 300); do printf 'a\\nb\\n' | sort | wc -l > /dev/null; done";
+const WORKLOAD: &str =
+    "for i in $(seq 4000); do printf 'a\\nb\\n' | sort | wc -l > /dev/null; done";
 
 /// One way to analyse the stretch.
 struct Contender {
