@@ -43,6 +43,8 @@ pub fn host_main() -> Result<(), LoadError> {
 }
 
 fn host(order: HostOrder) -> Result<(), LoadError> {
+    // By a wrong name it hosts all the same.
+    let _ = tactus_sys::thread::set_name("load/host");
     go_before_the_load(order.task.plan.scheduling);
     // Of use without a namespace; with one it does no harm.
     process::adopt_orphans().during("become the parent of orphans")?;

@@ -35,6 +35,8 @@ enum Event {
 
 /// Keeps the copies until the host goes or wants them ended, then never returns.
 pub(crate) fn keep(order: &KeeperOrder) -> Result<(), LoadError> {
+    // By a wrong name it keeps all the same.
+    let _ = tactus_sys::thread::set_name("load/keeper");
     let counters = Counters::inherit(order.task.counters, order.task.copies)
         .during("find the counters of the load")?;
     if order.containment == Containment::Watched {

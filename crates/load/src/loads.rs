@@ -97,6 +97,15 @@ pub(crate) fn measure(kind: &LoadKind) -> Measure {
     }
 }
 
+/// What the process of a copy is called, in `ps` as in recordings.
+pub(crate) fn program(kind: &LoadKind) -> &'static str {
+    match kind {
+        LoadKind::Builtin(load) => load.word(),
+        LoadKind::Command(_) => "cmd",
+        LoadKind::StressNg(_) => "stress-ng/copy",
+    }
+}
+
 /// Whether a copy of this kind makes threads or processes.
 pub(crate) fn makes_tasks(kind: &LoadKind) -> bool {
     match kind {

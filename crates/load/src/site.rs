@@ -7,10 +7,12 @@ use std::sync::{Mutex, PoisonError};
 
 use tactus_model::experiment::SplitMix64;
 use tactus_model::result::Shortfall;
+use tactus_sys::thread::{self, NAME_MAX};
 
 use crate::containment::Containment;
 use crate::counters::{Counters, State};
 use crate::error::{During, LoadError};
+use crate::loads;
 use crate::not_granted::NotGranted;
 use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder, tell};
 
@@ -19,6 +21,8 @@ use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder, tell};
 pub(crate) struct Site {
     copy: u32,
     copies: u32,
+    /// What the copy is called.
+    program: &'static str,
     directory: PathBuf,
     containment: Containment,
     counters: Counters,
@@ -36,6 +40,7 @@ impl Site {
         Ok(Self {
             copy: order.copy,
             copies: order.task.copies,
+            program: loads::program(&order.task.plan.load.kind),
             directory: order.directory.clone(),
             containment: order.containment,
             counters,
@@ -109,13 +114,21 @@ impl Site {
     }
 
     /// Runs `work` in a thread of its own, for good; when it fails, so does the copy.
+    ///
+    /// The thread is named after the load and its `role` in it, as `net/sender`.
     pub(crate) fn spawn(
         &'static self,
+        role: &str,
         work: impl FnOnce() -> Result<std::convert::Infallible, LoadError> + Send + 'static,
     ) -> Result<(), LoadError> {
         // The threads of a load use little of their stacks, and there may be many.
         const STACK: usize = 128 << 10;
+        // A name has its limit, and the role tells a program's threads apart.
+        let room = NAME_MAX.saturating_sub(role.len() + 1);
+        let name = format!("{:.room$}/{role}", self.program);
         let started = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            // By a wrong name it works all the same.
+            let _ = thread::set_name(&name);
             let Err(error) = work();
             self.tell_end(error);
             self.leave()

@@ -33,6 +33,8 @@ fn work(order: &WorkerOrder) -> loads::Endless {
     // not let us say so decides by itself.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let plan = &order.task.plan;
+    // Every process of ours is one binary; by their names recordings tell them apart.
+    let _ = tactus_sys::thread::set_name(loads::program(&plan.load.kind));
     let missing = scheduling::apply(plan, loads::makes_tasks(&plan.load.kind))?;
     // The threads of a load run until the process is killed, so this is never given back.
     let site: &'static Site = Box::leak(Box::new(Site::new(order, missing)?));

@@ -26,7 +26,7 @@ pub(super) fn run(site: &'static Site) -> Endless {
         .during("listen on the loopback interface")
         .map_err(|error| error.hint("bring the interface up: sudo ip link set lo up"))?;
     let server = listener.local_addr().during("listen on the loopback interface")?;
-    site.spawn(move || serve(&listener, &sources))?;
+    site.spawn("server", move || serve(&listener, &sources))?;
     let files: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
     let units: Vec<PathBuf> = files.iter().filter(|file| is_unit(file)).cloned().collect();
     loop {

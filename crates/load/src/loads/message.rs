@@ -31,12 +31,12 @@ pub(super) fn run(site: &'static Site) -> Endless {
                 error.hint("ask for fewer copies, or raise the limit on files (`ulimit -n`)")
             })?;
         doors.push(door);
-        site.spawn(move || receive(inside, site))?;
+        site.spawn("receiver", move || receive(inside, site))?;
     }
     let doors = Arc::new(doors);
     for _ in 1..MEMBERS {
         let doors = Arc::clone(&doors);
-        site.spawn(move || send(&doors))?;
+        site.spawn("sender", move || send(&doors))?;
     }
     send(&doors)
 }

@@ -30,9 +30,9 @@ const LOOPBACK: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 pub(super) fn run(site: &'static Site) -> Endless {
     let (stream, peer) = streams()?;
     let (sender, receiver) = datagrams()?;
-    site.spawn(move || send_stream(stream))?;
-    site.spawn(move || receive_stream(peer, site))?;
-    site.spawn(move || send_datagrams(&sender))?;
+    site.spawn("tcp-sender", move || send_stream(stream))?;
+    site.spawn("tcp-reader", move || receive_stream(peer, site))?;
+    site.spawn("udp-sender", move || send_datagrams(&sender))?;
     receive_datagrams(&receiver, site)
 }
 

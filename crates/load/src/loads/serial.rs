@@ -23,7 +23,7 @@ pub(super) fn run(site: &'static Site) -> Endless {
         error.hint("mount devpts on /dev/pts, or raise /proc/sys/kernel/pty/max")
     })?;
     let line = pty.line;
-    site.spawn(move || read_line(line, site))?;
+    site.spawn("line", move || read_line(line, site))?;
     let file = text();
     loop {
         pty.terminal.write_all(file.as_bytes()).during("write to the pseudo-terminal")?;

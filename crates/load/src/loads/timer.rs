@@ -20,7 +20,7 @@ const PERIODS: [u64; THREADS] = [20_011, 23_003, 28_001, 31_013, 36_007, 40_009,
 pub(super) fn run(site: &'static Site) -> Endless {
     let [first, others @ ..] = PERIODS;
     for period in others {
-        site.spawn(move || expire(period, site))?;
+        site.spawn("thread", move || expire(period, site))?;
     }
     expire(first, site)
 }

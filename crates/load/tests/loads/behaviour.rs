@@ -41,6 +41,7 @@ pub fn tests() -> Vec<Test> {
     }
     let mut add = |name: &str, test: fn()| tests.push((name.to_owned(), Box::new(test)));
     add("idle_starts_nothing", idle_starts_nothing);
+    add("recordings_can_tell_the_tasks_of_loads", tasks_bear_names);
     add("a_command_runs", a_command_runs);
     add("a_command_that_ends_is_told", a_command_that_ends_is_told);
     add("a_command_that_cannot_run_fails", a_command_that_cannot_run_fails);
@@ -97,6 +98,35 @@ fn idle_starts_nothing() {
     let result = load.snapshot().since(&load.snapshot());
     assert_eq!(result, LoadResult::default());
     none_is_left();
+}
+
+/// The names of all threads of a load's processes.
+fn names_of_tasks() -> Vec<String> {
+    let mut names = Vec::new();
+    for (process, _) in marked::processes(std::process::id()) {
+        // A process or thread may end while we look: then it is not there.
+        for task in std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten() {
+            let path = task.unwrap().path().join("comm");
+            names.extend(std::fs::read_to_string(path).map(|name| name.trim_end().to_owned()));
+        }
+    }
+    names
+}
+
+fn tasks_bear_names() {
+    for (load, expected) in [
+        ("compute:2", &["load/host", "load/keeper", "compute"][..]),
+        ("net", &["net", "net/tcp-sender", "net/tcp-reader", "net/udp-sender"]),
+        ("build-over-network", &["build-over-netw", "build-ov/server"]),
+        ("cmd:\"sleep 1000\"", &["cmd", "sleep"]),
+    ] {
+        let load = RunningLoad::start(&plan(load), &options(None)).unwrap();
+        let names = names_of_tasks();
+        for name in expected {
+            assert!(names.iter().any(|found| found == name), "{name} is not among {names:?}");
+        }
+        drop(load);
+    }
 }
 
 fn a_command_runs() {
