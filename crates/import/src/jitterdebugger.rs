@@ -12,8 +12,7 @@ use tactus_model::time::{Instant, Nanos};
 
 use crate::error::ImportError;
 use crate::result::{ForeignCell, ForeignResult, ForeignTask};
-use crate::rt_tests::SystemInformation;
-use crate::tally::Tally;
+use crate::rt_tests::{Histogram, SystemInformation, tally};
 
 /// The end of its histogram.
 const END: Nanos = Nanos::from_millis(1);
@@ -28,7 +27,7 @@ struct Document {
 
 #[derive(Debug, Deserialize)]
 struct Thread {
-    histogram: BTreeMap<String, u64>,
+    histogram: Histogram,
     count: u64,
     max: Option<u64>,
     avg: Option<f64>,
@@ -81,20 +80,7 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
 }
 
 fn task(cpu: u32, thread: &Thread, unit: Nanos) -> Result<ForeignTask, String> {
-    let mut tally = Tally::new(unit);
-    let mut beyond = END.div_floor(unit);
-    for (latency, count) in &thread.histogram {
-        let latency: u64 = latency
-            .parse()
-            .map_err(|_| format!("histogram: `{latency}` is no number of {unit}"))?;
-        tally.count(latency, *count)?;
-        beyond = beyond.max(latency.saturating_add(1));
-    }
-    let counted = tally.total();
-    let missing = thread.count.checked_sub(counted).ok_or_else(|| {
-        format!("the histogram holds {counted} wakeups, and `count` is {}", thread.count)
-    })?;
-    tally.overflow(beyond, missing)?;
+    let mut tally = tally(&thread.histogram, unit, thread.count, END.div_floor(unit))?;
     thread.max.into_iter().for_each(|max| tally.greatest(max));
     thread.avg.into_iter().for_each(|mean| tally.mean(mean));
     Ok(ForeignTask::whole(Some(cpu), tally.finish()?))

@@ -1,11 +1,14 @@
 //! What the JSON of all rt-tests has in common (`src/lib/rt-utils.c` of rt-tests), and
 //! jitterdebugger with them.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use tactus_model::facts::{KernelFacts, MachineFacts};
 use tactus_model::time::{Instant, Nanos, Realtime};
 
 use crate::error::ImportError;
+use crate::tally::Tally;
 
 /// The part of the document that every tool of the rt-tests writes.
 #[derive(Debug, Deserialize)]
@@ -23,7 +26,7 @@ pub(crate) struct Document<T> {
     pub(crate) sysinfo: Option<SystemInformation>,
     #[serde(default)]
     pub(crate) resolution_in_ns: u8,
-    pub(crate) thread: std::collections::BTreeMap<u32, T>,
+    pub(crate) thread: BTreeMap<u32, T>,
 }
 
 /// What uname(2) said.
@@ -77,6 +80,37 @@ impl<T> Document<T> {
         let unknown = || MachineFacts::unknown(Instant::from_nanos(0));
         self.sysinfo.as_ref().map_or_else(unknown, SystemInformation::facts)
     }
+}
+
+/// Latencies of a thread in units, each with how often it came.
+pub(crate) type Histogram = BTreeMap<String, u64>;
+
+/// Counts what a thread's histogram holds. What is missing of its `cycles` overflowed:
+/// it took at least `size` units, and longer than any that is in there.
+///
+/// # Errors
+/// The histogram holds what is no latency, or more wakeups than there were.
+pub(crate) fn tally(
+    histogram: &Histogram,
+    unit: Nanos,
+    cycles: u64,
+    size: u64,
+) -> Result<Tally, String> {
+    let mut tally = Tally::new(unit);
+    let mut beyond = size;
+    for (latency, count) in histogram {
+        let latency: u64 = latency
+            .parse()
+            .map_err(|_| format!("histogram: `{latency}` is no number of {unit}"))?;
+        tally.count(latency, *count)?;
+        beyond = beyond.max(latency.saturating_add(1));
+    }
+    let counted = tally.total();
+    let missing = cycles.checked_sub(counted).ok_or_else(|| {
+        format!("the histogram holds {counted} wakeups and there were {cycles} cycles")
+    })?;
+    tally.overflow(beyond, missing)?;
+    Ok(tally)
 }
 
 const MONTHS: [&str; 12] =

@@ -3,8 +3,6 @@
 //! The file leaves out what overflowed the histogram, but tells how many cycles there
 //! were: what is missing is what overflowed.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use tactus_model::time::Nanos;
 
@@ -12,12 +10,11 @@ use super::{OPTIONS, cell, notes};
 use crate::command_line::Given;
 use crate::error::ImportError;
 use crate::result::{ForeignCell, ForeignResult, ForeignTask};
-use crate::rt_tests::Document;
-use crate::tally::Tally;
+use crate::rt_tests::{Document, Histogram, tally};
 
 #[derive(Debug, Deserialize)]
 struct Thread {
-    histogram: BTreeMap<String, u64>,
+    histogram: Histogram,
     cycles: u64,
     max: Option<u64>,
     avg: Option<f64>,
@@ -56,27 +53,14 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
 }
 
 fn task(thread: &Thread, unit: Nanos, size: Option<u64>) -> Result<ForeignTask, String> {
-    let mut tally = Tally::new(unit);
-    let mut beyond = size.unwrap_or(0);
-    for (latency, count) in &thread.histogram {
-        let latency: u64 = latency
-            .parse()
-            .map_err(|_| format!("histogram: `{latency}` is no number of {unit}"))?;
-        tally.count(latency, *count)?;
-        beyond = beyond.max(latency.saturating_add(1));
-    }
-    let counted = tally.total();
-    let missing = thread.cycles.checked_sub(counted).ok_or_else(|| {
-        format!("the histogram holds {counted} wakeups and there were {} cycles", thread.cycles)
-    })?;
-    if counted == 0 && size.is_none() {
+    if thread.histogram.values().all(|count| *count == 0) && size.is_none() {
         return Err(
             "the histogram is empty: cyclictest keeps one when it is started with -h, as in \
              cyclictest -h 1000 --json=FILE"
                 .to_owned(),
         );
     }
-    tally.overflow(beyond, missing)?;
+    let mut tally = tally(&thread.histogram, unit, thread.cycles, size.unwrap_or(0))?;
     thread.max.into_iter().for_each(|max| tally.greatest(max));
     thread.avg.into_iter().for_each(|mean| tally.mean(mean));
     Ok(ForeignTask::whole(thread.cpu, tally.finish()?))
