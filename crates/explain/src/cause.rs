@@ -57,6 +57,12 @@ pub enum Cause {
         /// The idle state's number, where it was recorded.
         state: Option<u32>,
     },
+    /// The processor left idle and went to the thread it was to run; the kernel
+    /// told no event of the switch, so the two are not told apart.
+    UntoldSwitch {
+        /// The processor.
+        cpu: u32,
+    },
     /// The scheduler let another thread run.
     OtherThread {
         /// Which.
@@ -187,6 +193,9 @@ impl fmt::Display for Cause {
                 write!(f, "processor {cpu} leaving idle state {state}")
             }
             Self::IdleExit { cpu, state: None } => write!(f, "processor {cpu} leaving idle"),
+            Self::UntoldSwitch { cpu } => {
+                write!(f, "processor {cpu} from idle to its thread, the switch not told")
+            }
             Self::OtherThread { thread } => write!(f, "thread {thread}"),
             Self::KernelSection { thread, hold, site } => {
                 let held = match hold {

@@ -25,6 +25,10 @@ use crate::timeline::{Mark, Moment, draw};
 /// shows only when the thread is charged next, at the latest at a tick.
 const AFTERMATH: Nanos = Nanos::from_millis(10);
 
+/// How long after a sample's arrival its thread may be heard for the first time
+/// where the switch to it was not told: it is heard when it goes to sleep again.
+const HEARD_WITHIN: Nanos = Nanos::from_millis(10);
+
 /// Explains the samples of some tasks from a recording.
 ///
 /// # Errors
@@ -70,6 +74,8 @@ pub struct Explainer {
     started: Instant<Monotonic>,
     /// Before this instant there is nothing to do but to replay.
     next_stop: Instant<Monotonic>,
+    /// Whether no event follows.
+    is_over: bool,
     losses: Vec<Lost>,
     outcomes: Vec<OutcomeCount>,
     segments: [LatencyHistogram; 5],
@@ -169,6 +175,7 @@ impl Explainer {
             options,
             started: about.started,
             next_stop: Instant::from_nanos(0),
+            is_over: false,
             losses: Vec::new(),
             outcomes: Vec::new(),
             segments: std::array::from_fn(|_| LatencyHistogram::new()),
@@ -227,6 +234,7 @@ impl Explainer {
     /// Does everything that lies before the end, as if an event followed.
     fn replay_is_over(&mut self, names: &Dictionary) {
         let end = self.machine.now();
+        self.is_over = true;
         self.stop(end + Nanos::from_nanos(1), names);
     }
 
@@ -339,15 +347,26 @@ impl Explainer {
             if due_late {
                 return;
             }
+            let came = progress.task.came(sample);
+            let may_be_heard = !self.is_over && at <= came + HEARD_WITHIN;
+            if may_be_heard && self.is_away(progress.task.thread, came) {
+                return;
+            }
             self.match_sample(index, sample);
             self.tasks[index].next += 1;
         }
     }
 
+    /// Whether `thread` is known to have left its processor before `came` and was
+    /// not heard since, though its sample came.
+    fn is_away(&self, thread: ThreadId, came: Instant<Monotonic>) -> bool {
+        self.machine.absence_of(thread).is_some_and(|absence| absence.left_at <= came)
+    }
+
     fn match_sample(&mut self, index: usize, sample: usize) {
         let progress = &self.tasks[index];
         let (due, came) = (progress.task.due(sample), progress.task.came(sample));
-        if self.machine.absence_of(progress.task.thread).is_some() {
+        if self.is_away(progress.task.thread, came) {
             // The sample came, so the thread runs; its coming is not among the events.
             self.watch.matchers[index].unaccounted = true;
         }

@@ -153,10 +153,19 @@ impl Machine {
                 .threads
                 .entry(event.thread.0)
                 .or_insert_with(|| ThreadState::unknown(event.thread));
-            if let (true, Some(watched)) = (state.appear(), state.watched) {
-                observer.unaccounted(watched);
+            let was_idle = processor.thread() == Some(ThreadId::IDLE);
+            let absence =
+                was_idle.then(|| state.come_untold(processor.heard_at(), at, event.cpu)).flatten();
+            match &absence {
+                Some(absence) => observer.absence(absence),
+                None => {
+                    if let (true, Some(watched)) = (state.appear(), state.watched) {
+                        observer.unaccounted(watched);
+                    }
+                }
             }
-            processor.correct(event, at, state.known, state.watched, observer);
+            let untold_since = absence.and_then(|absence| absence.untold_since);
+            processor.correct(event, at, state.known, untold_since, state.watched, observer);
         }
         match event.kind {
             EventKind::Switch { .. } => self.switch(event, at, observer),

@@ -169,10 +169,14 @@ fn matched(due: Instant<Monotonic>, came: Instant<Monotonic>, found: &Candidate)
         irq: Some(fire.irq_at),
         timer: Some(fire.entered_at),
         wakeup: found.waking.map(|waking| waking.at),
-        switch: found.absence.map(|absence| absence.back_at),
+        switch: found
+            .absence
+            .filter(|absence| absence.untold_since.is_none())
+            .map(|absence| absence.back_at),
     };
     let outcome = match found.absence {
         None => MatchOutcome::TimerWhileRunning,
+        Some(absence) if absence.untold_since.is_some() => MatchOutcome::TimerSwitchUntold,
         Some(absence) if absence.back_cpu != fire.cpu => MatchOutcome::TimerElsewhere,
         Some(_) => MatchOutcome::Timer,
     };

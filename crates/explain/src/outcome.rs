@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub enum MatchOutcome {
     /// Its timer woke the thread on the processor where it then ran.
     Timer,
+    /// Its timer woke the thread out of idle, and the kernel did not tell of the
+    /// switch: some kernels tell nothing of the idle thread of some processors.
+    TimerSwitchUntold,
     /// Its timer was served on another processor than the thread then ran on.
     TimerElsewhere,
     /// Its timer was served while the thread ran: it had not gone to sleep yet,
@@ -53,7 +56,10 @@ pub enum Unmatched {
 impl MatchOutcome {
     /// Whether the timer that ended the wait was found, so that there are segments.
     pub const fn has_timer(self) -> bool {
-        matches!(self, Self::Timer | Self::TimerElsewhere | Self::TimerWhileRunning)
+        matches!(
+            self,
+            Self::Timer | Self::TimerSwitchUntold | Self::TimerElsewhere | Self::TimerWhileRunning
+        )
     }
 
     /// Whether the events tell enough to divide the latency among causes.
@@ -71,6 +77,7 @@ impl fmt::Display for MatchOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Timer => "woken by its timer",
+            Self::TimerSwitchUntold => "woken by its timer out of idle, the switch to it not told",
             Self::TimerElsewhere => "woken by its timer on another processor",
             Self::TimerWhileRunning => "its timer came while it ran",
             Self::AlreadyPast => "due time already past when it went to sleep",

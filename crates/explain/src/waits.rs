@@ -131,7 +131,8 @@ impl WaitWatch {
     pub fn event(&mut self, event: &Event) -> Option<Wait> {
         let mut ended = Ended(None);
         self.machine.step(event, &mut ended);
-        let absence = ended.0?;
+        // A wait whose end is not told has no length.
+        let absence = ended.0.filter(|absence| absence.untold_since.is_none())?;
         let from = absence.ready_at().filter(|from| *from >= self.void_until)?;
         let EventKind::Switch { next_name, next_priority, .. } = event.kind else { return None };
         Some(Wait {

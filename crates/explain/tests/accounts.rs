@@ -71,6 +71,24 @@ fn a_quantum_lasts_from_switch_to_switch() {
 }
 
 #[test]
+fn time_after_an_untold_switch_out_of_idle_is_the_threads() {
+    let mut script = Script::new(1);
+    let a = script.thread("a", 10, 120);
+    script.switch(50, 0, PREEMPTED, a).switch(100, 0, SLEEPING, IDLE);
+    script.vector_entry(500, 0, InterruptVector::LocalTimer).wake(502, 0, a, 0);
+    script.vector_exit(504, 0, InterruptVector::LocalTimer);
+    // It came unseen, and is heard when it goes to sleep again.
+    script.appears(0, a).switch(900, 0, SLEEPING, IDLE).noise(1000, 0);
+    let accounts = accounts(script, &[]);
+    let a = of(&accounts, &a);
+    // At most the way from idle to it, of which nothing is told, is counted too much.
+    assert_eq!(a.used, Nanos::from_micros(50 + 396));
+    assert_eq!((a.quanta.count, a.cut.count), (1, 1));
+    assert_eq!(accounts.missing_switches, 1);
+    assert_eq!(a.wakeup_latency.count, 0);
+}
+
+#[test]
 fn each_end_has_its_reason() {
     let mut script = Script::new(2);
     let me = script.thread("me", 10, 120);

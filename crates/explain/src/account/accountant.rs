@@ -409,7 +409,8 @@ impl Observer for Books {
     }
 
     fn absence(&mut self, absence: &Absence) {
-        let waking = absence.waking;
+        // When it came is told by the switch alone.
+        let waking = absence.waking.filter(|_| absence.untold_since.is_none());
         self.thread(absence.thread).latency = waking.map(|waking| absence.back_at - waking.at);
     }
 

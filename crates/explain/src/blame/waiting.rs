@@ -77,7 +77,10 @@ fn wait_on(
             return Cause::Throttling { rule };
         }
         if let Activity::Idle { state } = slice.activity {
-            return Cause::IdleExit { cpu, state };
+            return match absence.untold_since {
+                Some(_) => Cause::UntoldSwitch { cpu },
+                None => Cause::IdleExit { cpu, state },
+            };
         }
         if slice.thread == absence.thread {
             return Cause::Switch;

@@ -35,7 +35,8 @@ pub trait Observer {
     fn migration(&mut self, migration: Migration) {}
     /// A watched thread touched a page that was not there.
     fn fault(&mut self, fault: Fault) {}
-    /// A watched thread is on a processor, and no event told that it came.
+    /// A watched thread is on a processor, no event told that it came, and nothing
+    /// shows when: it was not out of idle, or its wakeup is missing too.
     fn unaccounted(&mut self, watched: u16) {}
     /// A watched thread is about to return from the call it slept in.
     fn call_exit(&mut self, watched: u16, at: Instant<Monotonic>) {}
@@ -66,6 +67,9 @@ pub struct Absence {
     pub back_at: Instant<Monotonic>,
     /// The processor it came back to.
     pub back_cpu: u32,
+    /// Where no event told that it came back: the earliest moment at which it
+    /// can have come. It came between this and `back_at`, when it was first heard.
+    pub untold_since: Option<Instant<Monotonic>>,
 }
 
 impl Absence {

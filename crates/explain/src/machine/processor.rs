@@ -51,12 +51,16 @@ pub struct Processor {
     quantum_from: Instant<Monotonic>,
     /// Whether that is when it came.
     quantum_began: bool,
+    /// When it had come at the latest, where that is known and not told.
+    quantum_began_by: Option<Instant<Monotonic>>,
     idle_state: Option<u32>,
     spans: [Span; DEPTH_MAX],
     depth: usize,
     /// When the innermost activity last changed.
     slice_from: Instant<Monotonic>,
     last_at: Instant<Monotonic>,
+    /// When it had the event before its last.
+    heard_at: Instant<Monotonic>,
     /// The timer whose function runs, when the innermost span is one.
     fire: Option<TimerFire>,
     /// When the current thread was last charged, or came.
@@ -86,11 +90,13 @@ impl Processor {
             asked: None,
             quantum_from: started,
             quantum_began: false,
+            quantum_began_by: None,
             idle_state: None,
             spans: [no_span; DEPTH_MAX],
             depth: 0,
             slice_from: start,
             last_at: start,
+            heard_at: start,
             fire: None,
             charged_at: start,
             charge_known: false,
@@ -155,9 +161,11 @@ impl Processor {
             self.slice_from = at;
             self.thread_since = at;
             self.current.thread = event.thread;
+            self.last_at = at;
         } else if at - self.last_at >= SILENCE_MIN {
             observer.silence(Silence { cpu: event.cpu, from: self.last_at, to: at });
         }
+        self.heard_at = self.last_at;
         self.last_at = at;
         if self.depth > 0 {
             self.close_impossible_spans(event, at, observer);
@@ -183,19 +191,28 @@ impl Processor {
         self.asked = asked.then(|| self.activity());
     }
 
-    /// Takes it that `known` is current though no switch told so: one was lost.
+    /// When it was last heard before the event that it met last.
+    pub(super) const fn heard_at(&self) -> Instant<Monotonic> {
+        self.heard_at
+    }
+
+    /// Takes it that `known` is current though no switch told so: one was lost,
+    /// or came `untold_since` then out of idle.
     pub(super) fn correct(
         &mut self,
         event: &Event,
         at: Instant<Monotonic>,
         known: Known,
+        untold_since: Option<Instant<Monotonic>>,
         watched: Option<u16>,
         observer: &mut impl Observer,
     ) {
         self.close_slice(event, at, observer);
-        self.end_quantum(event.cpu, at, None, observer);
+        // It is known to have been idle no longer than until it could run.
+        self.end_quantum(event.cpu, untold_since.unwrap_or(at), None, observer);
         self.take(known, watched, at);
         self.quantum_began = false;
+        self.quantum_began_by = untold_since.map(|_| at);
         self.named = known.name != NameId::UNKNOWN;
         self.charge_known = false;
         self.need_resched = event.context.flags & ASKED_TO_GIVE_WAY != 0;
@@ -305,6 +322,7 @@ impl Processor {
             from: self.quantum_from,
             to,
             began: self.quantum_began,
+            began_by: self.quantum_began_by,
             left,
         });
         self.quantum_from = to;
@@ -341,6 +359,7 @@ impl Processor {
         self.need_resched = false;
         self.asked = None;
         self.quantum_began = true;
+        self.quantum_began_by = None;
         self.idle_state = None;
         self.charged_at = at;
         self.charge_known = true;
@@ -433,6 +452,7 @@ impl Processor {
         observer.unknown(lost.cpu, from, to);
         self.quantum_from = to;
         self.quantum_began = false;
+        self.quantum_began_by = None;
         self.asked = None;
         self.depth = 0;
         self.fire = None;

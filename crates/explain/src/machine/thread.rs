@@ -81,6 +81,7 @@ impl ThreadState {
             queued: None,
             back_at: Instant::from_nanos(u64::MAX),
             back_cpu: cpu,
+            untold_since: None,
         });
     }
 
@@ -97,6 +98,29 @@ impl ThreadState {
         let mut absence = self.absence.take()?;
         absence.back_at = at;
         absence.back_cpu = cpu;
+        Some(absence)
+    }
+
+    /// The thread is heard on a processor that was idle until `silent_since` at
+    /// least, though no event told that it came; gives the absence that ends, if
+    /// everything else of it was told.
+    ///
+    /// Some kernels tell no event of the idle thread of some processors, so no
+    /// switch out of it. Nothing but that switch can have happened then: of a
+    /// thread that ran in between the next switch would have told.
+    pub(super) fn come_untold(
+        &mut self,
+        silent_since: Instant<Monotonic>,
+        at: Instant<Monotonic>,
+        cpu: u32,
+    ) -> Option<Absence> {
+        let could_run = match &self.absence {
+            Some(absence) if absence.slept() => absence.waking?.at,
+            Some(absence) => absence.left_at,
+            None => return None,
+        };
+        let mut absence = self.come(at, cpu, self.known)?;
+        absence.untold_since = Some(silent_since.max(could_run).min(at));
         Some(absence)
     }
 
@@ -138,6 +162,7 @@ impl ThreadState {
             queued: Some((at, wakeup.target_cpu)),
             back_at: Instant::from_nanos(u64::MAX),
             back_cpu: wakeup.target_cpu,
+            untold_since: None,
         });
     }
 }
