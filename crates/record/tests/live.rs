@@ -13,7 +13,8 @@ use tactus_model::time::{Monotonic, Nanos};
 use tactus_record::RecordingSummary;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{
-    Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorder, Source, record,
+    CallChains, Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorder, Source,
+    record,
 };
 
 /// What to record by `source`.
@@ -247,11 +248,13 @@ fn a_file_that_is_cut_off_is_read_to_its_last_whole_block(source: Source) {
 }
 
 fn a_switch_tells_where_its_thread_gave_way(source: Source) {
-    let options = Options { call_chains: true, ..options(source) };
+    let options = Options { call_chains: CallChains::Always, ..options(source) };
     let Some(recorder) = permitted(Recorder::start(options)) else { return };
     ping_pong(500);
     let mut recorded = recorder.stop().unwrap();
-    assert_eq!(recorded.summary.shortfalls, []);
+    // The kernel may tell nothing of an idle thread, which is told too.
+    let mut shortfalls = recorded.summary.shortfalls.iter();
+    assert!(shortfalls.all(|shortfall| shortfall.asked != "call chains"));
     let recording = Recording::collect(&mut recorded.recording).unwrap();
     let is_switch = |event: &&Event| matches!(event.kind, EventKind::Switch { .. });
     let switches: Vec<&Event> = recording.events.iter().filter(is_switch).collect();

@@ -13,7 +13,9 @@ use tactus_model::recording::EventSource;
 use tactus_model::time::{Nanos, Realtime};
 use tactus_record::RecordingSummary;
 use tactus_record::file::RecordingFile;
-use tactus_record::live::{Control, Keep, Options, RecordError, RecordEvent, Source, record};
+use tactus_record::live::{
+    CallChains, Control, Keep, Options, RecordError, RecordEvent, Source, record,
+};
 use tactus_record::{ndjson, perfetto};
 use tactus_report::format;
 
@@ -84,7 +86,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
     let options = Options {
         source: arguments.source,
         keep: Keep::File(path.clone()),
-        call_chains: arguments.call_chains,
+        call_chains: call_chains(arguments),
         ..Options::default()
     };
     let control = Control::new();
@@ -103,6 +105,11 @@ pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
         writeln!(io::stdout(), "{}", path.display())?;
     }
     Ok(())
+}
+
+/// With which events call chains are recorded.
+fn call_chains(arguments: &RecordArguments) -> CallChains {
+    if arguments.call_chains { CallChains::Always } else { CallChains::Never }
 }
 
 /// Tells what happens while a recording is made.

@@ -13,7 +13,7 @@ use tactus_model::recording::{Recording, ThreadId};
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_record::RecordingSummary;
-use tactus_record::live::{Keep, Options as RecordOptions, RecordError, Recorder};
+use tactus_record::live::{CallChains, Keep, Options as RecordOptions, RecordError, Recorder};
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 
 /// The priority of a real-time probe: above the drainer, below what is planted.
@@ -152,7 +152,7 @@ pub fn record_sleeper(
         .expect("a thread can be made");
     let thread = thread_receiver.recv().expect("the sleeper tells its number");
     let recorder = Recorder::start(RecordOptions {
-        call_chains: true,
+        call_chains: CallChains::Always,
         keep: Keep::Memory { limit: 1 << 30 },
         ..RecordOptions::of_threads(&[thread])
     })?;

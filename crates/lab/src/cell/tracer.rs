@@ -10,7 +10,7 @@ use tactus_model::time::Nanos;
 use tactus_model::traced::{Evidence, TracedEvents};
 use tactus_record::decode::Tracepoint;
 use tactus_record::live::{
-    DrainerOptions, Keep, Options, RecordError, Recorded, Recorder, Symbols,
+    CallChains, DrainerOptions, Keep, Options, RecordError, Recorded, Recorder, Symbols,
 };
 use tactus_sys::affinity;
 
@@ -66,7 +66,11 @@ impl Tracer {
             keep: Keep::Memory { limit: 2 * Evidence::RECORDING_LIMIT },
             symbols: Some(self.symbols.clone()),
             ..match self.events {
-                TracedEvents::All => Options::of_threads(threads),
+                // Where an interrupt that came late found the processor is told by nothing else.
+                TracedEvents::All => Options {
+                    call_chains: CallChains::AtInterrupts,
+                    ..Options::of_threads(threads)
+                },
                 TracedEvents::WakeupPath => Options::of_wakeups(threads),
             }
         };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tactus_model::recording::{EventSource, Item, Mechanism};
 use tactus_model::time::{Instant as Moment, Monotonic};
 use tactus_record::decode::Tracepoint;
-use tactus_record::live::{Options, Recorded, Recorder, Source};
+use tactus_record::live::{CallChains, Options, Recorded, Recorder, Source};
 
 use crate::workload::MEASURED;
 
@@ -25,7 +25,7 @@ pub(crate) enum Tracer {
     Ours {
         mechanism: Mechanism,
         events: Events,
-        call_chains: bool,
+        call_chains: CallChains,
     },
     /// A command; it ends by an interrupt.
     Tool(String),
@@ -50,20 +50,23 @@ pub(crate) enum Running {
 /// `further` is the command of one more, as of a program of yours.
 pub(crate) fn all(further: Option<String>) -> Vec<(&'static str, Tracer)> {
     let ours = |mechanism, events, call_chains| Tracer::Ours { mechanism, events, call_chains };
+    use CallChains::{Always, AtInterrupts, Never};
     use Events::{All, Scheduler};
     use Mechanism::{Perf, Tracefs};
     let mut all = vec![
         ("nobody", Tracer::Nobody),
-        ("ours by perf", ours(Perf, Scheduler, false)),
+        ("ours by perf", ours(Perf, Scheduler, Never)),
         ("perf record", Tracer::Tool(perf_record())),
-        ("ours by tracefs", ours(Tracefs, Scheduler, false)),
+        ("ours by tracefs", ours(Tracefs, Scheduler, Never)),
         ("trace-cmd record", Tracer::Tool(trace_cmd_record())),
         ("bpftrace, count", Tracer::Tool(bpftrace_count())),
         ("bpftrace, printf", Tracer::Tool(bpftrace_printf())),
-        ("all by perf", ours(Perf, All, false)),
-        ("all by tracefs", ours(Tracefs, All, false)),
-        ("all by perf, chains", ours(Perf, All, true)),
-        ("all by tracefs, chains", ours(Tracefs, All, true)),
+        ("all by perf", ours(Perf, All, Never)),
+        ("all by tracefs", ours(Tracefs, All, Never)),
+        ("all by perf, irq chains", ours(Perf, All, AtInterrupts)),
+        ("all by tracefs, irq chains", ours(Tracefs, All, AtInterrupts)),
+        ("all by perf, chains", ours(Perf, All, Always)),
+        ("all by tracefs, chains", ours(Tracefs, All, Always)),
         ("nobody again", Tracer::Nobody),
     ];
     all.extend(further.map(|command| ("the given command", Tracer::Tool(command))));

@@ -64,9 +64,8 @@ pub struct Options {
     /// Whether switches and wakeups too are recorded of those threads only. Such
     /// events count as absent, since they do not tell who runs where.
     pub only_their_scheduling: bool,
-    /// Whether the kernel's call chain is recorded with the events that tell where
-    /// the kernel was held or gave way: switches and the entries of interrupts.
-    pub call_chains: bool,
+    /// With which events the kernel's call chain is recorded.
+    pub call_chains: CallChains,
     /// The size of each processor's buffer in bytes, for perf a power of two;
     /// halved until it is granted.
     pub ring_size: usize,
@@ -76,6 +75,33 @@ pub struct Options {
     pub keep: Keep,
     /// The kernel's symbols, when they were read before; otherwise they are read now.
     pub symbols: Option<Arc<Symbols>>,
+}
+
+/// With which events the kernel's call chain is recorded.
+///
+/// Walking the kernel's stack takes longer than recording the event itself, so
+/// chains are taken only where they tell what nothing else does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallChains {
+    /// With none.
+    #[default]
+    Never,
+    /// With the entries of interrupts: where the interrupt found the processor.
+    AtInterrupts,
+    /// With those, and with switches: where the thread gave way.
+    Always,
+}
+
+impl CallChains {
+    /// Whether the events of `tracepoint` come with their chain. Chains of other events
+    /// would cost more than all events together and explain nothing.
+    pub(super) fn are_of(self, tracepoint: Tracepoint) -> bool {
+        match tracepoint {
+            Tracepoint::VectorEntry(_) | Tracepoint::IrqEntry => self != Self::Never,
+            Tracepoint::Switch => self == Self::Always,
+            _ => false,
+        }
+    }
 }
 
 /// The thread that empties the rings.
@@ -124,7 +150,7 @@ impl Default for Options {
             tracepoints: Tracepoint::of_the_system(),
             only_threads: Vec::new(),
             only_their_scheduling: false,
-            call_chains: false,
+            call_chains: CallChains::Never,
             ring_size: Self::RING_SIZE,
             drainer: DrainerOptions::default(),
             keep: Keep::Memory { limit: 256 << 20 },
@@ -187,13 +213,6 @@ impl Tracepoint {
             }
             _ => false,
         }
-    }
-
-    /// Whether it comes where the kernel was held or gave way, which its call chain
-    /// tells. Chains of the others would cost more than all events together and
-    /// explain nothing.
-    pub(super) fn tells_where(self) -> bool {
-        matches!(self, Self::Switch | Self::VectorEntry(_) | Self::IrqEntry)
     }
 
     /// Whether the event concerns the thread in whose time it comes, so that it

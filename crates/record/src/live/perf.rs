@@ -13,7 +13,7 @@ use super::error::RecordError;
 use super::intake::{Intake, Read, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
-use super::options::Options;
+use super::options::{CallChains, Options};
 use crate::decode::{Decoder, Format, Layout, PerfRecord, RecordShape, Tracepoint, addresses};
 
 /// perf counts its own disabling of preemption among the thread's.
@@ -43,7 +43,7 @@ pub(super) fn open(
         leaders: rings.leaders,
         rings: rings.rings,
         names: Vec::new(),
-        shape: RecordShape { call_chain: options.call_chains },
+        shape: RecordShape { call_chain: options.call_chains != CallChains::Never },
     };
     let mut decoder = Decoder::new(OWN_PREEMPTION);
     let mut absent = wanted.absent.clone();
@@ -135,9 +135,9 @@ impl Perf {
     ) -> Result<(), String> {
         let filter = thread_filter(tracepoint, options);
         let call_chain = match options.call_chains {
-            false => CallChain::Absent,
-            true if tracepoint.tells_where() => CallChain::Kernel,
-            true => CallChain::Empty,
+            CallChains::Never => CallChain::Absent,
+            chains if chains.are_of(tracepoint) => CallChain::Kernel,
+            _ => CallChain::Empty,
         };
         let open = |(cpu, leader): (u32, &CpuEvent)| {
             let event = CpuEvent::tracepoint(format.id, cpu, call_chain)?;

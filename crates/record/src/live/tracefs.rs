@@ -13,7 +13,7 @@ use super::error::RecordError;
 use super::intake::{Intake, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
-use super::options::Options;
+use super::options::{CallChains, Options};
 use crate::decode::{
     BadFormat, BufferStats, Decoder, Format, Layout, NewThreadLayout, PageRecord, PageShape,
     StackLayout,
@@ -193,7 +193,7 @@ fn call_chains(
     wanted: &Wanted,
     options: &Options,
 ) -> Result<Option<StackLayout>, Shortfall> {
-    if !options.call_chains {
+    if options.call_chains == CallChains::Never {
         return Ok(None);
     }
     let refused = |reason: String| Shortfall {
@@ -205,8 +205,8 @@ fn call_chains(
     let text = tracefs.format(StackLayout::EVENT).map_err(|error| refused(error.to_string()))?;
     let format: Format = text.parse().map_err(|error: BadFormat| refused(error.to_string()))?;
     let layout = StackLayout::new(&format).map_err(|error| refused(error.to_string()))?;
-    let telling = wanted.described.iter().filter(|(tracepoint, _)| tracepoint.tells_where());
-    for (tracepoint, _) in telling {
+    let tracepoints = wanted.described.iter().map(|(tracepoint, _)| tracepoint);
+    for tracepoint in tracepoints.filter(|tracepoint| options.call_chains.are_of(**tracepoint)) {
         let file = format!("events/{}/trigger", tracepoint.name());
         instance.write(&file, "stacktrace").map_err(|error| refused(error.to_string()))?;
     }

@@ -16,7 +16,7 @@ use tactus_record::live::{
 };
 use tactus_report::format;
 
-use super::{RecordArguments, new_name, tell, told};
+use super::{RecordArguments, call_chains, new_name, tell, told};
 use crate::command::explain::recording::{self, Question};
 use crate::command::table_options;
 use crate::error::{CommandError, CommandResult, ErrorKind};
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &RecordArguments, last: Nanos) -> CommandResult {
 }
 
 fn options(arguments: &RecordArguments) -> Options {
-    let (source, call_chains) = (arguments.source, arguments.call_chains);
+    let (source, call_chains) = (arguments.source, call_chains(arguments));
     Options { source, call_chains, ..Options::default() }
 }
 
