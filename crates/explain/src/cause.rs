@@ -101,6 +101,18 @@ pub enum Cause {
     },
     /// The kernel's way to the thread: the wakeup, the switch, the return to user mode.
     Switch,
+    /// The processor was held below the kernel, by a hypervisor or by firmware: an
+    /// interrupt came late, and found user mode, where nothing holds interrupts off.
+    BelowKernel {
+        /// The processor.
+        cpu: u32,
+    },
+    /// Time that no event accounts for before an interrupt that came late in kernel
+    /// code: interrupts were off there, or the processor was held below the kernel.
+    GapInKernel {
+        /// The function that the interrupt found; none where several are taken together.
+        site: Option<String>,
+    },
     /// Time that no event accounts for.
     UnexplainedGap,
 }
@@ -156,10 +168,11 @@ pub enum Throttle {
 impl Cause {
     /// Whether the cause is a real explanation, not the remainder.
     pub const fn explains(&self) -> bool {
-        !matches!(self, Self::UnexplainedGap)
+        !matches!(self, Self::UnexplainedGap | Self::GapInKernel { .. })
     }
 
-    /// The same cause with threads of one name taken together.
+    /// The same cause with threads of one name taken together, and gaps wherever
+    /// in the kernel they were.
     #[must_use]
     pub fn by_name(&self) -> Self {
         let mut cause = self.clone();
@@ -168,6 +181,7 @@ impl Cause {
             | Self::KernelSection { thread, .. }
             | Self::Stopped { thread }
             | Self::Asleep { thread } => thread.thread = None,
+            Self::GapInKernel { site } => *site = None,
             _ => {}
         }
         cause
@@ -220,6 +234,11 @@ impl fmt::Display for Cause {
             Self::Switch => {
                 f.write_str("the switch to the late thread and its return to user mode")
             }
+            Self::BelowKernel { cpu } => {
+                write!(f, "processor {cpu} held below the kernel, by hypervisor or firmware")
+            }
+            Self::GapInKernel { site: Some(site) } => write!(f, "unexplained gap in {site}"),
+            Self::GapInKernel { site: None } => f.write_str("unexplained gap in kernel code"),
             Self::UnexplainedGap => f.write_str("unexplained gap"),
         }
     }

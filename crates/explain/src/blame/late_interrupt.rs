@@ -3,7 +3,7 @@
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::case::Case;
-use super::site::{Interrupted, interrupted};
+use super::site::{Found, found};
 use super::steal;
 use crate::cause::{Cause, Hold};
 use crate::machine::{Activity, TimerFire};
@@ -12,8 +12,8 @@ use crate::machine::{Activity, TimerFire};
 /// interrupt that nothing holds off.
 ///
 /// Measured in a guest on a busy host: 1.5 µs at the median, up to 50 µs in code
-/// that cannot hold interrupts off. What takes longer there is a gap: the host
-/// or firmware had the processor.
+/// that cannot hold interrupts off. What takes longer there was held below the
+/// kernel.
 const DELIVERY_MAX: Nanos = Nanos::from_micros(50);
 
 /// Divides the time from `from` to the wakeup at `to` of a thread that slept
@@ -43,24 +43,36 @@ fn slack_end(fire: &TimerFire) -> Option<Instant<Monotonic>> {
 ///
 /// After host pause, steal, interrupts and softirqs (taken out by
 /// [`Case::spread`]): the processor was idle and had to leave idle; or a thread
-/// ran, and then the call chain at the interrupt's entry says whether it was in
-/// kernel code, which must have held interrupts off, or in user mode, which
-/// cannot. Without a chain nothing is claimed, and neither is beside steal: a host
-/// that is known to have had the processor had it for the rest of the silence
-/// too, only the account does not show it.
+/// ran, and then the call chain of the interrupt that ended its stretch says
+/// where that found it. In user mode nothing holds interrupts off, so the delay
+/// lies below the kernel. Where the kernel had just switched interrupts on they
+/// had been off, in the function that did so; but not beside steal: a host that is
+/// known to have had the processor had it for the rest of the silence too, only
+/// the account does not show it. Elsewhere in the kernel it could be either, and
+/// without a chain nothing is known: both remain a gap, the first with its place.
 fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Instant<Monotonic>) {
     let scene = case.scene;
-    let at_entry = interrupted(fire.irq_chain, scene.names);
     let delivered = to - from <= DELIVERY_MAX;
     let stolen = !steal::stretches(scene, fire.cpu, from, to).is_empty();
-    case.spread(fire.cpu, from, to, |_, slice| match (slice.activity, &at_entry) {
-        (Activity::Idle { state }, _) => Cause::IdleExit { cpu: slice.cpu, state },
-        _ if delivered => Cause::TimerWork { function: None, cpu: slice.cpu },
-        (_, Interrupted::Kernel(site)) if !stolen => Cause::KernelSection {
-            thread: scene.culprit(slice),
-            hold: Hold::Interrupts,
-            site: Some(site.clone()),
-        },
-        _ => Cause::UnexplainedGap,
+    case.spread(fire.cpu, from, to, |_, slice| {
+        if let Activity::Idle { state } = slice.activity {
+            return Cause::IdleExit { cpu: slice.cpu, state };
+        }
+        let in_time = slice.to.min(to) - slice.from.max(from) <= DELIVERY_MAX;
+        match found(slice.end_chain, scene.names) {
+            _ if delivered => Cause::TimerWork { function: None, cpu: slice.cpu },
+            Found::User => Cause::BelowKernel { cpu: slice.cpu },
+            Found::Unknown => Cause::UnexplainedGap,
+            // The way out of another interrupt, most often.
+            _ if in_time => Cause::TimerWork { function: None, cpu: slice.cpu },
+            Found::SectionEnd(site) if !stolen => Cause::KernelSection {
+                thread: scene.culprit(slice),
+                hold: Hold::Interrupts,
+                site: Some(site),
+            },
+            Found::SectionEnd(site) | Found::Kernel(site) => {
+                Cause::GapInKernel { site: Some(site) }
+            }
+        }
     });
 }

@@ -28,6 +28,35 @@ const SECTION_ENDS: [&str; 9] = [
     "finish_task_switch.isra.0",
 ];
 
+/// Those among them that switch interrupts on: all but the ones that touch
+/// preemption and softirqs alone.
+const INTERRUPTS_ON: [&str; 8] = [
+    "_raw_spin_unlock_irqrestore",
+    "_raw_spin_unlock_irq",
+    "_raw_read_unlock_irqrestore",
+    "_raw_read_unlock_irq",
+    "_raw_write_unlock_irqrestore",
+    "_raw_write_unlock_irq",
+    "finish_task_switch.isra.0",
+    "finish_task_switch",
+];
+
+/// Where an interrupt that came late found the processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Where the kernel switches interrupts on, at the end of a section of this
+    /// function: the interrupt was held off until there.
+    SectionEnd(String),
+    /// Elsewhere in this function of the kernel. It may have switched interrupts
+    /// on itself, or they were on all the time.
+    Kernel(String),
+    /// In user mode, where interrupts are on. The kernel comes back there with
+    /// them off, but within some hundred instructions.
+    User,
+    /// The chain does not tell, or there is none.
+    Unknown,
+}
+
 /// Functions between a `sched_switch` event and the code that gave way.
 const SWITCHING: [&str; 17] = [
     "__traceiter_sched_switch",
@@ -90,6 +119,24 @@ pub(super) fn interrupted(chain: Option<ChainId>, names: &Dictionary) -> Interru
     let Some(&innermost) = outside.peek() else { return Interrupted::User };
     let holder = outside.find(|name| !SECTION_ENDS.contains(name));
     Interrupted::Kernel(holder.unwrap_or(innermost).to_owned())
+}
+
+/// Where the late interrupt came at whose entry `chain` was taken.
+pub(super) fn found(chain: Option<ChainId>, names: &Dictionary) -> Found {
+    let Some(chain) = chain else { return Found::Unknown };
+    let mut frames = names.chain(chain).iter().map(|frame| names.function_name(*frame));
+    // The chain of a switch goes through an interrupt's entry too, when the
+    // thread gave way on the way out of one.
+    let entry = frames.find(|name| is_entry(name) || *name == "__schedule");
+    if !entry.is_some_and(is_entry) {
+        return Found::Unknown;
+    }
+    let Some(innermost) = frames.next() else { return Found::User };
+    if !INTERRUPTS_ON.contains(&innermost) {
+        return Found::Kernel(innermost.to_owned());
+    }
+    let holder = frames.find(|name| !SECTION_ENDS.contains(name));
+    Found::SectionEnd(holder.unwrap_or(innermost).to_owned())
 }
 
 fn is_entry(name: &str) -> bool {

@@ -112,7 +112,10 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
         let name = format!("{} together", format::counted(lesser.len() as u64, "lesser cause"));
         rows.push(Row { samples: None, ..together(name, lesser) });
     }
-    rows.push(together(Cause::UnexplainedGap.to_string(), &gaps));
+    let (nowhere, somewhere): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
+        gaps.into_iter().partition(|row| row.cause == Cause::UnexplainedGap);
+    rows.extend(somewhere.iter().map(|row| together(row.cause.to_string(), &[*row])));
+    rows.push(together(Cause::UnexplainedGap.to_string(), &nowhere));
     rows
 }
 
