@@ -27,6 +27,7 @@ mod copies;
 mod drainer;
 mod error;
 mod follow;
+mod idle_thread;
 mod intake;
 mod keeper;
 mod mechanism;

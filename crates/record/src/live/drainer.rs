@@ -101,6 +101,7 @@ impl Drainer {
         let accounts = self.opened.buffers.account(&mut drain.intake, ended)?;
         let last = drain.losses_told().into_iter().collect();
         send(&self.parcels, &self.held, Parcel::Blocks { blocks: last, complete_until: ended });
+        self.opened.shortfalls.extend(drain.intake.mute_idle_threads());
         let cpu_time = tactus_sys::usage::of_this_thread()?.cpu_time - cpu_time_before;
         let summary = RecordingSummary {
             started: self.started,

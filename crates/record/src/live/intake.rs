@@ -2,8 +2,10 @@
 
 use tactus_model::cpus::CpuList;
 use tactus_model::recording::{ChainId, Event, Lost, ProcessId, ThreadId};
+use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 
+use super::idle_thread::IdleThread;
 use crate::decode::{Decoder, NewThread};
 
 /// Events, losses and threads, from the records of one buffer after the other.
@@ -35,6 +37,7 @@ struct OneCpu {
     cpu: u32,
     last: Instant<Monotonic>,
     lost: u64,
+    idle_thread: IdleThread,
 }
 
 /// An occurrence of a tracepoint, as a buffer holds it.
@@ -57,7 +60,15 @@ impl Intake {
     ) -> Self {
         Self {
             decoder,
-            cpus: cpus.iter().map(|cpu| OneCpu { cpu, last: started, lost: 0 }).collect(),
+            cpus: cpus
+                .iter()
+                .map(|cpu| OneCpu {
+                    cpu,
+                    last: started,
+                    lost: 0,
+                    idle_thread: IdleThread::default(),
+                })
+                .collect(),
             index: 0,
             read: vec![Read::default(); event_count],
             // Most records are longer than 48 bytes.
@@ -81,9 +92,10 @@ impl Intake {
     /// Takes an occurrence of a tracepoint.
     #[inline]
     pub(super) fn sample(&mut self, sample: &Sample<'_>, chain: Option<ChainId>) {
-        let cpu = self.cpus[self.index].cpu;
-        match self.decoder.decode(sample.time, cpu, chain, sample.raw) {
+        let processor = &mut self.cpus[self.index];
+        match self.decoder.decode(sample.time, processor.cpu, chain, sample.raw) {
             Ok((event_index, event)) => {
+                processor.idle_thread.take(&event.kind);
                 let read = &mut self.read[event_index];
                 read.records += 1;
                 read.weight = read.weight.wrapping_add(sample.weight);
@@ -117,6 +129,11 @@ impl Intake {
     /// How many lost events of this processor were told.
     pub(super) fn lost_so_far(&self) -> u64 {
         self.cpus[self.index].lost
+    }
+
+    /// The processors of whose idle thread the kernel told nothing.
+    pub(super) fn mute_idle_threads(&self) -> impl Iterator<Item = Shortfall> + '_ {
+        self.cpus.iter().filter_map(|processor| processor.idle_thread.shortfall(processor.cpu))
     }
 
     /// Takes that a thread was made.
