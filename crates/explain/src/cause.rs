@@ -102,7 +102,8 @@ pub enum Cause {
     /// The kernel's way to the thread: the wakeup, the switch, the return to user mode.
     Switch,
     /// The processor was held below the kernel, by a hypervisor or by firmware: an
-    /// interrupt came late, and found user mode, where nothing holds interrupts off.
+    /// interrupt came late, and found code that ran with interrupts on, in user mode
+    /// above all.
     BelowKernel {
         /// The processor.
         cpu: u32,

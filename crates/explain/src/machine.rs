@@ -34,7 +34,7 @@ use charging::Charging;
 use processor::Known;
 use processor::UNKNOWN_PRIORITY;
 use span::Span;
-use thread::ThreadState;
+use thread::{ThreadState, Untold};
 
 /// An event-free stretch of a processor at least this long is told as a [`Silence`].
 pub const SILENCE_MIN: Nanos = Nanos::from_micros(100);
@@ -62,6 +62,8 @@ pub struct Machine {
     closed_vectors: u32,
     charging: Charging,
     started: Instant<Monotonic>,
+    /// The end of the last loss of events.
+    lost_until: Instant<Monotonic>,
     now: Instant<Monotonic>,
 }
 
@@ -81,6 +83,7 @@ impl Machine {
             closed_vectors,
             charging: Charging::default(),
             started: about.started,
+            lost_until: about.started,
             now: about.started,
         };
         for cpu in about.cpus.iter() {
@@ -127,6 +130,7 @@ impl Machine {
         if let Some(processor) = grown(&mut self.processors, lost.cpu, self.started) {
             processor.forget(lost, observer);
         }
+        self.lost_until = self.lost_until.max(lost.to);
         // An arming or a cancellation may be among what was lost.
         self.timers.clear();
     }
@@ -153,9 +157,8 @@ impl Machine {
                 .threads
                 .entry(event.thread.0)
                 .or_insert_with(|| ThreadState::unknown(event.thread));
-            let was_idle = processor.thread() == Some(ThreadId::IDLE);
-            let absence =
-                was_idle.then(|| state.come_untold(processor.heard_at(), at, event.cpu)).flatten();
+            let untold = Untold { since: processor.heard_at(), at, cpu: event.cpu };
+            let absence = state.come_untold(untold, self.lost_until);
             match &absence {
                 Some(absence) => observer.absence(absence),
                 None => {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum MatchOutcome {
     /// Its timer woke the thread on the processor where it then ran.
     Timer,
-    /// Its timer woke the thread out of idle, and the kernel did not tell of the
-    /// switch: some kernels tell nothing of the idle thread of some processors.
+    /// Its timer woke the thread, and the kernel did not tell of the switch to it: some
+    /// kernels tell nothing of some threads, of processors' idle threads above all.
     TimerSwitchUntold,
     /// Its timer was served on another processor than the thread then ran on.
     TimerElsewhere,
@@ -77,7 +77,7 @@ impl fmt::Display for MatchOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Timer => "woken by its timer",
-            Self::TimerSwitchUntold => "woken by its timer out of idle, the switch to it not told",
+            Self::TimerSwitchUntold => "woken by its timer, the switch to it not told",
             Self::TimerElsewhere => "woken by its timer on another processor",
             Self::TimerWhileRunning => "its timer came while it ran",
             Self::AlreadyPast => "due time already past when it went to sleep",

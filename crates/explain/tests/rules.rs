@@ -124,6 +124,16 @@ fn the_first_interrupt_after_a_silence_tells_where_it_was() {
 }
 
 #[test]
+fn a_late_interrupt_within_a_function_that_switches_none_was_held_below_the_kernel() {
+    let Stage { mut script, probe, .. } = stage();
+    script.in_chain(&["asm_sysvec_apic_timer_interrupt", "clear_page_erms", "exc_page_fault"]);
+    script.timer_wakes(1500, 0, probe, true).switch(1508, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 1510);
+    let below = "500 processor 0 held below the kernel, by hypervisor or firmware";
+    assert_eq!(shown(&explained)[0], below);
+}
+
+#[test]
 fn where_interrupts_were_not_just_switched_on_a_late_one_is_a_gap_with_its_place() {
     let Stage { mut script, probe, .. } = stage();
     script.in_chain(&["asm_sysvec_apic_timer_interrupt", "mas_walk", "exc_page_fault"]);
@@ -429,6 +439,24 @@ fn a_thread_that_is_heard_before_its_sample_came_ends_the_way_out_of_idle() {
         shown(&explained)[1],
         "40 the switch to the late thread and its return to user mode"
     );
+}
+
+#[test]
+fn a_switch_out_of_any_mute_thread_is_inferred() {
+    let Stage { mut script, probe, .. } = stage();
+    script.timer_wakes(1002, 0, probe, true).appears(0, probe).arm(1200, 0, TIMER, 2000, 0);
+    let explained = script.explain_one(probe, 1000, 1150);
+    assert_eq!(explained.outcome, MatchOutcome::TimerSwitchUntold);
+    assert_eq!(shown(&explained)[0], "143 a kernel section not preempted, thread hog (200, other)");
+}
+
+#[test]
+fn beside_a_loss_of_events_no_switch_is_inferred() {
+    let (mut script, probe) = mute_idle(1160);
+    script.lose(0, 400, 500);
+    script.switch(1165, 0, SLEEPING, IDLE);
+    let explanation = script.explain(probe, SleepMethod::Nanosleep, &[(1000, 1150)]);
+    check_outcome(&explanation, MatchOutcome::Unmatched(Unmatched::EventsMissing));
 }
 
 #[test]

@@ -44,8 +44,8 @@ fn slack_end(fire: &TimerFire) -> Option<Instant<Monotonic>> {
 /// After host pause, steal, interrupts and softirqs (taken out by
 /// [`Case::spread`]): the processor was idle and had to leave idle; or a thread
 /// ran, and then the call chain of the interrupt that ended its stretch says
-/// where that found it. In user mode nothing holds interrupts off, so the delay
-/// lies below the kernel. Where the kernel had just switched interrupts on they
+/// where that found it. In user mode nothing holds interrupts off, and in some
+/// functions nothing switches them on, so the delay lies below the kernel. Where the kernel had just switched interrupts on they
 /// had been off, in the function that did so; but not beside steal: a host that is
 /// known to have had the processor had it for the rest of the silence too, only
 /// the account does not show it. Elsewhere in the kernel it could be either, and
@@ -61,7 +61,7 @@ fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Ins
         let in_time = slice.to.min(to) - slice.from.max(from) <= DELIVERY_MAX;
         match found(slice.end_chain, scene.names) {
             _ if delivered => Cause::TimerWork { function: None, cpu: slice.cpu },
-            Found::User => Cause::BelowKernel { cpu: slice.cpu },
+            Found::InterruptsOn => Cause::BelowKernel { cpu: slice.cpu },
             Found::Unknown => Cause::UnexplainedGap,
             // The way out of another interrupt, most often.
             _ if in_time => Cause::TimerWork { function: None, cpu: slice.cpu },

@@ -41,6 +41,33 @@ const INTERRUPTS_ON: [&str; 8] = [
     "finish_task_switch",
 ];
 
+/// Functions that switch no interrupts and call nothing, in assembly (x86,
+/// `arch/x86/lib`): who was interrupted there had had interrupts on since before.
+const LEAVES: [&str; 22] = [
+    "clear_page_erms",
+    "clear_page_rep",
+    "clear_page_orig",
+    "copy_page",
+    "copy_page_regs",
+    "memset",
+    "__memset",
+    "memset_orig",
+    "memcpy",
+    "__memcpy",
+    "memcpy_orig",
+    "memmove",
+    "__memmove",
+    "rep_movs_alternative",
+    "rep_stos_alternative",
+    "copy_mc_enhanced_fast_string",
+    "copy_mc_fragile",
+    "__put_user_1",
+    "__put_user_4",
+    "__put_user_8",
+    "__get_user_4",
+    "__get_user_8",
+];
+
 /// Where an interrupt that came late found the processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
@@ -50,9 +77,10 @@ pub(super) enum Found {
     /// Elsewhere in this function of the kernel. It may have switched interrupts
     /// on itself, or they were on all the time.
     Kernel(String),
-    /// In user mode, where interrupts are on. The kernel comes back there with
-    /// them off, but within some hundred instructions.
-    User,
+    /// Where interrupts were on before: in user mode, to which the kernel comes back
+    /// with them off, but within some hundred instructions; or within a function
+    /// that does not switch them.
+    InterruptsOn,
     /// The chain does not tell, or there is none.
     Unknown,
 }
@@ -131,7 +159,10 @@ pub(super) fn found(chain: Option<ChainId>, names: &Dictionary) -> Found {
     if !entry.is_some_and(is_entry) {
         return Found::Unknown;
     }
-    let Some(innermost) = frames.next() else { return Found::User };
+    let Some(innermost) = frames.next() else { return Found::InterruptsOn };
+    if LEAVES.contains(&innermost) {
+        return Found::InterruptsOn;
+    }
     if !INTERRUPTS_ON.contains(&innermost) {
         return Found::Kernel(innermost.to_owned());
     }

@@ -36,7 +36,7 @@ pub trait Observer {
     /// A watched thread touched a page that was not there.
     fn fault(&mut self, fault: Fault) {}
     /// A watched thread is on a processor, no event told that it came, and nothing
-    /// shows when: it was not out of idle, or its wakeup is missing too.
+    /// shows when: its wakeup is missing too.
     fn unaccounted(&mut self, watched: u16) {}
     /// A watched thread is about to return from the call it slept in.
     fn call_exit(&mut self, watched: u16, at: Instant<Monotonic>) {}

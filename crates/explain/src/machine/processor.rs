@@ -59,7 +59,7 @@ pub struct Processor {
     /// When the innermost activity last changed.
     slice_from: Instant<Monotonic>,
     last_at: Instant<Monotonic>,
-    /// When it had the event before its last.
+    /// Until when it is known not to have switched before its last event.
     heard_at: Instant<Monotonic>,
     /// The timer whose function runs, when the innermost span is one.
     fire: Option<TimerFire>,
@@ -165,7 +165,8 @@ impl Processor {
         } else if at - self.last_at >= SILENCE_MIN {
             observer.silence(Silence { cpu: event.cpu, from: self.last_at, to: at });
         }
-        self.heard_at = self.last_at;
+        // An interrupt whose exit is not told lasts until now, so far as is known.
+        self.heard_at = if self.depth > 0 { at } else { self.last_at };
         self.last_at = at;
         if self.depth > 0 {
             self.close_impossible_spans(event, at, observer);
@@ -191,13 +192,13 @@ impl Processor {
         self.asked = asked.then(|| self.activity());
     }
 
-    /// When it was last heard before the event that it met last.
+    /// Until when it is known not to have switched before the event that it met last.
     pub(super) const fn heard_at(&self) -> Instant<Monotonic> {
         self.heard_at
     }
 
     /// Takes it that `known` is current though no switch told so: one was lost,
-    /// or came `untold_since` then out of idle.
+    /// or it came at some moment from `untold_since` on.
     pub(super) fn correct(
         &mut self,
         event: &Event,
@@ -208,7 +209,7 @@ impl Processor {
         observer: &mut impl Observer,
     ) {
         self.close_slice(event, at, observer);
-        // It is known to have been idle no longer than until it could run.
+        // Who was there before is known to have been there until then.
         self.end_quantum(event.cpu, untold_since.unwrap_or(at), None, observer);
         self.take(known, watched, at);
         self.quantum_began = false;

@@ -29,8 +29,8 @@ pub struct Quantum {
     /// Whether the switch to the thread was recorded; if not, the quantum may
     /// have begun at another time.
     pub began: bool,
-    /// Where the switch to the thread was not recorded and is known to have come
-    /// out of idle: when it had come at the latest. It came between `from` and this.
+    /// Where the switch to the thread was not recorded and all before it was: when it
+    /// had come at the latest. It came between `from` and this.
     pub began_by: Option<Instant<Monotonic>>,
     /// How it ended; none where no switch was recorded that ended it.
     pub left: Option<Leaving>,

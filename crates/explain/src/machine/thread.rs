@@ -36,6 +36,17 @@ pub struct Waking {
     pub by: Waker,
 }
 
+/// A switch to a thread of which no event told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Untold {
+    /// When another thread was on the processor, at the latest that is known.
+    pub(super) since: Instant<Monotonic>,
+    /// When the thread was heard there.
+    pub(super) at: Instant<Monotonic>,
+    /// The processor.
+    pub(super) cpu: u32,
+}
+
 /// What the replay knows of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreadState {
@@ -101,26 +112,27 @@ impl ThreadState {
         Some(absence)
     }
 
-    /// The thread is heard on a processor that was idle until `silent_since` at
-    /// least, though no event told that it came; gives the absence that ends, if
-    /// everything else of it was told.
+    /// The thread is heard though no event told that it came; gives the absence that
+    /// ends, if everything else of it was told and nothing was lost since `lost_until`.
     ///
-    /// Some kernels tell no event of the idle thread of some processors, so no
-    /// switch out of it. Nothing but that switch can have happened then: of a
-    /// thread that ran in between the next switch would have told.
+    /// Of some threads some kernels tell nothing that they meet in their own time:
+    /// of the idle thread of some processors most often, so no switch out of it.
+    /// Nothing but that switch can have happened then: of a thread that can be heard
+    /// and ran in between, the next switch would have told.
     pub(super) fn come_untold(
         &mut self,
-        silent_since: Instant<Monotonic>,
-        at: Instant<Monotonic>,
-        cpu: u32,
+        untold: Untold,
+        lost_until: Instant<Monotonic>,
     ) -> Option<Absence> {
         let could_run = match &self.absence {
+            Some(absence) if absence.left_at < lost_until => return None,
             Some(absence) if absence.slept() => absence.waking?.at,
             Some(absence) => absence.left_at,
             None => return None,
         };
+        let Untold { since, at, cpu } = untold;
         let mut absence = self.come(at, cpu, self.known)?;
-        absence.untold_since = Some(silent_since.max(could_run).min(at));
+        absence.untold_since = Some(since.max(could_run).min(at));
         Some(absence)
     }
 
