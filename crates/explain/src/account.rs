@@ -36,7 +36,6 @@ mod billing;
 mod clock;
 mod end;
 mod ledger;
-mod lengths;
 mod pool;
 mod rate;
 mod tick;

@@ -8,22 +8,21 @@ use tactus_stats::LatencyHistogram;
 
 use crate::blame::{Scene, Window, blame};
 use crate::circumstance::{AtDue, Circumstance, Transfers, WitnessedSample};
-use crate::explanation::{ExplainedSample, Explanation, OutcomeCount, SegmentHistogram};
+use crate::explanation::{ExplainedSample, Explanation, SegmentHistogram};
 use crate::log::Log;
 use crate::machine::{
-    Absence, Fault, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, TimerFire, Waker,
-    Waking,
+    Absence, Fault, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, TimerFire, Waking,
 };
 use crate::matcher::{Match, Matcher, keep};
 use crate::outcome::MatchOutcome;
-use crate::pareto::ParetoBuilder;
 use crate::segments::Segment;
+use crate::tally::Tally;
 use crate::task::{Options, ProbeTask};
-use crate::timeline::{Mark, Moment, draw};
+use crate::timeline::{draw, marks};
 
 /// How long after a sample's arrival its window stays open: what the host took
 /// shows only when the thread is charged next, at the latest at a tick.
-const AFTERMATH: Nanos = Nanos::from_millis(10);
+pub(crate) const AFTERMATH: Nanos = Nanos::from_millis(10);
 
 /// How long after a sample's arrival its thread may be heard for the first time
 /// where the switch to it was not told: it is heard when it goes to sleep again.
@@ -70,17 +69,14 @@ pub struct Explainer {
     machine: Machine,
     watch: Watch,
     tasks: Vec<Progress>,
-    options: Options,
     started: Instant<Monotonic>,
     /// Before this instant there is nothing to do but to replay.
     next_stop: Instant<Monotonic>,
     /// Whether no event follows.
     is_over: bool,
     losses: Vec<Lost>,
-    outcomes: Vec<OutcomeCount>,
     segments: [LatencyHistogram; 5],
-    pareto: ParetoBuilder,
-    worst: Vec<ExplainedSample>,
+    tally: Tally,
     /// Where every sample is to be told of.
     witness: Option<Witness>,
 }
@@ -172,15 +168,12 @@ impl Explainer {
             machine,
             watch,
             tasks: progresses,
-            options,
             started: about.started,
             next_stop: Instant::from_nanos(0),
             is_over: false,
             losses: Vec::new(),
-            outcomes: Vec::new(),
             segments: std::array::from_fn(|_| LatencyHistogram::new()),
-            pareto: ParetoBuilder::default(),
-            worst: Vec::new(),
+            tally: Tally::new(options),
             witness: None,
         };
         explainer.plan_next_stop();
@@ -239,24 +232,10 @@ impl Explainer {
     }
 
     fn into_explanation(self) -> Explanation {
-        let mut outcomes = self.outcomes;
-        outcomes.sort_by_key(|counted| counted.outcome);
         let segments = Segment::ALL.into_iter().zip(&self.segments);
-        let mut worst = self.worst;
-        sort_worst(&mut worst, self.options);
-        Explanation {
-            threshold: self.options.threshold,
-            samples: outcomes.iter().map(|counted| counted.count).sum(),
-            outcomes,
-            segments: segments
-                .map(|(segment, lengths)| SegmentHistogram {
-                    segment,
-                    histogram: lengths.to_record(),
-                })
-                .collect(),
-            pareto: self.pareto.finish(),
-            worst,
-        }
+        let segments = segments
+            .map(|(segment, lengths)| SegmentHistogram { segment, histogram: lengths.to_record() });
+        self.tally.finish(segments.collect())
     }
 
     /// Does what is to be done before an event at `at`: matches samples that
@@ -409,7 +388,7 @@ impl Explainer {
                 cpu: matcher.cpu,
             });
         }
-        count(&mut self.outcomes, matched.outcome);
+        self.tally.count(matched.outcome);
         self.watch.matchers[index].clear();
     }
 
@@ -442,14 +421,10 @@ impl Explainer {
             parts: Vec::new(),
             timeline: None,
         };
-        let late = explained.sample.latency() > self.options.threshold;
         if !explained.outcome.can_blame() {
-            if late {
-                self.pareto.leave_out();
-            }
-            return self.keep_worst(explained);
+            return self.tally.leave_undivided(explained);
         }
-        let scene = Scene { log: &self.watch.log, machine: &self.machine, names };
+        let scene = Scene { log: self.watch.log.whole(), machine: &self.machine, names };
         let material = Window {
             due: window.due,
             came,
@@ -458,37 +433,18 @@ impl Explainer {
             cpu: found.cpu.or_else(|| running_on(&self.machine, thread)),
         };
         explained.parts = blame(&scene, &material);
-        if late {
-            self.pareto.add(&explained.parts);
-        }
-        if self.would_keep(&explained) {
-            let marks = marks(window.due, came, &found);
+        if self.tally.would_draw(&explained) {
+            let Found { absences, fires, faults, .. } = &found;
+            let marks = marks(window.due, came, absences, fires, faults);
             explained.timeline = Some(draw(&scene, window.due, came, thread, marks));
         }
-        self.keep_worst(explained);
+        self.tally.take(explained);
     }
 
     /// Tells of a sample that was never reached.
     fn tell_undivided(&mut self, index: usize, sample: usize, outcome: MatchOutcome) {
-        count(&mut self.outcomes, outcome);
-        let task = &self.tasks[index].task;
-        let given = task.samples[sample];
-        if given.latency() > self.options.threshold {
-            self.pareto.leave_out();
-        }
-    }
-
-    fn would_keep(&self, explained: &ExplainedSample) -> bool {
-        let latency = explained.sample.latency();
-        let slower = self.worst.iter().filter(|kept| kept.sample.latency() >= latency).count();
-        slower < self.options.timelines.min(self.options.slowest)
-    }
-
-    fn keep_worst(&mut self, explained: ExplainedSample) {
-        self.worst.push(explained);
-        if self.worst.len() > self.options.slowest.saturating_mul(2).max(16) {
-            sort_worst(&mut self.worst, self.options);
-        }
+        let given = self.tasks[index].task.samples[sample];
+        self.tally.leave_unreached(given, outcome);
     }
 }
 
@@ -522,55 +478,10 @@ impl Slowest {
     }
 }
 
-fn sort_worst(worst: &mut Vec<ExplainedSample>, options: Options) {
-    worst.sort_by(|a, b| {
-        b.sample
-            .latency()
-            .cmp(&a.sample.latency())
-            .then_with(|| (a.task, a.index).cmp(&(b.task, b.index)))
-    });
-    worst.truncate(options.slowest);
-    for explained in worst.iter_mut().skip(options.timelines) {
-        explained.timeline = None;
-    }
-}
-
-fn count(outcomes: &mut Vec<OutcomeCount>, outcome: MatchOutcome) {
-    match outcomes.iter_mut().find(|counted| counted.outcome == outcome) {
-        Some(counted) => counted.count += 1,
-        None => outcomes.push(OutcomeCount { outcome, count: 1 }),
-    }
-}
-
 fn running_on(machine: &Machine, thread: ThreadId) -> Option<u32> {
     let mut processors = machine.processors().iter();
     let position = processors.position(|processor| processor.thread() == Some(thread));
     position.map(|cpu| cpu as u32)
-}
-
-/// What happened to the sample's thread in its window.
-fn marks(due: Instant<Monotonic>, came: Instant<Monotonic>, found: &Found) -> Vec<Mark> {
-    let mut moments: Vec<(Instant<Monotonic>, Moment)> = vec![(came, Moment::Came)];
-    for absence in &found.absences {
-        moments.push((absence.left_at, Moment::SwitchedOut));
-        moments.push((absence.back_at, Moment::SwitchedIn));
-        if let Some(waking) = absence.waking {
-            moments.push((waking.at, Moment::Wakeup));
-            if let Waker::Timer(fire) = waking.by {
-                moments.push((fire.irq_at, Moment::Irq));
-                moments.push((fire.entered_at, Moment::Timer));
-            }
-        }
-    }
-    for fire in &found.fires {
-        moments.push((fire.irq_at, Moment::Irq));
-        moments.push((fire.entered_at, Moment::Timer));
-    }
-    moments.extend(found.faults.iter().map(|fault| (*fault, Moment::Fault)));
-    moments.retain(|(at, _)| *at >= due && *at <= came);
-    moments.sort_by_key(|(at, moment)| (*at, *moment as u8));
-    moments.dedup();
-    moments.into_iter().map(|(at, moment)| Mark { at: at - due, moment }).collect()
 }
 
 /// Sorts what the replay tells: to the watched threads, and into the log.
@@ -597,9 +508,7 @@ impl Observer for Watch {
         if let Some(matcher) = absence.watched.and_then(|watched| self.matcher(watched)) {
             keep(&mut matcher.absences, *absence);
         }
-        if self.log.open {
-            self.log.absences.push(*absence);
-        }
+        self.log.push_absence(absence);
     }
 
     fn woken_awake(&mut self, watched: u16, waking: &Waking) {
@@ -616,27 +525,19 @@ impl Observer for Watch {
     }
 
     fn overdue(&mut self, overdue: Overdue) {
-        if self.log.open {
-            self.log.overdue.push(overdue);
-        }
+        self.log.push_overdue(overdue);
     }
 
     fn silence(&mut self, silence: Silence) {
-        if self.log.open {
-            self.log.silences.push(silence);
-        }
+        self.log.push_silence(silence);
     }
 
     fn steal(&mut self, steal: Steal) {
-        if self.log.open {
-            self.log.steals.push(steal);
-        }
+        self.log.push_steal(steal);
     }
 
     fn migration(&mut self, migration: Migration) {
-        if self.log.open {
-            self.log.migrations.push(migration);
-        }
+        self.log.push_migration(migration);
     }
 
     fn fault(&mut self, fault: Fault) {

@@ -1,7 +1,5 @@
 //! What the replay told while a window was open.
 
-use std::collections::VecDeque;
-
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic};
 
@@ -9,8 +7,8 @@ use crate::machine::{Absence, Migration, Overdue, Silence, Slice, Steal};
 
 /// The most slices that are kept at once (about 400 MB).
 ///
-/// Ten seconds of a machine with half a million events a second; what a longer
-/// window holds before that is forgotten and counts as an unexplained gap.
+/// Ten seconds of a machine with half a million events a second; of a longer
+/// window the earlier half is forgotten and counts as an unexplained gap.
 const SLICES_MAX: usize = 1 << 22;
 
 /// Everything that was told since the earliest open window began.
@@ -21,23 +19,72 @@ const SLICES_MAX: usize = 1 << 22;
 pub(crate) struct Log {
     /// Whether a window is open.
     pub(crate) open: bool,
-    pub(crate) slices: VecDeque<Slice>,
-    pub(crate) absences: Vec<Absence>,
-    pub(crate) silences: Vec<Silence>,
-    pub(crate) overdue: Vec<Overdue>,
-    pub(crate) steals: Vec<Steal>,
-    pub(crate) migrations: Vec<Migration>,
+    slices: Vec<Slice>,
+    absences: Vec<Absence>,
+    silences: Vec<Silence>,
+    overdue: Vec<Overdue>,
+    steals: Vec<Steal>,
+    migrations: Vec<Migration>,
+}
+
+/// A part of a log: what ended after some instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Excerpt<'a> {
+    pub(crate) slices: &'a [Slice],
+    pub(crate) absences: &'a [Absence],
+    pub(crate) silences: &'a [Silence],
+    pub(crate) overdue: &'a [Overdue],
+    pub(crate) steals: &'a [Steal],
+    pub(crate) migrations: &'a [Migration],
 }
 
 impl Log {
+    /// How few slices are not worth the trouble of forgetting them.
+    pub(crate) const FEW: usize = 1 << 12;
+
     pub(crate) fn push_slice(&mut self, slice: Slice) {
         if !self.open {
             return;
         }
         if self.slices.len() >= SLICES_MAX {
-            self.slices.pop_front();
+            self.slices.drain(..SLICES_MAX / 2);
         }
-        self.slices.push_back(slice);
+        self.slices.push(slice);
+    }
+
+    pub(crate) fn push_absence(&mut self, absence: &Absence) {
+        if self.open {
+            self.absences.push(*absence);
+        }
+    }
+
+    pub(crate) fn push_silence(&mut self, silence: Silence) {
+        if self.open {
+            self.silences.push(silence);
+        }
+    }
+
+    pub(crate) fn push_overdue(&mut self, overdue: Overdue) {
+        if self.open {
+            self.overdue.push(overdue);
+        }
+    }
+
+    pub(crate) fn push_steal(&mut self, steal: Steal) {
+        if self.open {
+            self.steals.push(steal);
+        }
+    }
+
+    pub(crate) fn push_migration(&mut self, migration: Migration) {
+        if self.open {
+            self.migrations.push(migration);
+        }
+    }
+
+    /// How many slices are kept.
+    pub(crate) fn slice_count(&self) -> usize {
+        self.slices.len()
     }
 
     /// Forgets everything.
@@ -52,9 +99,8 @@ impl Log {
 
     /// Forgets what ended before `start`, when that is worth the trouble.
     pub(crate) fn forget_before(&mut self, start: Instant<Monotonic>) {
-        const WORTH_IT: usize = 1 << 12;
-        let old = self.slices.partition_point(|slice| slice.to <= start);
-        if old < WORTH_IT || old * 2 < self.slices.len() {
+        let old = self.slices.len() - self.since(start).slices.len();
+        if old < Self::FEW || old * 2 < self.slices.len() {
             return;
         }
         self.slices.drain(..old);
@@ -65,13 +111,44 @@ impl Log {
         self.migrations.retain(|migration| migration.at > start);
     }
 
+    /// Everything that is kept.
+    pub(crate) fn whole(&self) -> Excerpt<'_> {
+        Excerpt {
+            slices: &self.slices,
+            absences: &self.absences,
+            silences: &self.silences,
+            overdue: &self.overdue,
+            steals: &self.steals,
+            migrations: &self.migrations,
+        }
+    }
+
+    /// What ended after `start`: what a log holds that was opened then.
+    pub(crate) fn since(&self, start: Instant<Monotonic>) -> Excerpt<'_> {
+        Excerpt {
+            slices: after(&self.slices, |slice| slice.to <= start),
+            absences: after(&self.absences, |absence| absence.back_at <= start),
+            silences: after(&self.silences, |silence| silence.to <= start),
+            overdue: after(&self.overdue, |overdue| overdue.served <= start),
+            steals: after(&self.steals, |steal| steal.to <= start),
+            migrations: after(&self.migrations, |migration| migration.at <= start),
+        }
+    }
+}
+
+/// What follows those in `column` that are `over`.
+fn after<T>(column: &[T], over: impl Fn(&T) -> bool) -> &[T] {
+    &column[column.partition_point(over)..]
+}
+
+impl<'a> Excerpt<'a> {
     /// The last absence of `thread` that ended in `from ..= until`.
     pub(crate) fn last_absence(
         &self,
         thread: ThreadId,
         from: Instant<Monotonic>,
         until: Instant<Monotonic>,
-    ) -> Option<&Absence> {
+    ) -> Option<&'a Absence> {
         self.absences
             .iter()
             .rev()

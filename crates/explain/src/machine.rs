@@ -52,6 +52,9 @@ pub const STEAL_MIN: Nanos = Nanos::from_micros(100);
 /// only a recording that lost most cancellations comes there.
 const ARMED_MAX: usize = 1 << 20;
 
+/// How long a timer may be overdue before it is taken to have been cancelled.
+const UNSERVED_MAX: Nanos = Nanos::from_secs(1);
+
 /// The processors and threads of a recording at one moment of its replay.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -116,6 +119,19 @@ impl Machine {
     /// The absence of a thread that is not over, if it has left a processor.
     pub fn absence_of(&self, thread: ThreadId) -> Option<&Absence> {
         self.threads.get(&thread.0).and_then(|state| state.absence.as_ref())
+    }
+
+    /// Since when the thread that waits longest for a processor ought to run, also one
+    /// whose timer is due and not served yet; the last event's time when none waits.
+    ///
+    /// A timer of another clock than the monotonic one is not known to be due.
+    pub(crate) fn waiting_since(&self) -> Instant<Monotonic> {
+        let absences = self.threads.values().filter_map(|state| state.absence.as_ref());
+        let ready = absences.filter_map(Absence::ready_at);
+        // What is overdue for longer was cancelled, and no event told so.
+        let due = self.timers.values().map(|armed| Instant::from_nanos(armed.expires.as_nanos()));
+        let overdue = due.filter(|due| *due <= self.now && self.now - *due < UNSERVED_MAX);
+        ready.chain(overdue).min().unwrap_or(self.now)
     }
 
     /// The name and priority of a thread, as its last events told them.

@@ -8,7 +8,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::blame::Scene;
 use crate::cause::Culprit;
-use crate::machine::{Activity, Slice};
+use crate::machine::{Absence, Activity, Slice, TimerFire, Waker};
 
 /// The finest that a timeline shows: this share of its length. A wide drawing
 /// has fewer points than this.
@@ -159,6 +159,37 @@ pub(crate) fn draw(
     });
     let lanes = lanes.filter(|lane| !lane.bars.is_empty()).collect();
     Timeline { length, lanes, marks }
+}
+
+/// What happened to a sample's thread in its window, in the order of time: it was
+/// absent, timers that it had armed were served, pages were not there.
+pub(crate) fn marks(
+    due: Instant<Monotonic>,
+    came: Instant<Monotonic>,
+    absences: &[Absence],
+    fires: &[TimerFire],
+    faults: &[Instant<Monotonic>],
+) -> Vec<Mark> {
+    let mut moments: Vec<(Instant<Monotonic>, Moment)> = vec![(came, Moment::Came)];
+    let serve = |moments: &mut Vec<_>, fire: &TimerFire| {
+        moments.extend([(fire.irq_at, Moment::Irq), (fire.entered_at, Moment::Timer)]);
+    };
+    for absence in absences {
+        moments.push((absence.left_at, Moment::SwitchedOut));
+        moments.push((absence.back_at, Moment::SwitchedIn));
+        if let Some(waking) = absence.waking {
+            moments.push((waking.at, Moment::Wakeup));
+            if let Waker::Timer(fire) = waking.by {
+                serve(&mut moments, &fire);
+            }
+        }
+    }
+    fires.iter().for_each(|fire| serve(&mut moments, fire));
+    moments.extend(faults.iter().map(|fault| (*fault, Moment::Fault)));
+    moments.retain(|(at, _)| *at >= due && *at <= came);
+    moments.sort_by_key(|(at, moment)| (*at, *moment as u8));
+    moments.dedup();
+    moments.into_iter().map(|(at, moment)| Mark { at: at - due, moment }).collect()
 }
 
 impl Lane {

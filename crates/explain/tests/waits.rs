@@ -7,21 +7,24 @@ mod support;
 
 use proptest::prelude::*;
 use support::{IDLE, PREEMPTED, SLEEPING, Script, TIMER, Thread, check_sums};
-use tactus_explain::{MatchOutcome, Options, WaitExplanation, Waits, explain_waits, waits};
-use tactus_model::recording::{Dictionary, Recording, ThreadId};
+use tactus_explain::{MatchOutcome, Options, WaitExplanation, Waits, waits};
+use tactus_model::recording::{Dictionary, EventSource, Recording};
 use tactus_model::time::Nanos;
+use tactus_record::file::RecordingFile;
+use tactus_record::simulate::{Plan, simulate};
 
 const THRESHOLD: Nanos = Nanos::from_micros(100);
 
 const OPTIONS: Options = Options { threshold: THRESHOLD, slowest: 20, timelines: 20 };
 
 fn find(recording: &Recording) -> Waits {
-    waits(&mut recording.reader(), THRESHOLD).expect("a recording in memory cannot fail")
+    waits(&mut recording.reader(), OPTIONS, |_, _| true).expect("a recording in memory cannot fail")
 }
 
-fn explained(recording: &Recording, found: &Waits) -> Vec<WaitExplanation> {
-    explain_waits(&mut recording.reader(), &found.by_name(), OPTIONS)
-        .expect("a recording in memory cannot fail")
+/// The waits under the name `victim`.
+fn of_victim(recording: &Recording) -> WaitExplanation {
+    let found = find(recording);
+    found.names.into_iter().find(|name| name.name == "victim").expect("it waited")
 }
 
 /// Processor 0 runs `hog`; `victim` sleeps since 5.
@@ -36,12 +39,7 @@ fn stage() -> (Script, Thread, Thread) {
 #[track_caller]
 fn check(mut script: Script, outcome: MatchOutcome, cause: &str) {
     script.noise(20_000, 0);
-    let recording = script.into_recording();
-    let mut found = find(&recording);
-    found.retain(|waits| waits.thread == ThreadId(100));
-    let explanations = explained(&recording, &found);
-    let [explanation] = &explanations[..] else { panic!("one name: {explanations:?}") };
-    assert_eq!(explanation.name, "victim");
+    let explanation = of_victim(&script.into_recording());
     let [worst] = &explanation.explanation.worst[..] else { panic!("one wait: {explanation:?}") };
     assert_eq!(worst.outcome, outcome);
     assert_eq!(support::shown(worst), [cause]);
@@ -71,10 +69,9 @@ fn a_late_timer_counts_from_when_it_was_due() {
     script.arm(10, 0, TIMER, 1000, 0).switch(20, 0, SLEEPING, IDLE);
     script.idle_entry(21, 0, 1);
     script.idle_exit(1400, 0).timer_wakes(1402, 0, victim, true).switch(1410, 0, PREEMPTED, victim);
-    let recording = script.into_recording();
-    let found = find(&recording);
-    let victim = found.threads.iter().find(|waits| waits.thread == ThreadId(100)).unwrap();
-    let [late] = victim.late[..] else { panic!("one wait: {:?}", victim.late) };
+    let victim = of_victim(&script.into_recording());
+    let [worst] = &victim.explanation.worst[..] else { panic!("one wait: {victim:?}") };
+    let late = worst.sample;
     assert_eq!((late.due, late.came), (Nanos::from_micros(1000), Nanos::from_micros(1410)));
 }
 
@@ -82,10 +79,9 @@ fn a_late_timer_counts_from_when_it_was_due() {
 fn sleep_is_no_wait() {
     let (mut script, victim, _) = stage();
     script.wake(9000, 0, victim, 0).switch(9004, 0, PREEMPTED, victim);
-    let found = find(&script.into_recording());
-    let victim = found.threads.iter().find(|waits| waits.thread == ThreadId(100)).unwrap();
-    assert_eq!((victim.lengths.count(), victim.late.len()), (1, 0));
-    assert_eq!(victim.lengths.max(), Some(Nanos::from_micros(4)));
+    let victim = of_victim(&script.into_recording());
+    assert_eq!((victim.lengths.count, victim.explanation.samples), (1, 0));
+    assert_eq!(victim.lengths.max, Nanos::from_micros(4));
 }
 
 #[test]
@@ -93,7 +89,7 @@ fn a_wait_across_a_loss_is_not_told() {
     let (mut script, victim, _) = stage();
     script.wake(1000, 0, victim, 0).lose(0, 1500, 1600).switch(3000, 0, PREEMPTED, victim);
     let found = find(&script.into_recording());
-    assert!(found.threads.iter().all(|waits| waits.late.is_empty()), "{found:?}");
+    assert!(found.names.iter().all(|name| name.explanation.samples == 0), "{found:?}");
 }
 
 proptest! {
@@ -104,15 +100,41 @@ proptest! {
         let about = Script::new(3).into_recording().about;
         let recording =
             Recording { about, dictionary: Dictionary::new(), events, losses: Vec::new() };
-        let found = find(&recording);
-        let late: u64 = found.threads.iter().map(|waits| waits.late.len() as u64).sum();
-        let counted: u64 = found.threads.iter().map(|waits| waits.lengths.count()).sum();
-        prop_assert!(late <= counted);
-        let mut divided = 0;
-        for waits in explained(&recording, &found) {
-            check_sums(&waits.explanation, waits.explanation.samples);
-            divided += waits.explanation.samples;
+        for name in find(&recording).names {
+            let late = name.explanation.samples;
+            prop_assert!(late <= name.lengths.count);
+            prop_assert_eq!(name.explanation.pareto.samples, late);
+            check_sums(&name.explanation, late);
         }
-        prop_assert_eq!(divided, late);
     }
+}
+
+/// Holds the answer for each name alone against the answer for all.
+fn check_alone_and_together<S: EventSource>(open: impl Fn() -> S) -> usize {
+    let whole = |source: &mut S, wanted: &dyn Fn(&str) -> bool| {
+        waits(source, OPTIONS, |_, name| wanted(name)).expect("the recording is whole")
+    };
+    let together = whole(&mut open(), &|_| true);
+    for name in &together.names {
+        let alone = whole(&mut open(), &|other| other == name.name);
+        assert_eq!(alone.names, std::slice::from_ref(name));
+    }
+    together.names.iter().filter(|name| name.explanation.samples > 0).count()
+}
+
+#[test]
+fn the_answer_for_one_name_does_not_depend_on_the_others() {
+    for seed in 0..4 {
+        let simulation = simulate(&Plan { seed, ..Plan::default() });
+        check_alone_and_together(|| simulation.recording.reader());
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/blame");
+    let mut late = 0;
+    for entry in std::fs::read_dir(folder).expect("golden recordings belong to the checkout") {
+        let path = entry.expect("the folder can be read").path();
+        if path.extension().is_some_and(|extension| extension == "tactusrec") {
+            late += check_alone_and_together(|| RecordingFile::open(&path).expect("it opens"));
+        }
+    }
+    assert!(late >= 10, "only {late} names came late");
 }

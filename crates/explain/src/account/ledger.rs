@@ -6,8 +6,8 @@ use tactus_model::time::Nanos;
 use super::accounts::{Account, AccountOptions, Cut, EndCount};
 use super::billing::{RecordedBill, Sweep};
 use super::end::End;
-use super::lengths::Lengths;
 use super::tick::{KernelTick, TickUnknown};
+use crate::lengths::Lengths;
 use crate::machine::Quantum;
 
 /// The running sums of one thread under one name.

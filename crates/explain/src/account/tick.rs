@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tactus_model::recording::{Dictionary, Event, EventKind, FunctionId, InterruptVector};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use super::lengths::Lengths;
+use crate::lengths::Lengths;
 
 /// The functions of the timer that is the tick, over the kernels: the name
 /// changed with Linux 6.9.

@@ -6,13 +6,13 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use super::{host_pause, interrupts, steal};
 use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
-use crate::log::Log;
+use crate::log::Excerpt;
 use crate::machine::{Machine, Slice};
 
 /// The replay at the moment at which a window is closed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scene<'a> {
-    pub(crate) log: &'a Log,
+    pub(crate) log: Excerpt<'a>,
     pub(crate) machine: &'a Machine,
     pub(crate) names: &'a Dictionary,
 }
@@ -42,9 +42,9 @@ impl Scene<'_> {
         from: Instant<Monotonic>,
         to: Instant<Monotonic>,
     ) -> Vec<Piece> {
-        let slices = &self.log.slices;
+        let slices = self.log.slices;
         let start = slices.partition_point(|slice| slice.to <= from);
-        let closed = slices.range(start..).copied().filter(|slice| slice.cpu == cpu);
+        let closed = slices[start..].iter().copied().filter(|slice| slice.cpu == cpu);
         let open = self
             .machine
             .processors()

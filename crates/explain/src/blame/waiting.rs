@@ -206,7 +206,7 @@ fn release(
     to: Instant<Monotonic>,
 ) -> Option<Release> {
     let start = scene.log.slices.partition_point(|slice| slice.to <= from);
-    scene.log.slices.range(start..).rev().find_map(|slice| {
+    scene.log.slices[start..].iter().rev().find_map(|slice| {
         let Activity::Timer { function } = slice.activity else { return None };
         if slice.from > to || to - slice.from > AFTER_RELEASE {
             return None;

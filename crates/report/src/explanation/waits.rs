@@ -1,6 +1,6 @@
 //! Why threads waited for a processor, as text for the terminal.
 
-use tactus_explain::{ThreadWaits, WaitExplanation, Waits};
+use tactus_explain::{WaitExplanation, Waits};
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
@@ -22,18 +22,14 @@ struct Row {
 }
 
 impl Row {
-    fn of(group: &[&ThreadWaits]) -> Self {
-        let mut lengths = LatencyHistogram::new();
-        group.iter().for_each(|thread| lengths.merge(&thread.lengths));
-        let priority = group.iter().map(|thread| thread.priority.class()).min();
-        let name = group.first().map_or("", |thread| thread.name.as_str());
-        let class = priority.map_or(String::new(), |class| format!(" ({class})"));
+    fn of(waits: &WaitExplanation) -> Self {
+        let class = waits.priority.class();
         Self {
-            name: format!("{}{class}", format::printable(name)),
-            threads: group.len() as u64,
-            lengths,
-            late: group.iter().map(|thread| thread.late.len() as u64).sum(),
-            late_time: group.iter().map(|thread| thread.late_time()).sum(),
+            name: format!("{} ({class})", format::printable(&waits.name)),
+            threads: waits.threads.len() as u64,
+            lengths: LatencyHistogram::from_record(&waits.lengths),
+            late: waits.explanation.samples,
+            late_time: waits.explanation.pareto.time,
         }
     }
 }
@@ -42,12 +38,11 @@ impl Row {
 /// waited longest above `threshold` first, then why some of them did.
 pub fn waits_text(
     waits: &Waits,
-    explained: &[WaitExplanation],
+    explained: &[&WaitExplanation],
     threshold: Nanos,
     options: &TableOptions,
 ) -> String {
-    let groups = waits.by_name();
-    let rows: Vec<Row> = groups.iter().take(ROWS).map(|group| Row::of(group)).collect();
+    let rows: Vec<Row> = waits.names.iter().take(ROWS).map(Row::of).collect();
     let limit = format::axis_length(threshold);
     let columns = vec![
         Column::names("thread", &rows, |row| Entry::text(row.name.as_str())),
@@ -63,20 +58,13 @@ pub fn waits_text(
         "How long threads waited for a processor, since they could run or their timer was due\n\n{}",
         grid(columns, options.width)
     );
-    if let Some(more) = groups.len().checked_sub(ROWS).filter(|more| *more > 0) {
+    if let Some(more) = waits.names.len().checked_sub(ROWS).filter(|more| *more > 0) {
         let names = format::counted(more as u64, "name");
         text.push_str(&wrapped(
             &format!("and threads of {names} more, which waited less"),
             "",
             options.width,
         ));
-    }
-    if waits.unlisted > 0 {
-        let unlisted = format::counted(waits.unlisted, "wait");
-        let note = format!(
-            "{unlisted} over {limit} found no room and are not explained; a higher threshold leaves fewer."
-        );
-        text.push_str(&wrapped(&note, "", options.width));
     }
     for waits in explained {
         text.push('\n');
@@ -119,7 +107,7 @@ fn group_text(waits: &WaitExplanation, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tactus_explain::{Options, explain_waits, waits};
+    use tactus_explain::{Options, waits};
     use tactus_record::file::RecordingFile;
 
     use super::*;
@@ -127,14 +115,11 @@ mod tests {
     /// The waits of a recorded real session, explained.
     fn shown(recording: &str, width: usize) -> String {
         let path = format!("{}/../../tests/data/blame/{recording}", env!("CARGO_MANIFEST_DIR"));
-        let open = || RecordingFile::open(path.as_ref()).expect("a golden recording opens");
+        let mut source = RecordingFile::open(path.as_ref()).expect("a golden recording opens");
         let threshold = Nanos::from_millis(1);
-        let found = waits(&mut open(), threshold).expect("a golden recording is whole");
-        let groups = found.by_name();
         let options = Options { threshold, slowest: 1, timelines: 1 };
-        let explained =
-            explain_waits(&mut open(), &groups[..1], options).expect("a golden recording is whole");
-        waits_text(&found, &explained, threshold, &TableOptions::of_width(width))
+        let found = waits(&mut source, options, |_, _| true).expect("a golden recording is whole");
+        waits_text(&found, &[&found.names[0]], threshold, &TableOptions::of_width(width))
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context as _;
-use tactus_explain::{Options, ThreadWaits, WaitExplanation, Waits, explain_waits, waits};
+use tactus_explain::{Options, WaitExplanation, Waits, waits};
+use tactus_model::recording::ThreadId;
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
@@ -18,8 +19,8 @@ use crate::json_lines::write_line;
 /// waited longest.
 const NAMES: usize = 3;
 
-/// The most names whose threads are explained: each takes a replay of its own.
-const GROUPS: usize = 20;
+/// The most names whose threads are explained.
+const NAMES_MAX: usize = 20;
 
 /// What is asked of a recording.
 pub(in crate::command) struct Question {
@@ -38,7 +39,8 @@ pub(super) fn run(path: &Path, arguments: &ExplainArguments) -> CommandResult {
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;
     let question = Question { threshold, threads: arguments.thread.clone(), worst };
-    let (found, mut explained) = answer(path, &question)?;
+    let found = answer(path, &question)?;
+    let mut explained = late(&found);
     if arguments.thread.is_empty() && !arguments.json {
         explained.truncate(NAMES);
     }
@@ -53,19 +55,23 @@ pub(super) fn run(path: &Path, arguments: &ExplainArguments) -> CommandResult {
 
 /// How long threads waited in a recording, and why those that came late did; who
 /// waited longest stands first.
-pub(in crate::command) fn answer(
-    path: &Path,
-    question: &Question,
-) -> CommandResult<(Waits, Vec<WaitExplanation>)> {
+pub(in crate::command) fn answer(path: &Path, question: &Question) -> CommandResult<Waits> {
     let Question { threshold, worst, .. } = *question;
-    let mut found = waits(&mut open(path)?, threshold).map_err(damaged(path))?;
-    choose(&mut found, &question.threads)?;
-    let mut groups = found.by_name();
-    groups.retain(|group| group.iter().any(|thread| !thread.late.is_empty()));
-    groups.truncate(GROUPS);
+    let words = &question.threads[..];
     let options = Options { threshold, slowest: worst, timelines: worst };
-    let explained = explain_waits(&mut open(path)?, &groups, options).map_err(damaged(path))?;
-    Ok((found, explained))
+    let wanted = |thread: ThreadId, name: &str| {
+        words.is_empty() || words.iter().any(|word| is_called(thread, name, word))
+    };
+    let found = waits(&mut open(path)?, options, wanted).map_err(damaged(path))?;
+    match words.iter().find(|word| !has_waited(&found, word)) {
+        Some(word) => Err(unknown(&found, word)),
+        None => Ok(found),
+    }
+}
+
+/// The names that are explained: those of which a thread came late.
+pub(in crate::command) fn late(found: &Waits) -> Vec<&WaitExplanation> {
+    found.names.iter().filter(|name| name.explanation.samples > 0).take(NAMES_MAX).collect()
 }
 
 fn open(path: &Path) -> CommandResult<RecordingFile> {
@@ -86,25 +92,20 @@ fn damaged<E: std::error::Error + Send + Sync + 'static>(
     }
 }
 
-/// Leaves the threads that were asked for.
-fn choose(found: &mut Waits, wanted: &[String]) -> CommandResult {
-    let is = |thread: &ThreadWaits, wanted: &str| {
-        thread.name == wanted || thread.thread.to_string() == wanted
-    };
-    for name in wanted {
-        if !found.threads.iter().any(|thread| is(thread, name)) {
-            return Err(unknown(found, name));
-        }
-    }
-    if !wanted.is_empty() {
-        found.retain(|thread| wanted.iter().any(|name| is(thread, name)));
-    }
-    Ok(())
+/// Whether a thread is meant by a word: by its name or by its number.
+fn is_called(thread: ThreadId, name: &str, word: &str) -> bool {
+    name == word || word.parse() == Ok(thread.0)
+}
+
+fn has_waited(found: &Waits, word: &str) -> bool {
+    let mut names = found.names.iter();
+    names.any(|name| name.threads.iter().any(|thread| is_called(*thread, &name.name, word)))
 }
 
 /// Says that no thread is called so, and which name comes nearest.
 fn unknown(found: &Waits, wanted: &str) -> CommandError {
-    let names: Vec<&str> = found.threads.iter().map(|thread| thread.name.as_str()).collect();
+    let names = found.names.iter().map(|name| &name.name).chain(&found.others);
+    let names: Vec<&str> = names.map(String::as_str).collect();
     let hint = match nearest(wanted, &names) {
         Some(name) => format!("the nearest name in it is `{name}`"),
         None => "without --thread those that waited longest are told".to_owned(),

@@ -34,12 +34,12 @@ const SHORTEST: Nanos = Nanos::from_secs(2);
 
 /// A thread that came late, and where the seconds before that are.
 #[derive(Serialize)]
-struct Caught {
+struct Caught<'a> {
     thread: ThreadId,
     name: String,
     waited: Nanos,
     saved: PathBuf,
-    explanation: Vec<WaitExplanation>,
+    explanation: Vec<&'a WaitExplanation>,
 }
 
 pub(super) fn run(arguments: &RecordArguments, last: Nanos) -> CommandResult {
@@ -168,7 +168,8 @@ impl Saving<'_> {
     fn explain(&self, wait: &Wait, name: &str, path: PathBuf) -> CommandResult {
         let thread = wait.thread.to_string();
         let question = Question { threshold: self.over, threads: vec![thread], worst: 1 };
-        let (found, explanation) = recording::answer(&path, &question)?;
+        let found = recording::answer(&path, &question)?;
+        let explanation = recording::late(&found);
         super::export(self.arguments, &path)?;
         if self.arguments.json {
             let (name, waited) = (name.to_owned(), wait.length());

@@ -11,7 +11,7 @@ use crate::number_map::NumberMap;
 /// A recording of a build has tens of thousands of threads of a few quanta
 /// each; only the buckets that something fell into take memory here.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lengths {
+pub(crate) struct Lengths {
     counts: NumberMap<u64, u64>,
     count: u64,
     /// In nanoseconds; wide enough that it cannot overflow.
@@ -21,7 +21,7 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    pub(super) fn record(&mut self, length: Nanos) {
+    pub(crate) fn record(&mut self, length: Nanos) {
         *self.counts.entry(lowest_alike(length).as_nanos()).or_insert(0) += 1;
         self.count += 1;
         self.sum += u128::from(length.as_nanos());
@@ -29,7 +29,7 @@ impl Lengths {
         self.max = self.max.max(length);
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         for (low, count) in &other.counts {
             *self.counts.entry(*low).or_insert(0) += count;
         }
@@ -39,11 +39,11 @@ impl Lengths {
         self.max = self.max.max(other.max);
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    pub(super) fn to_record(&self) -> Histogram {
+    pub(crate) fn to_record(&self) -> Histogram {
         let mut buckets: Vec<(Nanos, u64)> =
             self.counts.iter().map(|(low, count)| (Nanos::from_nanos(*low), *count)).collect();
         buckets.sort_unstable();

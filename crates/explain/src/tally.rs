@@ -1,0 +1,111 @@
+//! What is added up over samples while they are explained.
+
+use tactus_model::sample::Sample;
+
+use crate::explanation::{ExplainedSample, Explanation, OutcomeCount, SegmentHistogram};
+use crate::outcome::MatchOutcome;
+use crate::pareto::ParetoBuilder;
+use crate::task::Options;
+
+/// What is added up over the samples of a cell, or over the waits of the threads
+/// of one name.
+///
+/// It keeps the slowest samples only, so its memory does not grow with their number.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    options: Options,
+    outcomes: Vec<OutcomeCount>,
+    pareto: ParetoBuilder,
+    worst: Vec<ExplainedSample>,
+}
+
+impl Tally {
+    pub(crate) fn new(options: Options) -> Self {
+        let (outcomes, worst) = (Vec::new(), Vec::new());
+        Self { options, outcomes, pareto: ParetoBuilder::default(), worst }
+    }
+
+    /// Counts what became of a sample.
+    pub(crate) fn count(&mut self, outcome: MatchOutcome) {
+        match self.outcomes.iter_mut().find(|counted| counted.outcome == outcome) {
+            Some(counted) => counted.count += 1,
+            None => self.outcomes.push(OutcomeCount { outcome, count: 1 }),
+        }
+    }
+
+    /// Takes a sample whose parts were found.
+    pub(crate) fn take(&mut self, explained: ExplainedSample) {
+        if self.is_late(&explained.sample) {
+            self.pareto.add(&explained.parts);
+        }
+        self.keep(explained);
+    }
+
+    /// Takes a sample that cannot be divided among causes.
+    pub(crate) fn leave_undivided(&mut self, explained: ExplainedSample) {
+        if self.is_late(&explained.sample) {
+            self.pareto.leave_out();
+        }
+        self.keep(explained);
+    }
+
+    /// Takes a sample that the replay did not come to.
+    pub(crate) fn leave_unreached(&mut self, sample: Sample, outcome: MatchOutcome) {
+        self.count(outcome);
+        if self.is_late(&sample) {
+            self.pareto.leave_out();
+        }
+    }
+
+    /// Whether a sample belongs to those that are kept with a timeline, so far as
+    /// is known.
+    pub(crate) fn would_draw(&self, explained: &ExplainedSample) -> bool {
+        self.slower(explained) < self.options.timelines.min(self.options.slowest)
+    }
+
+    /// What was added up, and how long each segment took.
+    pub(crate) fn finish(mut self, segments: Vec<SegmentHistogram>) -> Explanation {
+        self.sort_worst();
+        self.outcomes.sort_by_key(|counted| counted.outcome);
+        Explanation {
+            threshold: self.options.threshold,
+            samples: self.outcomes.iter().map(|counted| counted.count).sum(),
+            outcomes: self.outcomes,
+            segments,
+            pareto: self.pareto.finish(),
+            worst: self.worst,
+        }
+    }
+
+    fn is_late(&self, sample: &Sample) -> bool {
+        sample.latency() > self.options.threshold
+    }
+
+    /// How many of the kept samples stand before this one.
+    fn slower(&self, explained: &ExplainedSample) -> usize {
+        self.worst.iter().filter(|kept| rank(kept) < rank(explained)).count()
+    }
+
+    fn keep(&mut self, explained: ExplainedSample) {
+        if self.slower(&explained) >= self.options.slowest {
+            return;
+        }
+        self.worst.push(explained);
+        if self.worst.len() > self.options.slowest.saturating_mul(2).max(16) {
+            self.sort_worst();
+        }
+    }
+
+    fn sort_worst(&mut self) {
+        self.worst.sort_by_key(rank);
+        self.worst.truncate(self.options.slowest);
+        for explained in self.worst.iter_mut().skip(self.options.timelines) {
+            explained.timeline = None;
+        }
+    }
+}
+
+/// The order of the slowest samples: the slowest first, equal ones by task and number.
+fn rank(explained: &ExplainedSample) -> (std::cmp::Reverse<tactus_model::time::Nanos>, u32, u64) {
+    (std::cmp::Reverse(explained.sample.latency()), explained.task, explained.index)
+}
