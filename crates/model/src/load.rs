@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuChoice;
+use crate::frames::{NotARate, Rate};
 use crate::policy::Scheduling;
 use crate::text::{UnknownWord, keywords, serde_as_text};
 
@@ -40,6 +41,27 @@ keywords! {
         Timer = "timer",
         /// Compiles whose sources come through a loopback server.
         BuildOverNetwork = "build-over-network",
+        /// An editor that somebody types into, at so many keystrokes a second.
+        Editor = "editor",
+        /// A film player of several threads with a 4 ms alarm, at so many frames a second.
+        Player = "player",
+        /// A game that draws as many frames as it gets processor time for.
+        Adaptive = "adaptive",
+        /// A display server, which serves players and games beside it.
+        Display = "display",
+    }
+}
+
+impl BuiltinLoad {
+    /// Times a second at which it works unless it is told another rate; `None` where it
+    /// knows no rate.
+    pub const fn rate(self) -> Option<u64> {
+        match self {
+            // Of the experiments of 2003: a fast typist, and film.
+            Self::Editor => Some(8),
+            Self::Player => Some(25),
+            _ => None,
+        }
     }
 }
 
@@ -48,10 +70,14 @@ keywords! {
 pub enum LoadKind {
     /// One of our own.
     Builtin(BuiltinLoad),
+    /// One of our own at a rate other than its [usual](BuiltinLoad::rate).
+    Paced(BuiltinLoad, Rate),
     /// A command given to the shell.
     Command(String),
     /// stress-ng with these options, where it is installed.
     StressNg(String),
+    /// Several loads side by side: two or more, none of them a mix or idle.
+    Mix(Vec<Load>),
 }
 
 /// How many copies of a load run at once.
@@ -75,12 +101,13 @@ impl Copies {
 
 /// A load and how many copies of it run at once.
 ///
-/// As text: `idle`, `compile:2`, `compute:cpus`, `cmd:"make -j4":1`, `stress-ng:"--vm 2"`.
+/// As text: `idle`, `compile:2`, `compute:cpus`, `player@30`, `cmd:"make -j4":1`,
+/// `stress-ng:"--vm 2"`; and several side by side, `player+display+compute:2`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Load {
     /// What it does.
     pub kind: LoadKind,
-    /// How many copies run at once.
+    /// How many copies run at once; of a mix one, whose parts have theirs.
     pub copies: Copies,
 }
 
@@ -96,12 +123,24 @@ impl Load {
     pub fn is_idle(&self) -> bool {
         self.kind == LoadKind::Builtin(BuiltinLoad::Idle)
     }
+
+    /// The loads that run side by side: those of a mix, or this alone.
+    pub fn parts(&self) -> &[Self] {
+        match &self.kind {
+            LoadKind::Mix(parts) => parts,
+            _ => std::slice::from_ref(self),
+        }
+    }
 }
 
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match &self.kind {
             LoadKind::Builtin(load) => load.to_string(),
+            LoadKind::Paced(load, rate) => format!("{load}@{rate}"),
+            LoadKind::Mix(parts) => {
+                parts.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
+            }
             LoadKind::Command(command) => format!("cmd:\"{command}\""),
             LoadKind::StressNg(options) => format!("stress-ng:\"{options}\""),
         };
@@ -127,54 +166,140 @@ pub enum NotALoad {
     /// The command is missing or its quotes do not match.
     #[error("`{0}` names no command: write it in double quotes, as in cmd:\"make -j4\"")]
     Command(String),
+    /// The command contains what reads as its end and another load.
+    #[error("the command of `{0}` contains a quote that reads as its end; write '…' in its place")]
+    Quote(String),
+    /// The rate cannot be read.
+    #[error(transparent)]
+    Rate(#[from] NotARate),
+    /// The load has no rate.
+    #[error("the load {0} knows no rate; these do: {1}")]
+    NoRate(BuiltinLoad, String),
+    /// Doing nothing beside something else.
+    #[error("`{0}` has `idle` beside other loads; leave it out")]
+    IdleBeside(String),
 }
 
 impl FromStr for Load {
     type Err = NotALoad;
 
     fn from_str(text: &str) -> Result<Self, NotALoad> {
-        if let Some(rest) = text.strip_prefix("cmd:") {
-            let (command, copies) = parse_quoted(rest, text)?;
-            return Ok(Self { kind: LoadKind::Command(command), copies });
+        let mut parts = Vec::new();
+        let mut rest = Some(text);
+        while let Some(from) = rest {
+            let (part, after) = part(from)?;
+            parts.push(part);
+            rest = after;
         }
-        if let Some(rest) = text.strip_prefix("stress-ng:") {
-            let (options, copies) = parse_quoted(rest, text)?;
-            return Ok(Self { kind: LoadKind::StressNg(options), copies });
+        if parts.len() == 1 {
+            return Ok(parts.remove(0));
         }
-        if matches!(text, "cmd" | "stress-ng") {
-            return Err(NotALoad::Command(text.to_owned()));
+        if parts.iter().any(Self::is_idle) {
+            return Err(NotALoad::IdleBeside(text.to_owned()));
         }
-        let (name, copies) = match text.split_once(':') {
-            Some((name, copies)) => (name, parse_copies(copies)?),
-            None => (text, Copies::Count(1)),
-        };
-        let known: Vec<&str> =
-            BuiltinLoad::ALL.iter().map(|load| load.word()).chain(["cmd", "stress-ng"]).collect();
-        let builtin: BuiltinLoad =
-            name.parse().map_err(|_| UnknownWord::new("load", name, &known))?;
-        if builtin == BuiltinLoad::Idle {
-            return Ok(Self::IDLE);
-        }
-        Ok(Self { kind: LoadKind::Builtin(builtin), copies })
+        Ok(Self { kind: LoadKind::Mix(parts), copies: Copies::Count(1) })
     }
 }
 
-/// Reads `"…"` or `"…":N`; without quotes the whole rest is the command.
-fn parse_quoted(rest: &str, whole: &str) -> Result<(String, Copies), NotALoad> {
-    let missing = || NotALoad::Command(whole.to_owned());
-    let (command, copies) = match rest.strip_prefix('"') {
-        Some(quoted) => {
-            let (command, after) = quoted.rsplit_once('"').ok_or_else(missing)?;
-            let copies = match after.strip_prefix(':') {
-                Some(copies) => parse_copies(copies)?,
-                None if after.is_empty() => Copies::Count(1),
-                None => return Err(missing()),
-            };
-            (command, copies)
-        }
-        None => (rest, Copies::Count(1)),
+/// Reads one load, and answers what follows after a `+`.
+fn part(text: &str) -> Result<(Load, Option<&str>), NotALoad> {
+    if let Some(rest) = text.strip_prefix("cmd:") {
+        let (command, copies, after) = parse_quoted(rest, text)?;
+        return Ok((Load { kind: LoadKind::Command(command), copies }, after));
+    }
+    if let Some(rest) = text.strip_prefix("stress-ng:") {
+        let (options, copies, after) = parse_quoted(rest, text)?;
+        return Ok((Load { kind: LoadKind::StressNg(options), copies }, after));
+    }
+    let (own, after) = match text.split_once('+') {
+        Some((own, after)) => (own, Some(after)),
+        None => (text, None),
     };
-    if command.trim().is_empty() { Err(missing()) } else { Ok((command.to_owned(), copies)) }
+    Ok((own_load(own)?, after))
+}
+
+/// Reads one of our own loads.
+fn own_load(text: &str) -> Result<Load, NotALoad> {
+    if matches!(text, "cmd" | "stress-ng") {
+        return Err(NotALoad::Command(text.to_owned()));
+    }
+    let (name, copies) = match text.split_once(':') {
+        Some((name, copies)) => (name, parse_copies(copies)?),
+        None => (text, Copies::Count(1)),
+    };
+    let (name, rate) = match name.split_once('@') {
+        Some((name, rate)) => (name, Some(rate.parse::<Rate>()?)),
+        None => (name, None),
+    };
+    let known: Vec<&str> =
+        BuiltinLoad::ALL.iter().map(|load| load.word()).chain(["cmd", "stress-ng"]).collect();
+    let builtin: BuiltinLoad = name.parse().map_err(|_| UnknownWord::new("load", name, &known))?;
+    if builtin == BuiltinLoad::Idle {
+        return Ok(Load::IDLE);
+    }
+    let kind = match (rate, builtin.rate()) {
+        (Some(_), None) => {
+            let paced = BuiltinLoad::ALL.iter().filter(|load| load.rate().is_some());
+            let paced: Vec<&str> = paced.map(|load| load.word()).collect();
+            return Err(NotALoad::NoRate(builtin, paced.join(", ")));
+        }
+        (Some(rate), Some(usual)) if rate.per_second() != usual.into() => {
+            LoadKind::Paced(builtin, rate)
+        }
+        _ => LoadKind::Builtin(builtin),
+    };
+    Ok(Load { kind, copies })
+}
+
+/// Reads `"…"` or `"…":N` and answers what follows after a `+`; without quotes the
+/// whole rest is the command.
+fn parse_quoted<'a>(
+    rest: &'a str,
+    whole: &str,
+) -> Result<(String, Copies, Option<&'a str>), NotALoad> {
+    let missing = || NotALoad::Command(whole.to_owned());
+    let (command, copies, after) = match rest.strip_prefix('"') {
+        Some(quoted) => {
+            let end = closing_quote(quoted).ok_or_else(missing)?;
+            let (copies, after) = match quoted[end + 1..].split_once('+') {
+                Some((copies, after)) => (copies, Some(after)),
+                None => (&quoted[end + 1..], None),
+            };
+            let copies = match copies.strip_prefix(':') {
+                Some(copies) => parse_copies(copies)?,
+                None => Copies::Count(1),
+            };
+            (&quoted[..end], copies, after)
+        }
+        None if closing_quote(rest).is_some() => return Err(NotALoad::Quote(whole.to_owned())),
+        None => (rest, Copies::Count(1), None),
+    };
+    if command.trim().is_empty() {
+        return Err(missing());
+    }
+    Ok((command.to_owned(), copies, after))
+}
+
+/// Where the quote is that ends a command: the first after which nothing follows but a
+/// number of copies and another load. A command may itself contain quotes.
+fn closing_quote(quoted: &str) -> Option<usize> {
+    let ends = |after: &str| {
+        let (copies, beside) = match after.split_once('+') {
+            Some((copies, beside)) => (copies, Some(beside)),
+            None => (after, None),
+        };
+        (copies.is_empty() || copies.starts_with(':') && !copies.contains('"'))
+            && beside.is_none_or(begins_a_load)
+    };
+    let quotes = quoted.match_indices('"').map(|(index, _)| index);
+    quotes.into_iter().find(|index| ends(&quoted[index + 1..]))
+}
+
+/// Whether a text begins with the name of a load.
+fn begins_a_load(text: &str) -> bool {
+    let end = text.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '-'));
+    let name = &text[..end.unwrap_or(text.len())];
+    matches!(name, "cmd" | "stress-ng") || name.parse::<BuiltinLoad>().is_ok()
 }
 
 fn parse_copies(text: &str) -> Result<Copies, NotALoad> {
@@ -209,7 +334,20 @@ impl LoadPlan {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_load_is_read_as_it_is_written(
+            text in "(cmd:|stress-ng:|compute|player@3|[+\"]|:2|:cpus|a| ){1,12}",
+        ) {
+            if let Ok(load) = text.parse::<Load>() {
+                prop_assert_eq!(load.to_string().parse(), Ok(load));
+            }
+        }
+    }
 
     fn check(text: &str, shown: &str) {
         let load: Load = text.parse().unwrap();
@@ -228,6 +366,35 @@ mod tests {
         check("cmd:make -j4", "cmd:\"make -j4\"");
         check("cmd:\"echo \"a\"\":3", "cmd:\"echo \"a\"\":3");
         check("stress-ng:\"--vm 2\"", "stress-ng:\"--vm 2\"");
+        check("player@25", "player");
+        check("player@24.000:2", "player@24:2");
+        check("editor@60000/1001", "editor@60000/1001");
+    }
+
+    #[test]
+    fn loads_run_side_by_side() {
+        check("player+display:1+compute:2", "player+display+compute:2");
+        check("cmd:\"a + b\":2+cmd:\"c\"+player@30", "cmd:\"a + b\":2+cmd:\"c\"+player@30");
+        check("compute+cmd:a+b", "compute+cmd:\"a+b\"");
+        let mix: Load = "player+compute:2".parse().unwrap();
+        let parts: Vec<String> = mix.parts().iter().map(ToString::to_string).collect();
+        assert_eq!(parts, ["player", "compute:2"]);
+        let alone: Load = "compute:2".parse().unwrap();
+        assert_eq!(alone.parts(), std::slice::from_ref(&alone));
+        // Quotes and signs within a command are the command's own.
+        let one: Load = "cmd:\"echo \"a\"+\"b\"\"".parse().unwrap();
+        assert_eq!(one.kind, LoadKind::Command("echo \"a\"+\"b\"".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_run_side_by_side_is_told() {
+        let error = |text: &str| text.parse::<Load>().unwrap_err().to_string();
+        assert!(error("compute+idle").contains("leave it out"));
+        assert!(error("compute+").contains("load"));
+        assert!(error("player+compuet").contains("did you mean `compute`?"));
+        assert!(error("compute@3").contains("these do: editor, player"));
+        assert!(error("player@fast").contains("is not a rate"));
+        assert!(error("cmd:say \"a\"+compute").contains("reads as its end"));
     }
 
     #[test]

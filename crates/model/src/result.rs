@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuList;
 use crate::experiment::Turn;
+use crate::load::Load;
 use crate::origin::Precision;
 use crate::policy::Scheduling;
 use crate::sample::Sample;
@@ -171,6 +172,31 @@ pub struct LoadResult {
     pub bytes: Option<u64>,
     /// Processor time of all copies during the window; `None` where it cannot be read.
     pub cpu_time: Option<Nanos>,
+    /// What else of theirs is counted, as frames that a player skipped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Count>,
+    /// Of several loads side by side what each did. Their processor time is told of all
+    /// together alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartResult>,
+}
+
+/// How often something happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// What it is, for one of it: `frame skipped`.
+    pub what: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// What one of several loads side by side did during the window.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartResult {
+    /// The load.
+    pub load: Load,
+    /// What it did.
+    pub achieved: LoadResult,
 }
 
 /// How much the machine's counters grew during the window; `None` where one cannot be read.

@@ -96,7 +96,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "load",
         of: None,
         value: "LOAD",
-        about: "Competing work and its copies: idle, compute:2, compile:cpus, cmd:\"make -j4\", stress-ng:\"--vm 2\", …",
+        about: "Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:\"make -j4\", stress-ng:\"--vm 2\", …",
         set: |cell, text| put(&mut cell.load.load, text),
         get: |cell| cell.load.load.to_string(),
     },
