@@ -6,7 +6,7 @@ use tactus_model::result::{Accounting, MachineRates, Measurement};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_stats::frames::PlayerSummary;
-use tactus_stats::{CellSummary, Interval, LatencyHistogram};
+use tactus_stats::{CellSummary, Interval, LatencyHistogram, LoadRate};
 
 use crate::format;
 
@@ -160,14 +160,7 @@ impl CellResult<'_> {
 
     /// What the load achieved, `4.83 k write/s, 1.20 MB/s`; `None` where nothing can be counted.
     pub(crate) fn load_achieved(&self) -> Option<String> {
-        let load = &self.summary.load;
-        let operations = load
-            .operations_per_second
-            .filter(|_| !load.unit.is_empty())
-            .map(|operations| format::operation_rate(operations, &load.unit));
-        let bytes = load.bytes_per_second.filter(|bytes| *bytes > 0.0).map(format::byte_rate);
-        let parts: Vec<String> = operations.into_iter().chain(bytes).collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        achieved(&self.summary.load)
     }
 
     /// What the machine did during the cell's windows, each as text in the order of [`RATES`];
@@ -198,6 +191,25 @@ impl CellResult<'_> {
             total(rates().map(|rates| rates.steal)).map(format::latency),
         ]
     }
+}
+
+/// What a load achieved; each of several side by side after its name.
+fn achieved(load: &LoadRate) -> Option<String> {
+    let operations = load
+        .operations_per_second
+        .filter(|_| !load.unit.is_empty())
+        .map(|operations| format::operation_rate(operations, &load.unit));
+    let bytes = load.bytes_per_second.filter(|bytes| *bytes > 0.0).map(format::byte_rate);
+    let others =
+        load.others.iter().map(|other| format::operation_rate(other.per_second, &other.what));
+    let own: Vec<String> = operations.into_iter().chain(bytes).chain(others).collect();
+    let parts = load
+        .parts
+        .iter()
+        .filter_map(|part| Some(format!("{}: {}", part.load, achieved(&part.rate)?)));
+    let all: Vec<String> =
+        (!own.is_empty()).then(|| own.join(", ")).into_iter().chain(parts).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// A rate that is shown.

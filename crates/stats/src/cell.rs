@@ -3,8 +3,11 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
+use tactus_model::load::Load;
 use tactus_model::origin::Precision;
-use tactus_model::result::{Accounting, Histogram, Measurement, Outlier, Shortfall};
+use tactus_model::result::{
+    Accounting, Count, Histogram, LoadResult, Measurement, Outlier, Shortfall,
+};
 use tactus_model::time::{Instant, Nanos, Realtime};
 
 use crate::bootstrap::{Blocks, Interval, Unsupported};
@@ -61,6 +64,30 @@ pub struct LoadRate {
     pub bytes_per_second: Option<f64>,
     /// Processors' worth of time that all copies used.
     pub processors: Option<f64>,
+    /// What else is counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<CountRate>,
+    /// Of several loads side by side what each achieved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartRate>,
+}
+
+/// How often something happened a second.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CountRate {
+    /// What it is, for one of it.
+    pub what: String,
+    /// How often a second.
+    pub per_second: f64,
+}
+
+/// What one of several loads side by side achieved a second.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartRate {
+    /// The load.
+    pub load: Load,
+    /// What it achieved.
+    pub rate: LoadRate,
 }
 
 /// What all measurements of a cell say together.
@@ -209,22 +236,40 @@ fn worst(measurements: &[&Measurement]) -> Vec<LateSample> {
 }
 
 fn load_rate(measurements: &[&Measurement]) -> LoadRate {
-    let loads = || measurements.iter().map(|measurement| &measurement.load);
+    let loads: Vec<&LoadResult> = measurements.iter().map(|found| &found.load).collect();
     let seconds: f64 = measurements.iter().map(|found| found.rates.over.as_secs_f64()).sum();
+    rate_of(&loads, seconds)
+}
+
+fn rate_of(loads: &[&LoadResult], seconds: f64) -> LoadRate {
     // A rate over all rounds needs the figure of every round.
-    let rate = |figures: Vec<Option<f64>>| -> Option<f64> {
-        let total: f64 = figures.into_iter().sum::<Option<f64>>()?;
+    let rate = |figure: &dyn Fn(&LoadResult) -> Option<f64>| -> Option<f64> {
+        let total: f64 = loads.iter().map(|load| figure(load)).sum::<Option<f64>>()?;
         (seconds > 0.0).then(|| total / seconds)
     };
+    let first = loads.first();
+    let others = first.map_or(&[][..], |load| &load.others).iter().filter_map(|counted| {
+        let same = |load: &LoadResult| {
+            let found = load.others.iter().find(|other| other.what == counted.what);
+            found.map(|Count { count, .. }| *count as f64)
+        };
+        Some(CountRate { what: counted.what.clone(), per_second: rate(&same)? })
+    });
+    let parts = first.map_or(&[][..], |load| &load.parts).iter().enumerate();
+    let parts = parts.map(|(number, part)| {
+        let same = loads.iter().filter_map(|load| load.parts.get(number));
+        let rounds: Vec<&LoadResult> = same.map(|part| &part.achieved).collect();
+        PartRate { load: part.load.clone(), rate: rate_of(&rounds, seconds) }
+    });
     LoadRate {
-        copies: loads().map(|load| load.copies).max().unwrap_or(0),
-        ended: loads().map(|load| load.ended).sum(),
-        unit: loads().map(|load| load.unit.clone()).next().unwrap_or_default(),
-        operations_per_second: rate(
-            loads().map(|load| load.operations.map(|count| count as f64)).collect(),
-        ),
-        bytes_per_second: rate(loads().map(|load| load.bytes.map(|count| count as f64)).collect()),
-        processors: rate(loads().map(|load| load.cpu_time.map(Nanos::as_secs_f64)).collect()),
+        copies: loads.iter().map(|load| load.copies).max().unwrap_or(0),
+        ended: loads.iter().map(|load| load.ended).sum(),
+        unit: first.map(|load| load.unit.clone()).unwrap_or_default(),
+        operations_per_second: rate(&|load| load.operations.map(|count| count as f64)),
+        bytes_per_second: rate(&|load| load.bytes.map(|count| count as f64)),
+        processors: rate(&|load| load.cpu_time.map(Nanos::as_secs_f64)),
+        others: others.collect(),
+        parts: parts.collect(),
     }
 }
 

@@ -25,6 +25,6 @@ pub mod unseen;
 pub use axis::{PercentileAxis, percentile_curve};
 pub use bootstrap::Interval;
 pub use bursts::BurstyCount;
-pub use cell::{CellSummary, QuantileEstimate};
+pub use cell::{CellSummary, LoadRate, QuantileEstimate};
 pub use histogram::{Bucket, LatencyHistogram};
 pub use unseen::UnseenBound;
