@@ -5,8 +5,9 @@ use tactus_model::load::{Load, LoadPlan};
 
 use crate::error::{During, LoadError};
 
-/// How many copies `plan` asks for, where each processor may count as one.
-pub(crate) fn wanted(plan: &LoadPlan) -> Result<u32, LoadError> {
+/// How many copies `plan` asks for of each load that runs side by side, where each
+/// processor may count as one.
+pub(crate) fn wanted(plan: &LoadPlan) -> Result<Vec<u32>, LoadError> {
     let cpus = match &plan.cpus {
         CpuChoice::These(cpus) => cpus.len(),
         CpuChoice::All => {
@@ -14,5 +15,17 @@ pub(crate) fn wanted(plan: &LoadPlan) -> Result<u32, LoadError> {
         }
     };
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
-    Ok(plan.load.copies.on(cpus).clamp(1, Load::MAX_COPIES))
+    let copies: Vec<u32> = plan
+        .load
+        .parts()
+        .iter()
+        .map(|part| part.copies.on(cpus).clamp(1, Load::MAX_COPIES))
+        .collect();
+    let total: u64 = copies.iter().map(|copies| u64::from(*copies)).sum();
+    if total > u64::from(Load::MAX_COPIES) {
+        let most = Load::MAX_COPIES;
+        return Err(LoadError::new(format!("the load {} has {total} copies", plan.load))
+            .hint(format!("ask for at most {most} copies of all loads together")));
+    }
+    Ok(copies)
 }

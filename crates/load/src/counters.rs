@@ -12,6 +12,10 @@ const WORDS_PER_COPY: usize = 16;
 const OPERATIONS: usize = 0;
 const BYTES: usize = 1;
 const STATE: usize = 2;
+const OTHERS: usize = 3;
+
+/// How much a copy may count besides operations and bytes.
+pub(crate) const OTHERS_MAX: usize = 4;
 
 /// How far a copy has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +60,6 @@ impl Counters {
         let first = words(copy);
         CopyCounters(&self.0.words()[first..first + WORDS_PER_COPY])
     }
-
-    /// The counters of every copy.
-    pub(crate) fn copies(&self) -> impl Iterator<Item = CopyCounters<'_>> {
-        self.0.words().chunks_exact(WORDS_PER_COPY).map(CopyCounters)
-    }
 }
 
 const fn words(copies: u32) -> usize {
@@ -88,6 +87,18 @@ impl CopyCounters<'_> {
         self.0[BYTES].load(Ordering::Relaxed)
     }
 
+    /// Counts something else, by its number.
+    pub(crate) fn add_other(self, number: usize, count: u64) {
+        debug_assert!(number < OTHERS_MAX);
+        self.0[OTHERS + number].fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Something else so far, by its number.
+    pub(crate) fn other(self, number: usize) -> u64 {
+        debug_assert!(number < OTHERS_MAX);
+        self.0[OTHERS + number].load(Ordering::Relaxed)
+    }
+
     /// How far the copy has come.
     pub(crate) fn state(self) -> State {
         match self.0[STATE].load(Ordering::Acquire) {
@@ -112,10 +123,13 @@ mod tests {
         let counters = Counters::create(3).unwrap();
         counters.copy(2).add(5, 70);
         counters.copy(2).add(1, 0);
+        counters.copy(2).add_other(1, 9);
         counters.copy(0).set_state(State::Running);
         counters.copy(1).set_state(State::Ended);
-        let seen: Vec<_> =
-            counters.copies().map(|copy| (copy.operations(), copy.bytes(), copy.state())).collect();
+        let seen = [0, 1, 2]
+            .map(|copy| counters.copy(copy))
+            .map(|copy| (copy.operations(), copy.bytes(), copy.state()));
+        assert_eq!([0, 1].map(|number| counters.copy(2).other(number)), [0, 9]);
         assert_eq!(seen, [(0, 0, State::Running), (0, 0, State::Ended), (6, 70, State::Starting)]);
     }
 }

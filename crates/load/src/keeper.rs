@@ -37,7 +37,7 @@ enum Event {
 pub(crate) fn keep(order: &KeeperOrder) -> Result<(), LoadError> {
     // By a wrong name it keeps all the same.
     let _ = tactus_sys::thread::set_name("load/keeper");
-    let counters = Counters::inherit(order.task.counters, order.task.copies)
+    let counters = Counters::inherit(order.task.counters, order.task.total())
         .during("find the counters of the load")?;
     if order.containment == Containment::Watched {
         process::adopt_orphans().during("become the parent of orphans")?;
@@ -95,7 +95,7 @@ fn start_copies(
     order: &KeeperOrder,
     answers: io::PipeWriter,
 ) -> Result<HashMap<u32, u32>, LoadError> {
-    (0..order.task.copies)
+    (0..order.task.total())
         .map(|copy| {
             let answers = answers.try_clone().during("share a pipe")?;
             // From this thread, the main one, since the death signal follows the thread.
@@ -115,6 +115,7 @@ fn start_copies(
                 directory: order.directory.clone(),
                 containment: order.containment,
                 keeper: std::process::id(),
+                companion: None,
             };
             if let Some(stdin) = child.stdin.take() {
                 // A copy that has ended already cannot be told; its end will be seen.
@@ -208,7 +209,7 @@ impl<'o> Roll<'o> {
         LoadError::new(format!(
             "{} of {} copies of the load {} had not finished their first operation after {} s",
             self.waited_for.len(),
-            self.order.task.copies,
+            self.order.task.total(),
             self.order.task.plan.load,
             START_LIMIT.as_secs()
         ))

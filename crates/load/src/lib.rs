@@ -30,7 +30,11 @@
 //!
 //! A copy is a process of its own, so that copies share neither address space nor
 //! descriptors with each other, as independent programs would not. Within a copy,
-//! loads that need several tasks (net, message, timer, serial) use threads.
+//! loads that need several tasks (net, message, timer, serial, player) use threads; who
+//! types into an editor is a process that the copy starts.
+//!
+//! Of loads side by side, as `player+display`, the copies are numbered through and kept
+//! by one keeper. Every process and thread bears the name of its load.
 //!
 //! # Nothing is left behind
 //!

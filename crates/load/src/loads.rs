@@ -1,16 +1,21 @@
 //! The kinds of load, one file each.
 
+mod adaptive;
 mod build_over_network;
 mod command;
 mod compile;
 mod compiler;
 mod compute;
 mod disk;
+mod display;
+mod editor;
 mod file;
 mod memory;
 mod message;
 mod net;
 mod pagefault;
+mod picture;
+mod player;
 mod process;
 mod program;
 mod scratch;
@@ -22,9 +27,11 @@ mod timer;
 
 use std::convert::Infallible;
 
+use tactus_model::frames::Rate;
 use tactus_model::load::{BuiltinLoad, LoadKind};
 
 use crate::error::LoadError;
+use crate::order::Companion;
 use crate::site::Site;
 
 /// What the work of a copy comes to: it never ends but by an error.
@@ -37,6 +44,8 @@ pub(crate) struct Measure {
     pub unit: &'static str,
     /// Whether bytes are counted as well.
     pub bytes: bool,
+    /// What else is counted, each for one of it; at most [`crate::counters::OTHERS_MAX`].
+    pub others: &'static [&'static str],
 }
 
 /// One kind of load.
@@ -46,12 +55,32 @@ struct Kind {
     /// Whether a copy makes threads or processes.
     makes_tasks: bool,
     /// Works for good.
-    run: fn(&'static Site) -> Endless,
+    run: Run,
+}
+
+/// How a kind of load works.
+#[derive(Clone, Copy)]
+enum Run {
+    /// As it can.
+    Free(fn(&'static Site) -> Endless),
+    /// So many times a second.
+    Paced(fn(Rate, &'static Site) -> Endless),
 }
 
 const fn kind(load: BuiltinLoad, unit: &'static str, run: fn(&'static Site) -> Endless) -> Kind {
-    Kind { load, measure: Measure { unit, bytes: false }, makes_tasks: false, run }
+    Kind { load, measure: Measure { unit, ..NOTHING }, makes_tasks: false, run: Run::Free(run) }
 }
+
+const fn paced(
+    load: BuiltinLoad,
+    unit: &'static str,
+    run: fn(Rate, &'static Site) -> Endless,
+) -> Kind {
+    Kind { load, measure: Measure { unit, ..NOTHING }, makes_tasks: true, run: Run::Paced(run) }
+}
+
+/// The measure of what cannot be counted.
+const NOTHING: Measure = Measure { unit: "", bytes: false, others: &[] };
 
 impl Kind {
     const fn counts_bytes(mut self) -> Self {
@@ -63,10 +92,15 @@ impl Kind {
         self.makes_tasks = true;
         self
     }
+
+    const fn counts(mut self, others: &'static [&'static str]) -> Self {
+        self.measure.others = others;
+        self
+    }
 }
 
 /// Every load of our own but `idle`, for which nothing runs.
-static KINDS: [Kind; 13] = [
+static KINDS: [Kind; 17] = [
     kind(BuiltinLoad::Compute, "round of arithmetic", compute::run),
     kind(BuiltinLoad::Memory, "page dirtied", memory::run).counts_bytes(),
     kind(BuiltinLoad::Compile, "compile", compile::run).makes_tasks(),
@@ -82,52 +116,89 @@ static KINDS: [Kind; 13] = [
     kind(BuiltinLoad::BuildOverNetwork, "build", build_over_network::run)
         .counts_bytes()
         .makes_tasks(),
+    paced(BuiltinLoad::Editor, "keystroke", editor::run),
+    paced(BuiltinLoad::Player, "frame", player::run).counts(player::OTHERS),
+    kind(BuiltinLoad::Adaptive, "frame", adaptive::run),
+    kind(BuiltinLoad::Display, "request", display::run).makes_tasks(),
 ];
 
 fn find(load: BuiltinLoad) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.load == load)
 }
 
-/// What a load of this kind counts.
+/// What a load of this kind counts; of a mix each part counts for itself.
 pub(crate) fn measure(kind: &LoadKind) -> Measure {
-    const NOTHING: Measure = Measure { unit: "", bytes: false };
     match kind {
-        LoadKind::Builtin(load) => find(*load).map_or(NOTHING, |kind| kind.measure),
-        LoadKind::Command(_) | LoadKind::StressNg(_) => NOTHING,
+        LoadKind::Builtin(load) | LoadKind::Paced(load, _) => {
+            find(*load).map_or(NOTHING, |kind| kind.measure)
+        }
+        LoadKind::Command(_) | LoadKind::StressNg(_) | LoadKind::Mix(_) => NOTHING,
     }
 }
 
 /// What the process of a copy is called, in `ps` as in recordings.
 pub(crate) fn program(kind: &LoadKind) -> &'static str {
     match kind {
-        LoadKind::Builtin(load) => load.word(),
+        LoadKind::Builtin(load) | LoadKind::Paced(load, _) => load.word(),
         LoadKind::Command(_) => "cmd",
         LoadKind::StressNg(_) => "stress-ng/copy",
+        LoadKind::Mix(_) => "mix",
     }
 }
 
 /// Whether a copy of this kind makes threads or processes.
 pub(crate) fn makes_tasks(kind: &LoadKind) -> bool {
     match kind {
-        LoadKind::Builtin(load) => find(*load).is_some_and(|kind| kind.makes_tasks),
+        LoadKind::Builtin(load) | LoadKind::Paced(load, _) => {
+            find(*load).is_some_and(|kind| kind.makes_tasks)
+        }
         LoadKind::Command(_) | LoadKind::StressNg(_) => true,
+        LoadKind::Mix(parts) => parts.iter().any(|part| makes_tasks(&part.kind)),
     }
 }
 
 /// Whether a copy of this kind runs a program of which nothing is known.
 pub(crate) fn runs_any_program(kind: &LoadKind) -> bool {
-    matches!(kind, LoadKind::Command(_) | LoadKind::StressNg(_))
+    match kind {
+        LoadKind::Builtin(_) | LoadKind::Paced(..) => false,
+        LoadKind::Command(_) | LoadKind::StressNg(_) => true,
+        LoadKind::Mix(parts) => parts.iter().any(|part| runs_any_program(&part.kind)),
+    }
+}
+
+/// Whether a copy of this kind is a client of the display that runs beside it.
+pub(crate) fn draws(kind: &LoadKind) -> bool {
+    matches!(
+        kind,
+        LoadKind::Builtin(BuiltinLoad::Player | BuiltinLoad::Adaptive)
+            | LoadKind::Paced(BuiltinLoad::Player, _)
+    )
 }
 
 /// Works for good, as one copy of this kind.
 pub(crate) fn run(kind: &LoadKind, site: &'static Site) -> Endless {
     match kind {
-        LoadKind::Builtin(load) => match find(*load) {
-            Some(kind) => (kind.run)(site),
-            None => Err(LoadError::new(format!("the load {load} is no work"))),
-        },
+        LoadKind::Builtin(load) => run_builtin(*load, None, site),
+        LoadKind::Paced(load, rate) => run_builtin(*load, Some(*rate), site),
         LoadKind::Command(command) => command::run(command, site),
         LoadKind::StressNg(options) => stress_ng::run(options, site),
+        LoadKind::Mix(_) => Err(LoadError::new("one copy cannot be several loads")),
+    }
+}
+
+fn run_builtin(load: BuiltinLoad, rate: Option<Rate>, site: &'static Site) -> Endless {
+    let usual = || load.rate().and_then(|usual| Rate::of_ratio(usual.into()));
+    let nothing = || LoadError::new(format!("the load {load} is no work"));
+    match find(load).ok_or_else(nothing)?.run {
+        Run::Free(run) => run(site),
+        Run::Paced(run) => run(rate.or_else(usual).ok_or_else(nothing)?, site),
+    }
+}
+
+/// Works for good, as a process that belongs to a copy.
+pub(crate) fn run_companion(companion: &Companion) -> Endless {
+    match companion {
+        Companion::Typist { rate, seed } => editor::type_keys(*rate, *seed),
     }
 }
 
@@ -140,6 +211,15 @@ mod tests {
         for load in BuiltinLoad::ALL {
             let rows = KINDS.iter().filter(|kind| kind.load == *load).count();
             assert_eq!(rows, usize::from(*load != BuiltinLoad::Idle), "{load}");
+        }
+    }
+
+    #[test]
+    fn those_that_know_a_rate_are_given_one() {
+        for kind in &KINDS {
+            let is_paced = matches!(kind.run, Run::Paced(_));
+            assert_eq!(is_paced, kind.load.rate().is_some(), "{}", kind.load);
+            assert!(kind.measure.others.len() <= crate::counters::OTHERS_MAX);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a load's processes tell each other: one JSON object a line.
 
 use std::io::{self, BufRead, Write};
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -8,7 +9,8 @@ use std::process::Command;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tactus_model::load::LoadPlan;
+use tactus_model::frames::Rate;
+use tactus_model::load::{Load, LoadPlan};
 
 use crate::containment::Containment;
 use crate::error::{During, LoadError};
@@ -61,10 +63,33 @@ pub(crate) enum Order {
 pub(crate) struct Task {
     /// The load.
     pub plan: LoadPlan,
-    /// How many copies that is here.
-    pub copies: u32,
+    /// How many copies that is here, of each load that runs side by side.
+    pub copies: Vec<u32>,
     /// The file by which the counters are inherited.
     pub counters: RawFd,
+}
+
+impl Task {
+    /// How many copies there are of all loads together.
+    pub(crate) fn total(&self) -> u32 {
+        self.copies.iter().sum()
+    }
+
+    /// The loads that run side by side, each with the numbers of its copies.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&Load, Range<u32>)> {
+        let ranges = self.copies.iter().scan(0, |next, copies| {
+            let first = *next;
+            *next += copies;
+            Some(first..*next)
+        });
+        self.plan.load.parts().iter().zip(ranges)
+    }
+
+    /// What a copy is: its load.
+    pub(crate) fn load_of(&self, copy: u32) -> &Load {
+        let part = self.parts().find(|(_, copies)| copies.contains(&copy));
+        part.map_or(&self.plan.load, |(load, _)| load)
+    }
 }
 
 /// What the host is told.
@@ -90,7 +115,7 @@ pub(crate) struct KeeperOrder {
 }
 
 /// What a copy is told.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct WorkerOrder {
     pub task: Task,
     /// The copy's number, counted from 0.
@@ -99,8 +124,33 @@ pub(crate) struct WorkerOrder {
     pub directory: PathBuf,
     /// What holds the load together.
     pub containment: Containment,
-    /// The process number of the keeper, as the copy sees it.
+    /// The process number of the keeper, as the copy sees it; for a companion that of its
+    /// copy.
     pub keeper: u32,
+    /// What the process is where it is not the copy itself but belongs to it.
+    pub companion: Option<Companion>,
+}
+
+/// A process that belongs to a copy.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "companion", rename_all = "kebab-case")]
+pub(crate) enum Companion {
+    /// Who types into an editor.
+    Typist {
+        /// Keys a second.
+        rate: Rate,
+        /// The seed of the times between two keys.
+        seed: u64,
+    },
+}
+
+impl Companion {
+    /// What its process is called.
+    pub(crate) const fn program(&self) -> &'static str {
+        match self {
+            Self::Typist { .. } => "typist",
+        }
+    }
 }
 
 /// What host and keeper answer to the measuring process.
@@ -157,6 +207,15 @@ pub(crate) fn hear<T: DeserializeOwned>(stream: &mut impl BufRead) -> Result<Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_are_numbered_through_all_loads() {
+        let plan = LoadPlan { load: "compute:2+net+disk:3".parse().unwrap(), ..LoadPlan::IDLE };
+        let task = Task { plan, copies: vec![2, 1, 3], counters: 0 };
+        assert_eq!(task.total(), 6);
+        let loads: Vec<String> = (0..6).map(|copy| task.load_of(copy).to_string()).collect();
+        assert_eq!(loads, ["compute:2", "compute:2", "net", "disk:3", "disk:3", "disk:3"]);
+    }
 
     #[test]
     fn what_is_told_is_heard() {

@@ -1,20 +1,21 @@
 //! A load as the measuring process sees it.
 
 use std::io::BufReader;
+use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-use tactus_model::load::LoadPlan;
+use tactus_model::load::{Load, LoadPlan};
 use tactus_model::result::Shortfall;
 use tactus_sys::facts;
 
 use crate::containment::Containment;
 use crate::copies;
-use crate::counters::{Counters, State};
+use crate::counters::Counters;
 use crate::directory;
 use crate::error::{During, LoadError};
-use crate::loads::{self, Measure};
+use crate::loads;
 use crate::not_granted::NotGranted;
 use crate::order::{Answer, HostOrder, MARK, Order, Role, Task, hear, tell};
 use crate::processes;
@@ -43,7 +44,8 @@ impl HostOptions {
 /// A load at work. It is ended when this is dropped.
 #[derive(Debug)]
 pub struct RunningLoad {
-    measure: Measure,
+    /// The load and how many copies of its parts there are.
+    task: Option<Task>,
     shortfalls: Vec<Shortfall>,
     containment: Option<Containment>,
     /// `None` for the idle load, for which nothing runs.
@@ -71,7 +73,7 @@ impl RunningLoad {
     /// Nothing is left running.
     pub fn start(plan: &LoadPlan, options: &HostOptions) -> Result<Self, LoadError> {
         let mut load = Self {
-            measure: loads::measure(&plan.load.kind),
+            task: None,
             shortfalls: Vec::new(),
             containment: None,
             host: None,
@@ -81,8 +83,10 @@ impl RunningLoad {
             return Ok(load);
         }
         let copies = copies::wanted(plan)?;
-        let counters = Counters::create(copies).during("take memory for the load's counters")?;
+        let counters =
+            Counters::create(copies.iter().sum()).during("take memory for the load's counters")?;
         let task = Task { plan: plan.clone(), copies, counters: counters.file() };
+        load.task = Some(task.clone());
         let order = Order::Host(HostOrder {
             task,
             directory: options.directory.clone(),
@@ -123,23 +127,22 @@ impl RunningLoad {
     /// Operations and bytes are read first and at one moment; for the processor time
     /// `/proc` is then searched, which takes some 10 µs for each process of the machine.
     pub fn snapshot(&mut self) -> LoadSnapshot {
-        let Some(host) = &mut self.host else { return LoadSnapshot::default() };
-        let counted: (u64, u64) = host
-            .counters
-            .copies()
-            .map(|copy| (copy.operations(), copy.bytes()))
-            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let (Some(host), Some(task)) = (&mut self.host, &self.task) else {
+            return LoadSnapshot::default();
+        };
         // Copies cannot outlive their host, whatever the counters say.
         let alive = matches!(host.process.try_wait(), Ok(None));
-        let running =
-            host.counters.copies().filter(|copy| alive && copy.state() == State::Running).count();
-        LoadSnapshot {
-            copies: u32::try_from(running).unwrap_or(u32::MAX),
-            unit: self.measure.unit,
-            operations: (!self.measure.unit.is_empty()).then_some(counted.0),
-            bytes: self.measure.bytes.then_some(counted.1),
-            cpu_time: if alive { processes::cpu_time(host.process.id()) } else { None },
-        }
+        let part = |(load, copies): (&Load, Range<u32>)| {
+            let copies = copies.map(|copy| host.counters.copy(copy));
+            (load.clone(), LoadSnapshot::of(loads::measure(&load.kind), copies, alive))
+        };
+        let mut parts: Vec<(Load, LoadSnapshot)> = task.parts().map(part).collect();
+        let mut snapshot = match parts.len() {
+            1 => parts.remove(0).1,
+            _ => LoadSnapshot::of_parts(parts),
+        };
+        snapshot.cpu_time = if alive { processes::cpu_time(host.process.id()) } else { None };
+        snapshot
     }
 
     /// Sleeps until a copy ends by itself, and tells why; `None` when no further end will

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tactus_model::experiment::SplitMix64;
+use tactus_model::load::{BuiltinLoad, LoadKind};
 use tactus_model::result::Shortfall;
 use tactus_sys::thread::{self, NAME_MAX};
 
@@ -14,17 +15,14 @@ use crate::counters::{Counters, State};
 use crate::error::{During, LoadError};
 use crate::loads;
 use crate::not_granted::NotGranted;
-use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder, tell};
+use crate::order::{Companion, News, TOLD_WHY, WorkerAnswer, WorkerOrder, tell};
 
 /// The place of one copy; shared by its threads.
 #[derive(Debug)]
 pub(crate) struct Site {
-    copy: u32,
-    copies: u32,
+    order: WorkerOrder,
     /// What the copy is called.
     program: &'static str,
-    directory: PathBuf,
-    containment: Containment,
     counters: Counters,
     announced: AtomicBool,
     missing: Mutex<Vec<NotGranted>>,
@@ -33,16 +31,13 @@ pub(crate) struct Site {
 impl Site {
     /// Takes the place that `order` describes.
     pub(crate) fn new(order: &WorkerOrder, missing: Vec<NotGranted>) -> Result<Self, LoadError> {
-        let counters = Counters::inherit(order.task.counters, order.task.copies)
+        let counters = Counters::inherit(order.task.counters, order.task.total())
             .during("find the counters of the load")?;
         // What the copy starts has no business with them.
         counters.set_inheritable(false).during("keep the counters of the load")?;
         Ok(Self {
-            copy: order.copy,
-            copies: order.task.copies,
-            program: loads::program(&order.task.plan.load.kind),
-            directory: order.directory.clone(),
-            containment: order.containment,
+            order: order.clone(),
+            program: loads::program(&order.task.load_of(order.copy).kind),
             counters,
             announced: AtomicBool::new(false),
             missing: Mutex::new(missing),
@@ -51,27 +46,49 @@ impl Site {
 
     /// A path for a temporary file of this copy.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(format!("{}-{name}", self.copy))
+        self.path_of(self.order.copy, name)
+    }
+
+    fn path_of(&self, copy: u32, name: &str) -> PathBuf {
+        self.directory().join(format!("{copy}-{name}"))
     }
 
     /// The directory of the load, which its copies share.
     pub(crate) fn directory(&self) -> &Path {
-        &self.directory
+        &self.order.directory
     }
 
-    /// How many copies there are, this one included.
+    /// How many copies there are of all loads that run side by side, this one included.
     pub(crate) fn copies(&self) -> u32 {
-        self.copies
+        self.order.task.total()
+    }
+
+    /// Where the display listens that runs beside this copy, if there is one.
+    pub(crate) fn display(&self) -> Option<PathBuf> {
+        let display = LoadKind::Builtin(BuiltinLoad::Display);
+        let (_, copies) = self.order.task.parts().find(|(load, _)| load.kind == display)?;
+        Some(self.path_of(copies.start, "display"))
+    }
+
+    /// Whether this copy, a display, is the one that the clients beside it choose.
+    pub(crate) fn display_has_clients(&self) -> bool {
+        let has_clients = self.order.task.parts().any(|(load, _)| loads::draws(&load.kind));
+        has_clients && self.display() == Some(self.path("display"))
+    }
+
+    /// What a process is told that belongs to this copy.
+    pub(crate) fn order_for(&self, companion: Companion) -> WorkerOrder {
+        WorkerOrder { keeper: std::process::id(), companion: Some(companion), ..self.order.clone() }
     }
 
     /// What holds the load together.
     pub(crate) fn containment(&self) -> Containment {
-        self.containment
+        self.order.containment
     }
 
     /// Random numbers, other ones for each copy and the same ones in each run.
     pub(crate) fn random(&self) -> SplitMix64 {
-        SplitMix64::new(u64::from(self.copy) + 1)
+        SplitMix64::new(u64::from(self.order.copy) + 1)
     }
 
     /// Notes something that was not granted; to be said before the first operation is done.
@@ -82,10 +99,15 @@ impl Site {
 
     /// Counts what was done. The first operation tells the keeper that this copy works.
     pub(crate) fn did(&self, operations: u64, bytes: u64) {
-        self.counters.copy(self.copy).add(operations, bytes);
+        self.counters.copy(self.order.copy).add(operations, bytes);
         if operations > 0 && !self.announced.load(Ordering::Relaxed) {
             self.announce();
         }
+    }
+
+    /// Counts something else, by its number among those that the load's measure lists.
+    pub(crate) fn did_other(&self, number: usize, count: u64) {
+        self.counters.copy(self.order.copy).add_other(number, count);
     }
 
     /// Tells the keeper that this copy works, where operations cannot be counted.
@@ -93,7 +115,7 @@ impl Site {
         if self.announced.swap(true, Ordering::Relaxed) {
             return;
         }
-        self.counters.copy(self.copy).set_state(State::Running);
+        self.counters.copy(self.order.copy).set_state(State::Running);
         let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         self.tell(News::Running { missing: std::mem::take(&mut *missing) });
     }
@@ -110,7 +132,7 @@ impl Site {
 
     fn tell(&self, news: News) {
         // Without a keeper there is nobody left to tell, and the death signal is on its way.
-        let _ = tell(io::stdout(), &WorkerAnswer { copy: self.copy, news });
+        let _ = tell(io::stdout(), &WorkerAnswer { copy: self.order.copy, news });
     }
 
     /// Runs `work` in a thread of its own, for good; when it fails, so does the copy.

@@ -21,6 +21,12 @@ pub fn worker_main() -> Result<(), LoadError> {
     if tactus_sys::process::die_with(order.keeper).is_err() {
         return Ok(());
     }
+    if let Some(companion) = &order.companion {
+        // By a wrong name it works all the same.
+        let _ = tactus_sys::thread::set_name(companion.program());
+        let Err(error) = loads::run_companion(companion);
+        return Err(error);
+    }
     let Err(error) = work(&order);
     tell(io::stdout(), &WorkerAnswer { copy: order.copy, news: News::Failed(error) })
         .during("tell the keeper why this copy ends")?;
@@ -32,12 +38,12 @@ fn work(order: &WorkerOrder) -> loads::Endless {
     // When memory runs out, the load has to go and not the probe. A kernel that does
     // not let us say so decides by itself.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
-    let plan = &order.task.plan;
+    let (plan, kind) = (&order.task.plan, &order.task.load_of(order.copy).kind);
     // Every process of ours is one binary; by their names recordings tell them apart.
-    let _ = tactus_sys::thread::set_name(loads::program(&plan.load.kind));
-    let missing = scheduling::apply(plan, loads::makes_tasks(&plan.load.kind))?;
+    let _ = tactus_sys::thread::set_name(loads::program(kind));
+    let missing = scheduling::apply(plan, loads::makes_tasks(kind))?;
     // The threads of a load run until the process is killed, so this is never given back.
     let site: &'static Site = Box::leak(Box::new(Site::new(order, missing)?));
     gate::pass(&order.directory)?;
-    loads::run(&plan.load.kind, site)
+    loads::run(kind, site)
 }

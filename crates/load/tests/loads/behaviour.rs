@@ -13,7 +13,7 @@ use crate::marked::{self, wait_until_none};
 use crate::measuring::{options, plan};
 
 /// Every kind whose operations are counted.
-pub const COUNTED: [&str; 13] = [
+pub const COUNTED: [&str; 17] = [
     "compute",
     "memory",
     "compile",
@@ -27,6 +27,10 @@ pub const COUNTED: [&str; 13] = [
     "message",
     "timer",
     "build-over-network",
+    "editor",
+    "player",
+    "adaptive",
+    "display",
 ];
 
 pub fn tests() -> Vec<Test> {
@@ -47,6 +51,9 @@ pub fn tests() -> Vec<Test> {
     add("a_command_that_cannot_run_fails", a_command_that_cannot_run_fails);
     add("stress_ng_runs_or_names_its_package", stress_ng_runs_or_names_its_package);
     add("copies_are_counted", copies_are_counted);
+    add("loads_run_side_by_side", loads_run_side_by_side);
+    add("a_display_serves_the_players_beside_it", a_display_serves);
+    add("a_player_plays_at_its_rate", a_player_plays_at_its_rate);
     add("files_are_removed", files_are_removed);
     add("a_filesystem_in_memory_is_told", a_filesystem_in_memory_is_told);
     add("a_missing_directory_fails", a_missing_directory_fails);
@@ -116,6 +123,9 @@ fn names_of_tasks() -> Vec<String> {
 fn tasks_bear_names() {
     for (load, expected) in [
         ("compute:2", &["load/host", "load/keeper", "compute"][..]),
+        ("editor", &["editor", "typist"]),
+        ("player+display", &["player", "player/video", "player/sound", "display"]),
+        ("display", &["display", "display/client"]),
         ("net", &["net", "net/tcp-sender", "net/tcp-reader", "net/udp-sender"]),
         ("build-over-network", &["build-over-netw", "build-ov/server"]),
         ("cmd:\"sleep 1000\"", &["cmd", "sleep"]),
@@ -209,6 +219,74 @@ fn copies_are_counted() {
     let mut load = RunningLoad::start(&plan("syscall:cpus"), &options(None)).unwrap();
     assert_eq!(load.snapshot().copies as usize, cpus.len());
     drop(load);
+    none_is_left();
+}
+
+fn loads_run_side_by_side() {
+    let mut load =
+        RunningLoad::start(&plan("syscall:2+editor@100+compute"), &options(None)).unwrap();
+    let opened = load.snapshot();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let result = loop {
+        std::thread::sleep(Duration::from_millis(20));
+        let result = load.snapshot().since(&opened);
+        if result.parts.iter().all(|part| part.achieved.operations > Some(0)) {
+            break result;
+        }
+        assert!(Instant::now() < deadline, "one of them achieves nothing: {result:?}");
+    };
+    assert_eq!((result.copies, result.ended, result.operations), (4, 0, None));
+    let told: Vec<(String, u32, &str)> = result
+        .parts
+        .iter()
+        .map(|part| (part.load.to_string(), part.achieved.copies, part.achieved.unit.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("syscall:2".to_owned(), 2, "call"),
+            ("editor@100".to_owned(), 1, "keystroke"),
+            ("compute".to_owned(), 1, "round of arithmetic"),
+        ]
+    );
+    load.stop();
+    none_is_left();
+}
+
+fn a_display_serves() {
+    let mut load = RunningLoad::start(&plan("player@50+adaptive+display"), &options(None)).unwrap();
+    let opened = load.snapshot();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        std::thread::sleep(Duration::from_millis(20));
+        let result = load.snapshot().since(&opened);
+        let done: Vec<u64> =
+            result.parts.iter().filter_map(|part| part.achieved.operations).collect();
+        let [shown, drawn, requests] = done[..] else { panic!("{result:?}") };
+        if shown > 2 && drawn > 2 {
+            // Each frame is a request, but for those that are under way.
+            assert!(requests.abs_diff(shown + drawn) <= 3, "{result:?}");
+            break;
+        }
+        assert!(Instant::now() < deadline, "they draw nothing: {result:?}");
+    }
+    load.stop();
+    none_is_left();
+}
+
+fn a_player_plays_at_its_rate() {
+    let mut load = RunningLoad::start(&plan("player@50"), &options(None)).unwrap();
+    let (begun, opened) = (Instant::now(), load.snapshot());
+    std::thread::sleep(Duration::from_millis(500));
+    let result = load.snapshot().since(&opened);
+    let slots = begun.elapsed().as_secs_f64() * 50.0;
+    let skipped = result.others.iter().find(|other| other.what == "frame skipped").unwrap().count;
+    let shown = result.operations.unwrap();
+    // None is shown early, so there are never more than slots; those that a busy machine
+    // takes are told as skipped, but for those that are decoded ahead or under way.
+    assert!(shown as f64 <= slots + 2.0, "{shown} frames in {slots} slots: {result:?}");
+    assert!((shown + skipped) as f64 >= slots / 2.0 - 8.0, "{result:?} in {slots} slots");
+    load.stop();
     none_is_left();
 }
 

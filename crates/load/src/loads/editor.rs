@@ -1,0 +1,175 @@
+//! An editor that somebody types into.
+//!
+//! The typist is a process of its own, connected by a socket, as the X server is to an
+//! editor: `typist` sends keys and takes what the editor draws. A person does not type like
+//! a clock, so the time between two keys is anything from half to one and a half of the mean.
+//!
+//! After each key the editor puts the letter into its text, works out what of the screen has
+//! changed, has it drawn and waits until it is, and tidies up; when no key comes for 30 ms,
+//! it colours what was typed. That makes three short times on the processor a key, as
+//! the Emacs of 2003 had (22 a second at 8 keys, Table 4 of the paper).
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tactus_model::experiment::SplitMix64;
+use tactus_model::frames::Rate;
+use tactus_model::time::Nanos;
+
+use super::Endless;
+use super::picture::Picture;
+use crate::error::{During, LoadError};
+use crate::order::{Companion, Role, tell};
+use crate::site::Site;
+
+/// What finding out takes what has changed.
+const REDISPLAY: Nanos = Nanos::from_micros(600);
+/// What tidying up takes.
+const TIDY: Nanos = Nanos::from_micros(200);
+/// What colouring takes.
+const COLOUR: Nanos = Nanos::from_micros(400);
+/// How long the editor waits for another key before it colours.
+const IDLE: Duration = Duration::from_millis(30);
+
+const KEY: u8 = b'k';
+/// What the typist answers when the screen is drawn.
+const DRAWN: u8 = b'd';
+/// The bytes of a change of the screen.
+const CHANGE: usize = 256;
+
+/// The most letters of the text; then it begins anew.
+const TEXT: usize = 64 << 10;
+
+/// Counts an operation each key.
+pub(super) fn run(rate: Rate, site: &'static Site) -> Endless {
+    let (mut keyboard, typist) = UnixStream::pair().during("make a pair of sockets")?;
+    start_typist(rate, typist, site)?;
+    let mut picture = Picture::calibrated();
+    let [redisplay, tidy, colour] = [REDISPLAY, TIDY, COLOUR].map(|work| picture.blocks_in(work));
+    let mut text = Vec::with_capacity(TEXT);
+    // Keys that came while a change was drawn.
+    let mut waiting = 0;
+    loop {
+        if waiting == 0 {
+            keyboard.set_read_timeout(Some(IDLE)).during(LISTEN)?;
+            let mut key = hear(&mut keyboard)?;
+            if key.is_none() {
+                picture.transform(colour);
+                keyboard.set_read_timeout(None).during(LISTEN)?;
+                while key.is_none() {
+                    key = hear(&mut keyboard)?;
+                }
+            }
+            waiting = 1;
+        }
+        waiting -= 1;
+        if text.len() == TEXT {
+            text.clear();
+        }
+        // In the midst of the text, where letters are typed.
+        text.insert(text.len() / 2, KEY);
+        picture.transform(redisplay);
+        keyboard.write_all(&[0; CHANGE]).during("have the screen drawn")?;
+        keyboard.set_read_timeout(None).during(LISTEN)?;
+        loop {
+            match hear(&mut keyboard)? {
+                Some(DRAWN) => break,
+                Some(_) => waiting += 1,
+                None => {}
+            }
+        }
+        picture.transform(tidy);
+        site.did(1, 0);
+    }
+}
+
+const LISTEN: &str = "listen to the typist";
+
+/// What came from the typist; `None` when nothing did in time.
+fn hear(keyboard: &mut UnixStream) -> Result<Option<u8>, LoadError> {
+    let mut heard = [0];
+    match keyboard.read(&mut heard) {
+        Ok(0) => Err(LoadError::new("the typist has ended")),
+        Ok(_) => Ok(Some(heard[0])),
+        Err(error) if is_nothing_yet(&error) => Ok(None),
+        Err(error) => Err(error).during(LISTEN),
+    }
+}
+
+fn is_nothing_yet(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// Starts the typist, who ends with the calling thread.
+fn start_typist(rate: Rate, socket: UnixStream, site: &Site) -> Result<(), LoadError> {
+    const ACTION: &str = "start the typist";
+    let mut typist = Role::Worker
+        .of_this_binary()
+        .stdin(Stdio::piped())
+        .stdout(OwnedFd::from(socket))
+        .spawn()
+        .during(ACTION)?;
+    if let Some(stdin) = typist.stdin.take() {
+        let companion = Companion::Typist { rate, seed: site.random().next_u64() };
+        tell(stdin, &site.order_for(companion)).during(ACTION)?;
+    }
+    Ok(())
+}
+
+/// The typist: types on its standard output, which is a socket, and takes what is drawn there.
+pub(super) fn type_keys(rate: Rate, seed: u64) -> Endless {
+    let socket = io::stdout().as_fd().try_clone_to_owned().during("find the editor")?;
+    let mut editor = UnixStream::from(socket);
+    let mut random = SplitMix64::new(seed);
+    let mut next = Instant::now();
+    let mut drawn = 0;
+    loop {
+        next += pause(rate.period(), &mut random);
+        loop {
+            let left = next.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            editor.set_read_timeout(Some(left)).during("wait for the next key")?;
+            let mut change = [0; CHANGE];
+            match editor.read(&mut change) {
+                Ok(0) => return Err(LoadError::new("the editor has ended")),
+                Ok(read) => drawn += read,
+                Err(error) if is_nothing_yet(&error) => {}
+                Err(error) => return Err(error).during("take what the editor draws"),
+            }
+            while drawn >= CHANGE {
+                drawn -= CHANGE;
+                editor.write_all(&[DRAWN]).during("answer the editor")?;
+            }
+        }
+        editor.write_all(&[KEY]).during("type")?;
+    }
+}
+
+/// From half to one and a half of the mean.
+fn pause(mean: Nanos, random: &mut SplitMix64) -> Duration {
+    let mean = mean.as_nanos().max(2);
+    Duration::from_nanos(mean / 2 + random.below(mean))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_at_their_rate_and_not_like_a_clock() {
+        let mut random = SplitMix64::new(1);
+        let pauses: Vec<Duration> =
+            (0..1000).map(|_| pause(Nanos::from_millis(125), &mut random)).collect();
+        let (least, most) = (pauses.iter().min().unwrap(), pauses.iter().max().unwrap());
+        assert!(*least >= Duration::from_micros(62_500) && *most < Duration::from_micros(187_500));
+        let sum: Duration = pauses.iter().sum();
+        let mean = sum / 1000;
+        assert!((115..135).contains(&mean.as_millis()), "{mean:?}");
+        assert!(*most > *least * 2);
+    }
+}
