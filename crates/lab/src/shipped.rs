@@ -1,11 +1,13 @@
 //! The experiments that come with the program.
 
 /// Names and texts of the experiments that come with the program.
-pub const EXPERIMENTS: [(&str, &str); 5] = [
+pub const EXPERIMENTS: [(&str, &str); 7] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
+    ("papers/quanta", include_str!("../../../experiments/papers/quanta.toml")),
+    ("papers/billing", include_str!("../../../experiments/papers/billing.toml")),
     ("papers/timer-latency", include_str!("../../../experiments/papers/timer-latency.toml")),
 ];
 
