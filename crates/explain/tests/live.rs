@@ -6,6 +6,8 @@
 //! had, a test prints why it was skipped. What hits a sample besides, on a busy
 //! machine, may be greater in that sample; a few sessions are tried.
 
+#[path = "support/cut.rs"]
+mod cut;
 #[path = "support/golden.rs"]
 mod golden;
 #[path = "support/golden_writer.rs"]

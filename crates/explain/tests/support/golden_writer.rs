@@ -1,13 +1,10 @@
 //! Cuts a sample and the events around it out of a live session.
 
-use std::collections::HashMap;
-
 use tactus_explain::{ExplainedSample, ProbeTask};
-use tactus_model::recording::{
-    ChainId, Dictionary, Event, EventKind, FunctionId, NameId, Recording, Wakeup,
-};
-use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_model::recording::{Event, EventKind};
+use tactus_model::time::{Instant, Nanos};
 
+use crate::cut::cut;
 use crate::golden::{Golden, folder};
 use crate::live::Session;
 
@@ -34,81 +31,4 @@ pub fn keep(name: &str, session: &Session, explained: &ExplainedSample) {
     let bytes = tactus_record::file::to_bytes(&recording);
     let path = folder().join(format!("{name}.tactusrec"));
     std::fs::write(path, bytes).expect("it can be written");
-}
-
-/// The part of a recording between two instants, with only the names it needs.
-fn cut(recording: &Recording, from: Instant<Monotonic>, to: Instant<Monotonic>) -> Recording {
-    let mut names =
-        Names { old: &recording.dictionary, new: Dictionary::new(), chains: HashMap::new() };
-    let inside = recording.events.iter().filter(|event| event.at >= from && event.at <= to);
-    let events = inside.map(|event| names.renamed(event)).collect();
-    let mut about = recording.about.clone();
-    about.started = from;
-    let losses = recording.losses.iter().filter(|lost| lost.to >= from && lost.from <= to);
-    Recording { about, events, losses: losses.copied().collect(), dictionary: names.new }
-}
-
-struct Names<'a> {
-    old: &'a Dictionary,
-    new: Dictionary,
-    chains: HashMap<ChainId, Option<ChainId>>,
-}
-
-impl Names<'_> {
-    fn name(&mut self, name: NameId) -> NameId {
-        self.new.intern(self.old.name(name))
-    }
-
-    fn function(&mut self, function: FunctionId) -> FunctionId {
-        let told = self.old.function(function);
-        let new = self.new.intern_function(told.address);
-        if told.name != NameId::UNKNOWN {
-            self.new.name_function(new, self.old.name(told.name));
-        }
-        new
-    }
-
-    fn chain(&mut self, chain: ChainId) -> Option<ChainId> {
-        if let Some(known) = self.chains.get(&chain) {
-            return *known;
-        }
-        let frames: Vec<FunctionId> = self.old.chain(chain).to_vec();
-        let frames: Vec<FunctionId> =
-            frames.into_iter().map(|frame| self.function(frame)).collect();
-        let new = self.new.intern_chain(&frames);
-        self.chains.insert(chain, new);
-        new
-    }
-
-    fn wakeup(&mut self, wakeup: Wakeup) -> Wakeup {
-        Wakeup { name: self.name(wakeup.name), ..wakeup }
-    }
-
-    fn renamed(&mut self, event: &Event) -> Event {
-        // Only these two kinds of place are named by their chains.
-        let named = matches!(
-            event.kind,
-            EventKind::Switch { .. } | EventKind::VectorEntry(_) | EventKind::IrqEntry { .. }
-        );
-        let mut kind = event.kind;
-        match &mut kind {
-            EventKind::Switch { prev_name, next_name, .. } => {
-                *prev_name = self.name(*prev_name);
-                *next_name = self.name(*next_name);
-            }
-            EventKind::Waking(wakeup)
-            | EventKind::Wakeup(wakeup)
-            | EventKind::WakeupNew(wakeup) => *wakeup = self.wakeup(*wakeup),
-            EventKind::Fork { child_name, .. } => *child_name = self.name(*child_name),
-            EventKind::IrqEntry { name, .. } => *name = self.name(*name),
-            EventKind::HrtimerStart { function, .. }
-            | EventKind::HrtimerExpireEntry { function, .. }
-            | EventKind::TimerExpireEntry { function, .. }
-            | EventKind::WorkStart { function, .. }
-            | EventKind::WorkEnd { function, .. } => *function = self.function(*function),
-            _ => {}
-        }
-        let chain = event.chain.filter(|_| named).and_then(|chain| self.chain(chain));
-        Event { kind, chain, ..*event }
-    }
 }
