@@ -136,10 +136,10 @@ fn a_late_interrupt_within_a_function_that_switches_none_was_held_below_the_kern
 #[test]
 fn where_interrupts_were_not_just_switched_on_a_late_one_is_a_gap_with_its_place() {
     let Stage { mut script, probe, .. } = stage();
-    script.in_chain(&["asm_sysvec_apic_timer_interrupt", "mas_walk", "exc_page_fault"]);
+    script.in_chain(&["asm_sysvec_apic_timer_interrupt", "vma_merge", "do_brk"]);
     script.timer_wakes(1500, 0, probe, true).switch(1508, 0, PREEMPTED, probe);
     let explanation = script.explain(probe, SleepMethod::Nanosleep, &[(1000, 1510)]);
-    assert_eq!(shown(&explanation.worst[0])[0], "500 unexplained gap in mas_walk");
+    assert_eq!(shown(&explanation.worst[0])[0], "500 unexplained gap in vma_merge");
     let first = &explanation.pareto.rows[0].cause;
     assert_eq!(first.to_string(), "unexplained gap in kernel code");
     assert!(explanation.pareto.explained() < 0.5);

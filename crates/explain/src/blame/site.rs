@@ -41,9 +41,10 @@ const INTERRUPTS_ON: [&str; 8] = [
     "finish_task_switch",
 ];
 
-/// Functions that switch no interrupts and call nothing, in assembly (x86,
-/// `arch/x86/lib`): who was interrupted there had had interrupts on since before.
-const LEAVES: [&str; 22] = [
+/// Functions that switch no interrupts, nor call what does (x86: `arch/x86/lib`,
+/// `lib/iomap.c`, `lib/list_debug.c`, `lib/xarray.c`, `lib/maple_tree.c`): who was
+/// interrupted there had had interrupts on since before.
+const SWITCHING_NONE: [&str; 35] = [
     "clear_page_erms",
     "clear_page_rep",
     "clear_page_orig",
@@ -66,6 +67,19 @@ const LEAVES: [&str; 22] = [
     "__put_user_8",
     "__get_user_4",
     "__get_user_8",
+    "iowrite8",
+    "iowrite16",
+    "iowrite32",
+    "ioread8",
+    "ioread16",
+    "ioread32",
+    "__list_add_valid_or_report",
+    "__list_del_entry_valid_or_report",
+    "xas_start",
+    "xas_load",
+    "xas_descend",
+    "mas_walk",
+    "mtree_range_walk",
 ];
 
 /// Where an interrupt that came late found the processor.
@@ -160,7 +174,7 @@ pub(super) fn found(chain: Option<ChainId>, names: &Dictionary) -> Found {
         return Found::Unknown;
     }
     let Some(innermost) = frames.next() else { return Found::InterruptsOn };
-    if LEAVES.contains(&innermost) {
+    if SWITCHING_NONE.contains(&innermost) {
         return Found::InterruptsOn;
     }
     if !INTERRUPTS_ON.contains(&innermost) {
