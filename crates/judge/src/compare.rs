@@ -9,6 +9,7 @@
 mod difference;
 mod hochberg;
 mod pairing;
+mod shift;
 mod student;
 
 #[cfg(test)]
@@ -263,11 +264,17 @@ fn measurements(run: &Run, cell: usize) -> Vec<&Measurement> {
 }
 
 fn sample(measurements: &[&Measurement]) -> Sample {
-    let rounds: Vec<Vec<Histogram>> =
-        measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
+    let mut in_time = measurements.to_vec();
+    in_time.sort_by_key(|measurement| measurement.started);
+    let (opened, rounds): (Vec<_>, Vec<Vec<Histogram>>) = in_time
+        .into_iter()
+        .map(|measurement| (measurement.started, blocks_of_all_tasks(measurement)))
+        .filter(|(_, blocks)| blocks.iter().any(|block| block.count > 0))
+        .unzip();
     let precision = precision(measurements);
     Sample {
         blocks: Blocks::new(&rounds),
+        opened,
         unit: precision.map_or(Nanos::from_nanos(1), |precision| precision.unit),
         imported: precision.is_some(),
     }

@@ -1,9 +1,10 @@
 //! How far a quantile of B lies from that of A, and how sure that is.
 
 use serde::Serialize;
-use tactus_model::time::Nanos;
+use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_stats::bootstrap::{Blocks, Unsupported};
 
+use super::shift::{self, Shift};
 use super::student;
 
 /// The rounds that each side needs: one says nothing of how rounds differ.
@@ -23,7 +24,8 @@ pub struct Difference {
     pub a: f64,
     /// The same of B.
     pub b: f64,
-    /// B divided by A.
+    /// B divided by A. Of two runs between which the machine drifted, this is less the drift
+    /// that their rounds tell of, and so not quite `b` divided by `a`.
     pub ratio: f64,
     /// The lower end of the interval of `ratio`.
     pub ratio_low: f64,
@@ -101,7 +103,7 @@ pub enum Design {
     /// They are cells of one run, whose rounds took turns: whatever became of the machine
     /// meanwhile befell both, so one variance holds for both.
     Interleaved,
-    /// They are of two runs, one after the other.
+    /// They are of two runs, one after the other, between which the machine may have drifted.
     Apart,
 }
 
@@ -110,6 +112,8 @@ pub enum Design {
 pub(crate) struct Sample {
     /// Its histograms, a stretch each, in rounds.
     pub(crate) blocks: Blocks,
+    /// When the window of each of those rounds opened, the first first.
+    pub(crate) opened: Vec<Instant<Realtime>>,
     /// Latencies are told in multiples of this, rounded down.
     pub(crate) unit: Nanos,
     /// Whether another program measured it.
@@ -117,23 +121,29 @@ pub(crate) struct Sample {
 }
 
 /// The rounds' quantiles of one side, in logarithms, in which latencies differ by factors.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Estimate {
+    logarithms: Vec<f64>,
     mean: f64,
-    /// The variance of one round.
-    variance: f64,
-    rounds: f64,
     /// By how much the true logarithm may lie above, since latencies are rounded down.
     rounded: f64,
 }
 
+/// How the rounds of two sides lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Order {
+    /// They took turns.
+    Turns,
+    /// Those of A came first, those of B so many times as long after as a round follows another.
+    AFirst(f64),
+    /// The same, B first.
+    BFirst(f64),
+}
+
 /// Compares `quantiles` of two cells; figures that differ by less than `margin` are the same.
 ///
-/// Rounds are the unit: the quantile is taken in each, and the means of their logarithms
-/// are compared by Student's t. In one run, rounds take turns and one variance holds for
-/// both sides; rounds of two runs have a variance each, and the degrees of freedom of B. L.
-/// Welch, *The generalization of Student's problem when several different population
-/// variances are involved* (1947). `docs/ci.md` tells how often that finds what
+/// Rounds are the unit: the quantile is taken in each, and the levels of their logarithms
+/// are compared by Student's t, as `shift` tells. `docs/ci.md` tells how often that finds what
 /// was planted, and calls different what is alike.
 pub(crate) fn differences(
     a: &Sample,
@@ -142,13 +152,44 @@ pub(crate) fn differences(
     design: Design,
     margin: f64,
 ) -> Vec<Result<Difference, NotCompared>> {
+    let order = match design {
+        Design::Interleaved => Order::Turns,
+        Design::Apart => order(&a.opened, &b.opened),
+    };
     quantiles
         .iter()
         .map(|quantile| {
             let (in_a, in_b) = (estimate(a, Side::A, *quantile)?, estimate(b, Side::B, *quantile)?);
-            Ok(difference(in_a, in_b, design, margin))
+            Ok(difference(&in_a, &in_b, order, margin))
         })
         .collect()
+}
+
+/// Which of two runs came first, and how long after it the other, in rounds.
+///
+/// A gap of hours says little of how far the level moved in it, since the walk of a level
+/// does not go on for ever. So a gap counts for no more rounds than the longer run has.
+fn order(a: &[Instant<Realtime>], b: &[Instant<Realtime>]) -> Order {
+    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Order::AFirst(1.0) };
+    let gap = |earlier: &[Instant<Realtime>], later: Instant<Realtime>| {
+        let between = earlier.last().map_or(Nanos::ZERO, |last| later - *last);
+        let most = a.len().max(b.len()) as f64;
+        let usual = usual_spacing(a).max(usual_spacing(b)).as_secs_f64();
+        // Where no times are known, both are nothing, and one round follows the other.
+        (between.as_secs_f64() / usual).max(1.0).min(most)
+    };
+    if first_b < first_a {
+        Order::BFirst(gap(b, *first_a))
+    } else {
+        Order::AFirst(gap(a, *first_b))
+    }
+}
+
+/// The median of how long after a round the next began.
+fn usual_spacing(opened: &[Instant<Realtime>]) -> Nanos {
+    let mut spacings: Vec<Nanos> = opened.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    spacings.sort_unstable();
+    spacings.get(spacings.len() / 2).copied().unwrap_or_default()
 }
 
 fn estimate(sample: &Sample, side: Side, quantile: f64) -> Result<Estimate, NotCompared> {
@@ -162,15 +203,12 @@ fn estimate(sample: &Sample, side: Side, quantile: f64) -> Result<Estimate, NotC
     let found = sample.blocks.quantile_of_rounds(quantile);
     let found = found.map_err(|cause| NotCompared::Sample { side, cause })?;
     let logarithms: Vec<f64> = found.into_iter().map(logarithm).collect();
-    let count = logarithms.len() as f64;
-    let mean = logarithms.iter().sum::<f64>() / count;
-    let squares: f64 = logarithms.iter().map(|value| (value - mean).powi(2)).sum();
-    let variance = squares / (count - 1.0) + resolution_variance(mean);
+    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
     let rounded = match sample.unit.as_nanos() {
         0 | 1 => 0.0,
         unit => (unit as f64 / mean.exp()).ln_1p(),
     };
-    Ok(Estimate { mean, variance, rounds: count, rounded })
+    Ok(Estimate { logarithms, mean, rounded })
 }
 
 /// The logarithm of a length; that of 1 ns for none, which has no logarithm.
@@ -185,17 +223,20 @@ fn resolution_variance(mean: f64) -> f64 {
     width.powi(2) / 12.0
 }
 
-fn difference(a: Estimate, b: Estimate, design: Design, margin: f64) -> Difference {
-    let (variance, freedom) = match design {
-        Design::Interleaved => pooled(a, b),
-        Design::Apart => welch(a, b),
+fn difference(a: &Estimate, b: &Estimate, order: Order, margin: f64) -> Difference {
+    let resolution = (resolution_variance(a.mean) + resolution_variance(b.mean)) / 2.0;
+    let (in_a, in_b) = (&a.logarithms, &b.logarithms);
+    let (shift, sign) = match order {
+        Order::Turns => (shift::within_run(in_a, in_b, resolution), 1.0),
+        Order::AFirst(gap) => (shift::between_runs(in_a, in_b, gap, resolution), 1.0),
+        Order::BFirst(gap) => (shift::between_runs(in_b, in_a, gap, resolution), -1.0),
     };
-    let deviation = variance.sqrt();
-    let logarithm = b.mean - a.mean;
-    let reach = student::critical(ALPHA, freedom) * deviation;
     // What was rounded down may have been as much more as the unit, on either side.
-    let (low, high) = (logarithm - a.rounded - reach, logarithm + b.rounded + reach);
-    let certain = if logarithm > 0.0 { logarithm - a.rounded } else { -logarithm - b.rounded };
+    let (below, above) = if sign > 0.0 { (a.rounded, b.rounded) } else { (b.rounded, a.rounded) };
+    let (low, high) = shift.interval(ALPHA);
+    let (low, high) = (low - below, high + above);
+    let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
+    let logarithm = sign * shift.centre();
     let reference = a.mean.exp();
     let nanos = |logarithm: f64| reference * (logarithm.exp() - 1.0);
     Difference {
@@ -207,33 +248,18 @@ fn difference(a: Estimate, b: Estimate, design: Design, margin: f64) -> Differen
         nanos: nanos(logarithm),
         nanos_low: nanos(low),
         nanos_high: nanos(high),
-        chance: student::chance_beyond(certain.max(0.0) / deviation, freedom),
-        rounds_for_margin: rounds_for(margin, (a.variance + b.variance) / 2.0),
+        chance: shift.chance_of_none(-above, below),
+        rounds_for_margin: rounds_for(margin, &shift),
     }
 }
 
-/// The variance of the difference and its degrees of freedom where one variance holds for both.
-fn pooled(a: Estimate, b: Estimate) -> (f64, f64) {
-    let freedom = a.rounds + b.rounds - 2.0;
-    let variance = ((a.rounds - 1.0) * a.variance + (b.rounds - 1.0) * b.variance) / freedom;
-    (variance * (1.0 / a.rounds + 1.0 / b.rounds), freedom)
-}
-
-/// The same where each side has a variance of its own.
-fn welch(a: Estimate, b: Estimate) -> (f64, f64) {
-    let (of_a, of_b) = (a.variance / a.rounds, b.variance / b.rounds);
-    let variance = of_a + of_b;
-    let share = |of: f64, rounds: f64| of.powi(2) / (rounds - 1.0);
-    (variance, variance.powi(2) / (share(of_a, a.rounds) + share(of_b, b.rounds)))
-}
-
 /// The rounds of each side by which a difference of `margin` is found in four of five
-/// comparisons, by one test at [`ALPHA`], where a round has this variance.
-fn rounds_for(margin: f64, variance: f64) -> Option<u32> {
+/// comparisons, by one test at [`ALPHA`], where rounds scatter and drift as those of `shift`.
+fn rounds_for(margin: f64, shift: &Shift) -> Option<u32> {
     let wanted = margin.ln_1p();
     let finds = |rounds: u32| {
         let freedom = f64::from(2 * rounds - 2);
-        let deviation = (2.0 * variance / f64::from(rounds)).sqrt();
+        let deviation = shift.variance_with(rounds).sqrt();
         (student::critical(ALPHA, freedom) + POWER) * deviation <= wanted
     };
     // More rounds never find less, so the least number is found by halving.
@@ -252,48 +278,76 @@ fn rounds_for(margin: f64, variance: f64) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn of(mean: f64, variance: f64, rounds: f64) -> Estimate {
-        Estimate { mean, variance, rounds, rounded: 0.0 }
-    }
-
-    #[test]
-    fn the_two_tests_are_those_of_the_books() {
-        // Equal numbers and variances: both tests have the same deviation and freedom.
-        let (a, b) = (of(1.0, 0.04, 5.0), of(1.5, 0.04, 5.0));
-        let ((pooled, freedom), (welch, of_welch)) = (pooled(a, b), welch(a, b));
-        assert!((pooled - welch).abs() < 1e-12 && (freedom - of_welch).abs() < 1e-9);
-        assert!((pooled - 0.016).abs() < 1e-12 && (freedom - 8.0).abs() < 1e-9);
-        // t of 0.5 / √0.016 = 3.953 with eight degrees of freedom: 0.0042.
-        let found = difference(a, b, Design::Interleaved, 0.05);
-        assert!((found.chance - 0.0042).abs() < 2e-4, "{found:?}");
+    /// Rounds that alternate about `mean` with this deviation.
+    fn of(mean: f64, deviation: f64, rounds: usize) -> Estimate {
+        let scatter = deviation * ((rounds - 1) as f64 / rounds as f64).sqrt();
+        let logarithms = (0..rounds).map(|k| mean + if k % 2 == 0 { scatter } else { -scatter });
+        Estimate { logarithms: logarithms.collect(), mean, rounded: 0.0 }
     }
 
     #[test]
     fn what_was_rounded_down_is_no_difference() {
         let rounded =
-            |mean: f64| Estimate { rounded: (1000.0 / mean.exp()).ln_1p(), ..of(mean, 1e-6, 5.0) };
-        let exact = of(12_900_f64.ln(), 1e-6, 5.0);
+            |mean: f64| Estimate { rounded: (1000.0 / mean.exp()).ln_1p(), ..of(mean, 1e-3, 6) };
+        let exact = of(12_900_f64.ln(), 1e-3, 6);
         let coarse = rounded(12_000_f64.ln());
-        for found in [
-            difference(coarse, exact, Design::Apart, 0.05),
-            difference(exact, coarse, Design::Apart, 0.05),
-        ] {
-            assert!(found.ratio_low <= 1.0 && found.ratio_high >= 1.0, "{found:?}");
-            assert!(found.chance > 0.5, "{found:?}");
+        for order in [Order::Turns, Order::AFirst(1.0), Order::BFirst(1.0)] {
+            for (a, b) in [(&coarse, &exact), (&exact, &coarse)] {
+                let found = difference(a, b, order, 0.05);
+                assert!(found.ratio_low <= 1.0 && found.ratio_high >= 1.0, "{found:?}");
+                assert!(found.chance > 0.5, "{found:?}");
+            }
+            let far = difference(&coarse, &of(14_000_f64.ln(), 1e-3, 6), order, 0.05);
+            assert!(far.ratio_low > 1.0 && far.chance < 0.05, "{far:?}");
         }
-        let far = difference(coarse, of(14_000_f64.ln(), 1e-6, 5.0), Design::Apart, 0.05);
-        assert!(far.ratio_low > 1.0 && far.chance < 0.05, "{far:?}");
+    }
+
+    #[test]
+    fn the_order_of_two_runs_turns_nothing_round() {
+        let (low, high) = (of(9.0, 0.02, 5), of(9.3, 0.02, 5));
+        let there = difference(&low, &high, Order::AFirst(2.0), 0.05);
+        let back = difference(&low, &high, Order::BFirst(2.0), 0.05);
+        assert!(there.ratio > 1.3 && back.ratio > 1.3, "{there:?}, {back:?}");
+        assert!(there.ratio_low < there.ratio && there.ratio < there.ratio_high);
+        assert!(back.ratio_low < back.ratio && back.ratio < back.ratio_high);
+        let reversed = difference(&high, &low, Order::AFirst(2.0), 0.05);
+        assert!((reversed.ratio.ln() + back.ratio.ln()).abs() < 1e-9);
+        assert!((reversed.chance - back.chance).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_gap_counts_for_no_more_rounds_than_there_are() {
+        let run = |start: u64, rounds: u64| -> Vec<Instant<Realtime>> {
+            (0..rounds).map(|round| Instant::from_nanos(start + 1000 * round)).collect()
+        };
+        let check = |a: Vec<_>, b: Vec<_>, expected| assert_eq!(order(&a, &b), expected);
+        check(run(0, 5), run(5000, 5), Order::AFirst(1.0));
+        check(run(0, 5), run(7000, 5), Order::AFirst(3.0));
+        check(run(0, 5), run(900_000, 7), Order::AFirst(7.0));
+        check(run(9000, 3), run(0, 5), Order::BFirst(5.0));
+        // Without times, or at the same time.
+        check(vec![Instant::from_nanos(0); 3], vec![Instant::from_nanos(0); 3], Order::AFirst(1.0));
+        check(run(0, 5), run(500, 5), Order::AFirst(1.0));
     }
 
     #[test]
     fn more_variance_needs_more_rounds() {
         let needed: Vec<Option<u32>> = [0.001, 0.02, 0.1, 5.0]
-            .map(|deviation: f64| rounds_for(0.05, deviation.powi(2)))
+            .map(|deviation: f64| {
+                let rounds = of(9.0, deviation, 6).logarithms;
+                rounds_for(0.05, &shift::within_run(&rounds, &rounds, 0.0))
+            })
             .to_vec();
         assert_eq!(needed[0], Some(2));
         assert!(needed[1] > Some(2) && needed[1] < Some(10), "{needed:?}");
         // About 2 (1.96 + 0.842)² · 0.1² / 0.0488² = 66.
         assert!(needed[2].is_some_and(|rounds| (60..75).contains(&rounds)), "{needed:?}");
         assert_eq!(needed[3], None);
+    }
+
+    #[test]
+    fn no_number_of_rounds_makes_up_for_drift() {
+        let walk: Vec<f64> = [9.0, 9.2, 9.5, 9.4, 9.7, 10.0, 10.4].to_vec();
+        assert_eq!(rounds_for(0.05, &shift::between_runs(&walk, &walk, 1.0, 0.0)), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Comparisons of simulated cells whose true difference is known.
 
 use tactus_model::experiment::SplitMix64;
+use tactus_model::time::Instant;
 use tactus_stats::LatencyHistogram;
 
 use super::*;
@@ -39,7 +40,8 @@ fn cell(random: &mut SplitMix64, rounds: usize, planted: Planted) -> Sample {
                 .collect()
         })
         .collect();
-    Sample { blocks: Blocks::new(&rounds), unit: Nanos::from_nanos(1), imported: false }
+    let opened = (0..rounds.len() as u64).map(Instant::from_nanos).collect();
+    Sample { blocks: Blocks::new(&rounds), opened, unit: Nanos::from_nanos(1), imported: false }
 }
 
 fn block(random: &mut SplitMix64, level: f64, planted: Planted) -> Histogram {
@@ -51,13 +53,31 @@ fn block(random: &mut SplitMix64, level: f64, planted: Planted) -> Histogram {
     latencies.collect::<LatencyHistogram>().to_record()
 }
 
-/// The verdicts of a comparison of two simulated cells, as a run of one cell has them.
-fn verdicts(random: &mut SplitMix64, rounds: usize, planted: Planted) -> Vec<Option<Verdict>> {
+const DESIGNS: [Design; 2] = [Design::Interleaved, Design::Apart];
+
+/// The verdicts of a comparison of two simulated cells, as cells of one run have them and as
+/// those of two runs.
+fn verdicts(random: &mut SplitMix64, rounds: usize, planted: Planted) -> [Vec<Option<Verdict>>; 2] {
     let (a, b) = (cell(random, rounds, NOTHING), cell(random, rounds, planted));
     let margin = CompareOptions::default().margin;
-    let mut figures = compare_samples(&a, &b, Design::Interleaved, margin);
-    give_verdicts(figures.iter_mut(), margin);
-    figures.iter().map(|figure| figure.verdict).collect()
+    DESIGNS.map(|design| {
+        let mut figures = compare_samples(&a, &b, design, margin);
+        give_verdicts(figures.iter_mut(), margin);
+        figures.iter().map(|figure| figure.verdict).collect()
+    })
+}
+
+/// In how many of so many pairs something `is_so`, of cells of one run and of two runs.
+fn count(
+    pairs: usize,
+    (seed, rounds, planted): (u64, usize, Planted),
+    is_so: impl Fn(&[Option<Verdict>]) -> bool,
+) -> [usize; 2] {
+    let mut random = SplitMix64::new(seed);
+    (0..pairs).fold([0, 0], |[turns, apart], _| {
+        let [in_turns, of_two_runs] = verdicts(&mut random, rounds, planted);
+        [turns + usize::from(is_so(&in_turns)), apart + usize::from(is_so(&of_two_runs))]
+    })
 }
 
 fn differs(verdict: &Option<Verdict>) -> bool {
@@ -67,28 +87,30 @@ fn differs(verdict: &Option<Verdict>) -> bool {
 #[test]
 fn cells_that_are_alike_are_rarely_called_different() {
     for rounds in [2, 3, 5] {
-        let mut random = SplitMix64::new(40 + rounds as u64);
-        let alarms =
-            (0..100).filter(|_| verdicts(&mut random, rounds, NOTHING).iter().any(differs)).count();
-        println!("{rounds} rounds: {alarms} of 100 pairs of alike cells were called different");
-        assert!(alarms <= 8, "{rounds} rounds: {alarms} of 100, where 5 are expected at most");
+        let simulated = (40 + rounds as u64, rounds, NOTHING);
+        let alarms = count(100, simulated, |verdicts| verdicts.iter().any(differs));
+        let [turns, apart] = alarms;
+        println!(
+            "{rounds} rounds: of 100 pairs of alike cells, called different: {turns} of one run, {apart} of two"
+        );
+        assert!(
+            alarms.iter().all(|alarms| *alarms <= 8),
+            "{rounds} rounds: {alarms:?}, where 5 are expected"
+        );
     }
-}
-
-/// The verdicts of 20 pairs.
-fn twenty(seed: u64, rounds: usize, planted: Planted) -> Vec<Vec<Option<Verdict>>> {
-    let mut random = SplitMix64::new(seed);
-    (0..20).map(|_| verdicts(&mut random, rounds, planted)).collect()
 }
 
 #[test]
 fn a_slowdown_of_a_tenth_is_found_in_most_pairs() {
     let planted = Planted { factor: 1.1, ..NOTHING };
-    for rounds in [3, 5] {
-        let all = twenty(51, rounds, planted);
-        let found = all.iter().filter(|it| it.contains(&Some(Verdict::Worse))).count();
-        println!("{rounds} rounds: a slowdown of 10 % was found in {found} of 20 pairs");
-        assert!(found >= if rounds < 5 { 9 } else { 16 }, "{rounds} rounds: {found} of 20");
+    for (rounds, least) in [(3, [17, 12]), (5, [20, 18])] {
+        let worse = |verdicts: &[Option<Verdict>]| verdicts.contains(&Some(Verdict::Worse));
+        let found = count(20, (51, rounds, planted), worse);
+        let [turns, apart] = found;
+        println!(
+            "{rounds} rounds: 10 % more found in 20 pairs: {turns} of one run, {apart} of two"
+        );
+        assert!(turns >= least[0] && apart >= least[1], "{rounds} rounds: {found:?} of 20");
     }
 }
 
@@ -96,12 +118,14 @@ fn a_slowdown_of_a_tenth_is_found_in_most_pairs() {
 fn a_rare_delay_is_found_in_most_pairs_and_in_the_tail_alone() {
     let planted = Planted { delayed_one_in: Some(300), ..NOTHING };
     for rounds in [3, 5] {
-        let all = twenty(52, rounds, planted);
-        let found = all.iter().filter(|it| it[3] == Some(Verdict::Worse)).count();
-        let median = all.iter().filter(|it| differs(&it[0])).count();
-        println!("{rounds} rounds: 1 ms for one wakeup in 300 was found in {found} of 20 pairs");
-        assert!(found >= 15, "{rounds} rounds: {found} of 20");
-        assert!(median <= 3, "{rounds} rounds: {median} of 20 medians were called different");
+        let found = count(20, (52, rounds, planted), |it| it[3] == Some(Verdict::Worse));
+        let medians = count(20, (52, rounds, planted), |it| differs(&it[0]));
+        let [turns, apart] = found;
+        println!(
+            "{rounds} rounds: 1 ms for one in 300 found in 20 pairs: {turns} of one run, {apart} of two"
+        );
+        assert_eq!(found, [20, 20], "{rounds} rounds");
+        assert!(medians.iter().all(|found| *found <= 3), "{rounds} rounds: medians {medians:?}");
     }
 }
 

@@ -29,14 +29,15 @@ pub fn comparison_page(comparison: &Comparison, a: &Run, b: &Run) -> Result<Stri
         a: side(&pair.a),
         b: side(&pair.b),
         figures: pair.quantiles.iter().map(FigureView::of).collect(),
+        not_compared: pair.quantiles.iter().filter_map(not_compared).collect(),
         missed: missed(pair),
         unknown: pair.unknown.join(", "),
         graphs: shared.map(|shared| percentiles::panel("", curves, shared).inline()).to_vec(),
     });
     let page = Page {
-        a: a.header.id.to_string(),
-        b: b.header.id.to_string(),
+        title: title_of(comparison),
         sentence: comparison_in_words(comparison),
+        invalid: invalid(comparison),
         how: how_compared(comparison),
         pairs: pairs.collect(),
         only: only(comparison),
@@ -58,6 +59,10 @@ pub fn comparison_in_words(comparison: &Comparison) -> String {
     let compared = figures().filter(|figure| figure.verdict.is_some()).count();
     if compared == 0 {
         return "Nothing could be compared with confidence.".to_owned();
+    }
+    if count(Verdict::NoDifferenceFound) == compared {
+        let figures = format::counted(compared as u64, "figure");
+        return format!("No difference was found, in {figures}.");
     }
     let parts: Vec<String> = [
         (count(Verdict::Worse), "worse"),
@@ -88,7 +93,9 @@ pub fn how_compared(comparison: &Comparison) -> Vec<String> {
                     .to_owned()
             }
             Design::Apart => "A and B are two runs, one after the other: what changed on the machine between \
-                them is part of the difference. Cells of one run take turns, and tell more with fewer rounds."
+                them is part of the difference. How far it drifts is judged by how much alike rounds are \
+                that follow each other; B / A is told less that drift, and its interval is the wider for it. Cells \
+                of one run take turns, and tell more with fewer rounds."
                 .to_owned(),
         },
     ];
@@ -99,8 +106,8 @@ pub fn how_compared(comparison: &Comparison) -> Vec<String> {
                  of each would be needed."
             ),
             None => format!(
-                "Where no difference was found, one of {margin} may be there: rounds differ so much that not \
-                 even 1000 of each would find it."
+                "Where no difference was found, one of {margin} may be there: rounds differ or drift so much \
+                 that not even 1000 of each would find it."
             ),
         });
     }
@@ -123,6 +130,28 @@ fn title(pair: &PairComparison) -> String {
     } else {
         format!("{} → {}", pair.a.label, pair.b.label)
     }
+}
+
+/// What is compared: cells of one run, or two runs.
+fn title_of(comparison: &Comparison) -> String {
+    let (a, b) = (&comparison.a.run, &comparison.b.run);
+    if a == b { format!("Cells of {a}") } else { format!("A {a} · B {b}") }
+}
+
+/// Says of each side whose figures cannot be relied on that it is so.
+fn invalid(comparison: &Comparison) -> Vec<String> {
+    let sides = [("A", &comparison.a), ("B", &comparison.b)];
+    let invalid = sides.into_iter().filter_map(|(side, validity)| {
+        let why = validity.why_invalid.as_ref()?;
+        Some(format!("{side} is invalid, and what differs may come from that: {why}"))
+    });
+    invalid.collect()
+}
+
+/// Which quantile was left out, and why; nothing of those that were compared.
+fn not_compared(figure: &QuantileComparison) -> Option<String> {
+    let reason = figure.not_compared.as_ref()?;
+    Some(format!("{} was not compared: {reason}.", format::percentile(figure.quantile)))
 }
 
 fn side(cell: &ComparedCell) -> String {
@@ -168,6 +197,8 @@ struct PairView {
     a: String,
     b: String,
     figures: Vec<FigureView>,
+    /// Why quantiles are missing from these.
+    not_compared: Vec<String>,
     missed: Option<String>,
     unknown: String,
     graphs: Vec<String>,
@@ -182,7 +213,7 @@ struct FigureView {
     ratios: String,
     nanos: String,
     lengths: String,
-    verdict: String,
+    verdict: &'static str,
     /// The class by which the verdict is drawn.
     class: &'static str,
 }
@@ -203,11 +234,6 @@ impl FigureView {
                 format!("{} to {}", signed(found.nanos_low), signed(found.nanos_high)),
             ),
         };
-        let verdict = match (figure.verdict, &figure.not_compared) {
-            (Some(verdict), _) => verdict.words().to_owned(),
-            (None, Some(reason)) => format!("not compared: {reason}"),
-            (None, None) => nothing(),
-        };
         Self {
             quantile: format::percentile(figure.quantile),
             a: told(figure.a, unit_a),
@@ -216,12 +242,12 @@ impl FigureView {
             ratios,
             nanos,
             lengths,
-            verdict,
+            verdict: figure.verdict.map_or("not compared", Verdict::words),
             class: match figure.verdict {
                 Some(Verdict::Worse) => "worse",
                 Some(Verdict::Better) => "better",
                 Some(_) => "alike",
-                None => "quiet why",
+                None => "quiet",
             },
         }
     }
@@ -230,9 +256,10 @@ impl FigureView {
 #[derive(Template)]
 #[template(path = "comparison.html")]
 struct Page {
-    a: String,
-    b: String,
+    title: String,
     sentence: String,
+    /// What is held against a side, where it invalidates.
+    invalid: Vec<String>,
     how: Vec<String>,
     pairs: Vec<PairView>,
     only: Vec<String>,
