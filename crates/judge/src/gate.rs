@@ -313,7 +313,17 @@ impl<'r> Evidence<'r> {
             return (Outcome::NotMet, verdict.words);
         }
         if verdict.at_most_one_in < limit.one_in() {
-            return (Outcome::Unsupported, verdict.words);
+            let missing = match verdict.missed.count {
+                // By the rule of three, as long again twice over with nothing missed.
+                0 => format!(
+                    "Too little was measured to vouch for {limit}: measure for {} with nothing missed.",
+                    format::span(limit.one_in().saturating_mul(3))
+                ),
+                _ => format!(
+                    "Too little was measured to tell whether it is more than {limit}; measure longer."
+                ),
+            };
+            return (Outcome::Unsupported, format!("{} {missing}", verdict.words));
         }
         match self.incomplete(Demand::Purpose(purpose, limit)) {
             Some(reason) => (Outcome::Unsupported, format!("{} But {reason}.", verdict.words)),

@@ -12,6 +12,7 @@ pub mod layout;
 pub mod monitor;
 mod outcome;
 mod page;
+mod purpose;
 mod reproduction;
 mod summary;
 pub mod svg;
@@ -36,8 +37,9 @@ pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text
 pub use outcome::{outcome, outcome_text};
 pub use page::comparison::{comparison_in_words, comparison_page, how_compared, signed};
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
+pub use purpose::purposes_text;
 pub use reproduction::{Form, Measured, papers_table, reproduction_page, reproduction_text};
 pub use table::{TableOptions, cells_table, paragraph, plan_table, run_details, runs_table};
 pub use tail::{CauseTail, CellTail, tail_text};
-pub use until::{narrowing_line, rounds_text, until_text};
+pub use until::{narrowing_line, rounds_taken_text, rounds_text, until_text};
 pub use verdict::verdict_text;

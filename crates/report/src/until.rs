@@ -2,8 +2,8 @@
 
 use tactus_model::experiment::Plan;
 use tactus_model::format::percentile_number;
-use tactus_model::run::Run;
-use tactus_model::until::{Aim, Width};
+use tactus_model::run::{Run, RunStatus};
+use tactus_model::until::{Aim, Until, Width};
 use tactus_stats::narrow::Narrowness;
 
 use crate::format;
@@ -13,10 +13,26 @@ use crate::table::wrapped;
 pub fn rounds_text(plan: &Plan) -> String {
     let rounds = format::counted(plan.rounds.into(), "round");
     match plan.until {
-        Some(until) => {
-            format!("{rounds} or more until {} or for {}", until.aim, format::span(until.limit))
-        }
+        Some(until) => format!(
+            "{rounds}, then more until {}, for {} at most",
+            until.aim,
+            format::span(until.limit)
+        ),
         None => rounds,
+    }
+}
+
+/// How many rounds a run has come to, and what they were for.
+pub fn rounds_taken_text(run: &Run) -> String {
+    let plan = &run.header.plan;
+    let rounds = format::counted(plan.rounds.into(), "round");
+    match plan.until {
+        Some(until) if run.header.status == RunStatus::Complete => format!(
+            "{rounds}, taken until {}, for {} at most",
+            until.aim,
+            format::span(until.limit)
+        ),
+        _ => rounds_text(plan),
     }
 }
 
@@ -65,6 +81,7 @@ pub fn until_text(run: &Run, columns: usize) -> String {
         "",
         columns,
     );
+    let goes_on = anew(run, until).filter(|_| !wide.is_empty());
     for (heading, cells) in [("It did: ", met), ("It did not: ", wide)] {
         if !cells.is_empty() {
             let said: Vec<String> =
@@ -72,7 +89,23 @@ pub fn until_text(run: &Run, columns: usize) -> String {
             text.push_str(&wrapped(&format!("{heading}{}.", said.join("; ")), "  ", columns));
         }
     }
+    if let Some(goes_on) = goes_on {
+        text.push_str(&wrapped(&goes_on, "  ", columns));
+    }
     text
+}
+
+/// How a run that ended before its intervals were narrow is gone on with; nothing of one that
+/// has not ended, which is continued.
+fn anew(run: &Run, until: Until) -> Option<String> {
+    (run.header.status == RunStatus::Complete).then(|| {
+        format!(
+            "Its limit of {} ended it. It is complete, and a complete run is never altered: to have more \
+             rounds, measure anew with --limit {}.",
+            format::span(until.limit),
+            until.limit.saturating_mul(2)
+        )
+    })
 }
 
 fn told(aim: Aim, label: &str, cell: &Narrowness) -> String {
@@ -95,7 +128,6 @@ fn width(aim: Aim, cell: &Narrowness) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use tactus_model::time::Nanos;
-    use tactus_model::until::Until;
 
     use super::*;
     use crate::fixture;
@@ -132,9 +164,19 @@ mod tests {
         cells[3] = Narrowness::of(&[], aim);
         let line = narrowing_line(aim, plan.rounds, &labels, &cells);
         assert!(line.ends_with(&format!("no interval yet under {}", labels[3])), "{line}");
-        assert_eq!(
-            rounds_text(plan),
-            "2 rounds or more until p99:25% or for 1\u{202f}min 30\u{202f}s"
-        );
+    }
+
+    #[test]
+    fn rounds_to_come_and_rounds_taken_are_told_apart() {
+        let mut run = narrowed("p99:25%");
+        let check = |run: &Run, expected: &str| {
+            assert_eq!(rounds_taken_text(run).replace(format::THIN_SPACE, " "), expected);
+        };
+        check(&run, "2 rounds, taken until p99:25%, for 1 min 30 s at most");
+        run.header.status = RunStatus::Interrupted;
+        check(&run, "2 rounds, then more until p99:25%, for 1 min 30 s at most");
+        assert!(!until_text(&run, 1000).contains("anew"), "what is left is taken by --continue");
+        run.header.plan.until = None;
+        check(&run, "2 rounds");
     }
 }

@@ -21,7 +21,7 @@ use tactus_model::until::Aim;
 use tactus_store::Store;
 
 use super::report::{default_page, write_page};
-use super::show::{CellOverview, cell_overviews, purposes_text, verdicts};
+use super::show::{CellOverview, cell_overviews, verdicts};
 use super::{new_seed, open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::{JsonLines, write_line};
@@ -217,12 +217,19 @@ fn print_plan(plan: Option<&Plan>, arguments: &MeasureArguments) -> CommandResul
 /// Finds a run that can be continued.
 fn unfinished(store: &Store, name: &str) -> CommandResult<RunId> {
     let id = store.find(name)?;
-    if store.header(&id)?.status == RunStatus::Complete {
-        return Err(CommandError::usage(format!(
-            "{id} is complete; there is nothing left to take"
-        )));
+    let header = store.header(&id)?;
+    if header.status != RunStatus::Complete {
+        return Ok(id);
     }
-    Ok(id)
+    let error =
+        CommandError::usage(anyhow::anyhow!("{id} is complete; there is nothing left to take"));
+    Err(match header.plan.until {
+        Some(until) => error.with_hint(format!(
+            "a complete run is never altered; to have more rounds, measure anew with --limit {}",
+            until.limit.saturating_mul(2)
+        )),
+        None => error,
+    })
 }
 
 /// Takes the turns, telling the listener that was asked for.
@@ -266,7 +273,7 @@ fn conclude(store: &Store, run: &Run, arguments: &MeasureArguments) -> CommandRe
         write!(out, "\n{}", tactus_report::outcome_text(run, &options))?;
         write!(out, "{}", tactus_report::until_text(run, options.width))?;
         write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
-        write!(out, "{}", purposes_text(&purposes))?;
+        write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?;
     }
     if arguments.no_page {
         return Ok(());
@@ -275,7 +282,7 @@ fn conclude(store: &Store, run: &Run, arguments: &MeasureArguments) -> CommandRe
         Some(path) => path.clone(),
         None => default_page(id)?,
     };
-    write_page(store, std::slice::from_ref(run), &path)?;
+    write_page(store, std::slice::from_ref(run), arguments.purpose.as_slice(), &path)?;
     if arguments.json {
         write_line(&Conclusion::Page { run: id, path: &path })?;
     } else {

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use tactus_judge::purpose::Purpose;
 use tactus_model::run::{Run, RunId};
 use tactus_report::Conclusions;
 use tactus_store::Store;
 
+use super::show::verdicts;
 use super::{explain, find_runs, open_store, quanta, tail};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 
@@ -21,6 +23,9 @@ pub(crate) struct ReportArguments {
     /// Write to this file instead of one beside the store
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// What the machine is for, as in `tactus show --for`; repeatable
+    #[arg(long = "for", value_name = "PURPOSE")]
+    purposes: Vec<Purpose>,
 }
 
 pub(crate) fn run(arguments: &ReportArguments) -> CommandResult {
@@ -32,7 +37,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> CommandResult {
         (None, Some(first)) => default_page(first)?,
         (None, None) => return Err(CommandError::usage("no run is named")),
     };
-    write_page(&store, &runs, &path)?;
+    write_page(&store, &runs, &arguments.purposes, &path)?;
     println!("{}", path.display());
     Ok(())
 }
@@ -44,14 +49,21 @@ pub(super) fn default_page(run: &RunId) -> CommandResult<PathBuf> {
     Ok(folder.join(format!("{run}.html")))
 }
 
-/// Writes the page of `runs` to `path`, making its folder when it is missing.
-pub(super) fn write_page(store: &Store, runs: &[Run], path: &Path) -> CommandResult {
+/// Writes the page of `runs` to `path`, with how they stand to `purposes`, making its folder
+/// when it is missing.
+pub(super) fn write_page(
+    store: &Store,
+    runs: &[Run],
+    purposes: &[Purpose],
+    path: &Path,
+) -> CommandResult {
     let concluded = runs
         .iter()
         .map(|run| {
             let explanations = explain::of_run(store, run)?;
             let (accounts, tails) = (quanta::of_run(store, run)?, tail::of_run(store, run)?);
-            Ok(Conclusions { explanations, accounts, tails })
+            let purposes = verdicts(run, purposes);
+            Ok(Conclusions { explanations, accounts, tails, purposes })
         })
         .collect::<CommandResult<Vec<_>>>()?;
     write_file(path, &tactus_report::page_of(runs, &concluded)?)

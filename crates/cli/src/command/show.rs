@@ -7,7 +7,7 @@ use serde::Serialize;
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::run::{Run, RunHeader};
-use tactus_report::{CellTail, paragraph};
+use tactus_report::CellTail;
 use tactus_stats::CellSummary;
 use tactus_stats::frames::PlayerSummary;
 
@@ -90,7 +90,8 @@ pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
             write!(out, "{}", tactus_report::run_details(&run, &options))?;
             let longer_times = tactus_report::tail_text(&tail::of_run(&store, &run)?, &options);
             write!(out, "\nLonger times than were measured\n\n{longer_times}")?;
-            write!(out, "{}", purposes_text(&verdicts(&run, &arguments.purposes)))?;
+            let purposes = verdicts(&run, &arguments.purposes);
+            write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?;
         }
     }
     Ok(())
@@ -99,18 +100,4 @@ pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
 /// How every cell of `run` stands to each purpose.
 pub(super) fn verdicts(run: &Run, purposes: &[Purpose]) -> Vec<PurposeVerdict> {
     purposes.iter().flat_map(|purpose| PurposeVerdict::of_run(run, *purpose)).collect()
-}
-
-/// The verdicts for purposes, those of one purpose under one head.
-pub(super) fn purposes_text(verdicts: &[PurposeVerdict]) -> String {
-    let sections = verdicts.chunk_by(|a, b| a.purpose == b.purpose).map(|verdicts| {
-        let PurposeVerdict { purpose, period, deadline, reason, .. } = &verdicts[0];
-        let options = table_options();
-        let about = format!("every {period}, at most {deadline} late, since {reason}");
-        let head = format!("\n{}\n", paragraph(&format!("For {purpose}"), &about, &options));
-        let cells =
-            verdicts.iter().map(|verdict| paragraph(&verdict.label, &verdict.words, &options));
-        head + &cells.collect::<String>()
-    });
-    sections.collect()
 }

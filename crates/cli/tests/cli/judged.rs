@@ -89,6 +89,38 @@ fn a_gate_opens_by_its_exit_code_and_writes_what_it_found() {
     tactus.fail(3, &["gate", &run, "--max", "1h", "--junit", "/no/such/folder/gate.xml"]);
 }
 
+#[test]
+fn a_purpose_is_told_wherever_a_run_is_and_a_gate_demands_it() {
+    let tactus = Tactus::new();
+    let run = measured(&tactus, "2", &["--for", "2ms:10s"]);
+    let page = tactus.folder().join("page.html");
+    let page = page.to_str().unwrap();
+    tactus.succeed(&["report", &run, "--for", "2ms:10s", "--for", "midi", "-o", page]);
+    let page = fs::read_to_string(page).unwrap();
+    let shown = tactus.succeed(&["show", &run, "--for", "2ms:10s", "--for", "midi"]);
+    for text in [&page, &shown] {
+        for part in ["For 2ms:10s", "For midi", "more is late, as its user says", "None of 1"] {
+            assert!(text.contains(part), "{part} is missing in:\n{text}");
+        }
+        // The run was measured at the period of the first, not at that of the second.
+        assert_eq!(text.matches("Measured at 2ms").count(), 1, "{text}");
+    }
+    let gate = ["gate", &run, "--for", "2ms:10s", "--at-most"];
+    tactus.succeed(&[&gate[..], &["10/s"]].concat());
+    let told = tactus.fail(1, &[&gate[..], &["1/h"]].concat());
+    assert!(told.contains("not met: 1 of 1 demands"), "{told}");
+    let output = tactus.run(&[&gate[..], &["1/h", "--json"]].concat());
+    let told: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
+    assert_eq!(told["judgements"][0]["outcome"], "unsupported");
+    assert_eq!(told["judgements"][0]["demand"], "2ms:10s: at most 1/h deadlines missed");
+    tactus.succeed(&[&gate[..], &["1/h", "--allow-unsupported"]].concat());
+    // Every wakeup is later than nothing at all.
+    let told = tactus.run(&["gate", &run, "--for", "2ms:1ns", "--at-most", "1/h", "--json"]);
+    let told: Value = serde_json::from_str(&text(&told.stdout)).unwrap();
+    assert_eq!(told["judgements"][0]["outcome"], "not-met");
+    tactus.fail(2, &["gate", &run, "--for", "2ms:10s"]);
+}
+
 /// Writes the export of a run as if its latencies had been read from a clock of ticks.
 fn with_a_clock_of_ticks(tactus: &Tactus, run: &str) -> String {
     let path = tactus.folder().join("ticks.json");
@@ -145,7 +177,8 @@ fn the_script_of_the_documents_works_as_written() {
     let tactus = Tactus::new();
     let documents = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ci.md");
     let documents = fs::read_to_string(documents).unwrap();
-    let script = documents.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let script = documents.split("```sh\n").find(|text| text.starts_with("#!")).unwrap();
+    let script = script.split("```").next().unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_tactus"));
     let path = format!("{}:{}", program.parent().unwrap().display(), env::var("PATH").unwrap());
     let run = || {

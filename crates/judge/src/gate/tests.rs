@@ -124,6 +124,26 @@ fn a_demand_is_held_against_every_cell() {
 }
 
 #[test]
+fn deadlines_of_a_purpose_are_met_missed_or_not_to_be_told_from_so_few() {
+    use Outcome::{Met, NotMet, Unsupported};
+    // Five rounds of two seconds; the second cell sleeps through two due times in each.
+    let run = run("candidate", "", 5, 2);
+    let at_most = |purpose: &str, limit: &str| {
+        Demand::Purpose(purpose.parse().unwrap(), limit.parse().unwrap())
+    };
+    let seen = (Met, true, "one occasion of a missed deadline in 3.3 s.");
+    check(&run, at_most("1ms:1ms", "4/s"), false, [seen, (Met, true, "10 of 10 010 due times")]);
+    // Ten in ten seconds may be one a second, or a little more or less.
+    check(&run, at_most("1ms:1ms", "1/s"), false, [seen, (Unsupported, false, "measure longer")]);
+    let few = "Too little was measured to vouch for 1/h: measure for 3 h with nothing missed.";
+    check(&run, at_most("1ms:1ms", "1/h"), false, [(Unsupported, false, few), (NotMet, false, "")]);
+    check(&run, at_most("1ms:1ms", "1/h"), true, [(Unsupported, true, few), (NotMet, false, "")]);
+    // What is only 5 ms late does no harm to pictures.
+    let frames = (Met, true, "a missed frame");
+    check(&run, at_most("video:60", "1/s"), false, [frames, frames]);
+}
+
+#[test]
 fn what_was_not_measured_is_not_met_even_when_little_is_allowed() {
     let mut run = run("candidate", "", 3, 0);
     run.measurements.retain(|found| found.turn.cell == 0);

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use tactus_model::format;
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 
@@ -104,7 +105,11 @@ impl fmt::Display for Purpose {
         match self {
             Self::Audio { rate, frames } => write!(f, "audio:{rate}/{frames}"),
             Self::Control { period, deadline } => {
-                write!(f, "control:{}Hz:{deadline}", 1e9 / period.as_nanos() as f64)
+                let hertz = 1e9 / period.as_nanos() as f64;
+                match hertz {
+                    1000.0.. => write!(f, "control:{}kHz:{deadline}", hertz / 1000.0),
+                    _ => write!(f, "control:{hertz}Hz:{deadline}"),
+                }
             }
             Self::Video { rate } => write!(f, "video:{rate}"),
             Self::Midi => f.write_str("midi"),
@@ -147,7 +152,10 @@ impl FromStr for AtMost {
 
 impl fmt::Display for AtMost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.count, self.time)
+        let time = self.time.to_string();
+        // One of a unit is written without its number: 1/h.
+        let unit = time.strip_prefix('1').filter(|unit| unit.starts_with(char::is_alphabetic));
+        write!(f, "{}/{}", self.count, unit.unwrap_or(&time))
     }
 }
 
@@ -165,16 +173,17 @@ pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
         0 => format!(
             "None of {} due times came more than {} late in {}: with 95 % confidence there is at most \
              one occasion of a missed {noun} in {}. To vouch for an hour, measure for 3 h.",
-            verdict.due,
-            verdict.deadline,
+            format::count(verdict.due),
+            format::axis_length(verdict.deadline),
             span(verdict.measured),
             span(verdict.at_most_one_in)
         ),
         count => format!(
-            "{count} of {} due times came more than {} late, {} ({} to {}) of them: with 95 % \
-             confidence at most one missed {noun} in {}.",
-            verdict.due,
-            verdict.deadline,
+            "{} of {} due times came more than {} late, {} ({} to {}) of them: with 95 % confidence no \
+             more than one missed {noun} in {}, on average.",
+            format::count(count),
+            format::count(verdict.due),
+            format::axis_length(verdict.deadline),
             share(verdict.chance),
             share(verdict.chance_interval[0]),
             share(verdict.chance_interval[1]),
@@ -184,7 +193,8 @@ pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
     if let Some(interval) = &verdict.measured_at {
         let period = verdict.period;
         words.push_str(&format!(
-            " Measured at {interval}, not at the {period} of {}; add --interval {period}.",
+            " Measured at {interval}, not at the {} of {}; add --interval {period}.",
+            format::axis_length(period),
             verdict.purpose
         ));
     }

@@ -10,6 +10,7 @@ mod figures;
 pub(crate) mod view;
 
 use askama::Template;
+use tactus_judge::purpose::PurposeVerdict;
 use tactus_model::run::Run;
 
 use crate::accounts::NamedAccounts;
@@ -81,6 +82,9 @@ pub struct Conclusions {
     pub accounts: Vec<NamedAccounts>,
     /// What its cells say of longer times.
     pub tails: Vec<CellTail>,
+    /// How its cells stand to what the machine is for, purpose by purpose; empty where
+    /// nothing was asked.
+    pub purposes: Vec<PurposeVerdict>,
 }
 
 /// Writes the page of `runs` with what was concluded from their recordings: one

@@ -13,12 +13,13 @@ use crate::accounts::section::AccountsView;
 use crate::experiment::experiment_file;
 use crate::explanation::section::ExplanationView;
 use crate::format;
+use crate::purpose::PurposeView;
 use crate::summary::{CellResult, cost_in_words};
 use crate::table::column::{Column, Entry};
 use crate::table::content;
 use crate::table::details::{made_by, origin};
 use crate::tail::TailView;
-use crate::until::rounds_text;
+use crate::until::rounds_taken_text;
 use crate::{outcome, verdict};
 
 /// A run as the template shows it.
@@ -38,6 +39,7 @@ pub(super) struct RunView {
     pub(super) figures: Vec<Figure>,
     pub(super) not_drawn: usize,
     pub(super) explanation: Option<ExplanationView>,
+    pub(super) purposes: Vec<PurposeView>,
     pub(super) tail: Option<TailView>,
     pub(super) accounts: Option<AccountsView>,
     pub(super) shortfalls: Vec<Shortfall>,
@@ -172,6 +174,7 @@ impl RunView {
             not_drawn,
             explanation: ExplanationView::of(&concluded.explanations),
             accounts: AccountsView::of(&concluded.accounts),
+            purposes: PurposeView::of(&concluded.purposes),
             tail: TailView::of(&concluded.tails),
             shortfalls: shortfalls(run).into_iter().cloned().collect(),
             accounting: Table::of(content::accounting(results)),
@@ -251,7 +254,7 @@ fn made(run: &Run) -> Vec<(&'static str, String)> {
     made.extend([
         ("experiment", plan.name.clone()),
         ("cells", format::count(plan.cells.len() as u64)),
-        ("rounds", rounds_text(plan)),
+        ("rounds", rounds_taken_text(run)),
         ("seed of the order", plan.seed.to_string()),
         (made_by(run), format!("tactus {}", header.version)),
         ("all data", format!("tactus export {}", header.id)),

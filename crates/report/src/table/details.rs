@@ -11,7 +11,7 @@ use super::grid::{grid, wrapped};
 use super::{TableOptions, cells, content};
 use crate::format;
 use crate::summary::{cell_results, cost_in_words};
-use crate::until::{rounds_text, until_text};
+use crate::until::{rounds_taken_text, until_text};
 use crate::{outcome, verdict};
 
 /// Writes all that is known of a run: what it carried out, what it found by both
@@ -69,7 +69,7 @@ fn head(run: &Run) -> String {
     let size = format!(
         "{}, {}, seed {}",
         format::counted(plan.cells.len() as u64, "cell"),
-        rounds_text(plan),
+        rounds_taken_text(run),
         plan.seed
     );
     let pairs = [

@@ -1,0 +1,62 @@
+//! How cells stand to what a machine is for, in words.
+
+use tactus_judge::purpose::PurposeVerdict;
+
+use crate::format;
+use crate::table::{TableOptions, paragraph};
+
+/// The cells of a run that are held against one purpose.
+pub(crate) struct PurposeView {
+    pub(crate) purpose: String,
+    /// What it asks for, and why.
+    pub(crate) about: String,
+    /// The name of each cell, and how it stands.
+    pub(crate) cells: Vec<(String, String)>,
+}
+
+impl PurposeView {
+    /// Puts the verdicts of a purpose together, which follow each other.
+    pub(crate) fn of(verdicts: &[PurposeVerdict]) -> Vec<Self> {
+        let of_purpose = |verdicts: &[PurposeVerdict]| {
+            let PurposeVerdict { purpose, period, deadline, reason, .. } = &verdicts[0];
+            Self {
+                purpose: purpose.clone(),
+                about: format!(
+                    "every {}, at most {} late, since {reason}",
+                    format::axis_length(*period),
+                    format::axis_length(*deadline)
+                ),
+                cells: verdicts.iter().map(|it| (it.label.clone(), it.words.clone())).collect(),
+            }
+        };
+        verdicts.chunk_by(|a, b| a.purpose == b.purpose).map(of_purpose).collect()
+    }
+}
+
+/// The verdicts for purposes, those of one purpose under one head; nothing where there are none.
+pub fn purposes_text(verdicts: &[PurposeVerdict], options: &TableOptions) -> String {
+    let sections =
+        PurposeView::of(verdicts).into_iter().map(|PurposeView { purpose, about, cells }| {
+            let head = format!("\n{}\n", paragraph(&format!("For {purpose}"), &about, options));
+            let cells = cells.iter().map(|(label, words)| paragraph(label, words, options));
+            head + &cells.collect::<String>()
+        });
+    sections.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn each_purpose_has_a_head_and_each_cell_its_words() {
+        let run = fixture::quick();
+        let verdicts: Vec<PurposeVerdict> = ["audio:48000/64", "control:1kHz:50us"]
+            .iter()
+            .flat_map(|purpose| PurposeVerdict::of_run(&run, purpose.parse().unwrap()))
+            .collect();
+        insta::assert_snapshot!(purposes_text(&verdicts, &TableOptions::default()));
+        assert_eq!(purposes_text(&[], &TableOptions::default()), "");
+    }
+}
