@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Tactus;
+use crate::support::{Tactus, text};
 
 fn fixture(name: &str) -> String {
     format!("{}/../../tests/data/import/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -79,4 +79,7 @@ fn rounds_of_a_tool_are_one_run() {
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["origin"]["files"].as_array().unwrap().len(), 3);
     assert_eq!(tactus.succeed(&["list", "--json"]).lines().count(), 1);
+    let none = tactus.run(&["list", "--json", "--newest", "0"]);
+    assert!(none.stdout.is_empty() && text(&none.stderr).contains("1 older run not listed"));
+    assert_eq!(tactus.succeed(&["list", "--json", "--all"]).lines().count(), 1);
 }
