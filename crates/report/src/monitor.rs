@@ -19,7 +19,7 @@ mod tests;
 
 pub use figures::{LatencyFigures, LiveFigures, StretchFigures, Worst};
 pub use message::{CauseNews, Key, Message, Request};
-pub use plain::{plain_header, plain_line, plain_total};
+pub use plain::{plain_cause, plain_header, plain_line, plain_total};
 pub use scale::Scale;
 pub use state::Monitor;
 pub use view::{LEAST_HEIGHT, LEAST_WIDTH, Palette};

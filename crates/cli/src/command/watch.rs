@@ -42,7 +42,7 @@ pub(crate) struct WatchArguments {
     #[arg(long, value_name = "LENGTH", conflicts_with_all = ["plain", "json"])]
     scale: Option<Nanos>,
     /// Record the kernel's events from the beginning, to tell why samples were late
-    #[arg(long, conflicts_with_all = ["plain", "json"])]
+    #[arg(long)]
     causes: bool,
     /// The latency above which a sample is explained
     #[arg(long, value_name = "LENGTH", default_value = "100us")]
@@ -62,7 +62,8 @@ pub(crate) fn run(arguments: &WatchArguments) -> CommandResult {
     let cell = cell(&arguments.settings.0)?;
     let seed = arguments.seed.unwrap_or_else(new_seed);
     if arguments.plain || arguments.json {
-        return plain::watch(&cell, seed, arguments.json);
+        let explain_beyond = arguments.causes.then_some(arguments.threshold);
+        return plain::watch(&cell, seed, arguments.json, explain_beyond);
     }
     let mut monitor = Monitor::new(cell, &arguments.settings.0);
     if let Some(line) = arguments.scale {

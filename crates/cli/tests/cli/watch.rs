@@ -35,6 +35,28 @@ fn every_second_is_told_and_the_total_is_their_sum() {
 }
 
 #[test]
+fn needs_tracing_late_samples_are_explained_in_lines_too() {
+    let tactus = Tactus::new();
+    let options = ["--cpus", "0", "--causes", "--threshold", "1us", "--duration", "4s"];
+    let lines = json_lines(&tactus.succeed(&[&["watch", "--json"][..], &options].concat()));
+    let of = |event: &str| lines.iter().filter(|line| line["event"] == event).collect::<Vec<_>>();
+    if let [told] = of("not-recorded")[..] {
+        println!("skipped: {}", told["reason"]);
+        return;
+    }
+    assert_eq!(of("recording").len(), 1, "{lines:?}");
+    let late = of("late");
+    assert!(!late.is_empty(), "every wakeup is later than a microsecond: {lines:?}");
+    for sample in late {
+        assert_eq!(sample["cpu"], 0, "{sample}");
+        let parts = sample["parts"].as_array().unwrap();
+        let sum: u64 = parts.iter().map(|part| part["time"].as_u64().unwrap()).sum();
+        let [due, came] = ["due", "came"].map(|name| sample["sample"][name].as_u64().unwrap());
+        assert!(parts.is_empty() || sum == came - due, "causes add up to the latency: {sample}");
+    }
+}
+
+#[test]
 fn an_interrupt_ends_with_the_total_and_a_kill_leaves_nothing() {
     use rustix::process::{Pid, Signal, kill_process};
     for signal in [Signal::INT, Signal::KILL] {

@@ -1,8 +1,10 @@
 //! The monitor as lines of text, for pipes and files.
 
+use tactus_explain::ExplainedSample;
 use tactus_model::time::Nanos;
 
 use super::StretchFigures;
+use super::view::causes::told;
 use crate::format;
 
 /// The columns' names.
@@ -26,6 +28,11 @@ pub fn plain_total(length: Nanos, figures: &StretchFigures, cpus: &[u32]) -> Str
         ));
     }
     text
+}
+
+/// Why a sample was late, below the second in which it was told; `cpu` is that of its task.
+pub fn plain_cause(explained: &ExplainedSample, cpu: Option<u32>) -> String {
+    format!("{:>14}{}", "late", told(explained, cpu))
 }
 
 fn line(first: String, figures: &StretchFigures, cpus: &[u32]) -> String {

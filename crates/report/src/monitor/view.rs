@@ -3,7 +3,7 @@
 //! From top to bottom: the cell and how it goes; the scope; the latest causes; the
 //! percentile graph beside the figures; the keys.
 
-mod causes;
+pub(super) mod causes;
 mod figures;
 mod help;
 mod percentiles;

@@ -5,14 +5,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde::Serialize;
+use tactus_explain::ExplainedSample;
+use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::stream::{SampleStream, StreamEvent};
 use tactus_model::cell::Cell;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_report::monitor::{LiveFigures, StretchFigures, plain_header, plain_line, plain_total};
+use tactus_report::monitor::{
+    LiveFigures, StretchFigures, plain_cause, plain_header, plain_line, plain_total,
+};
 use tactus_sys::clock;
 
-use super::start;
+use super::{start, start_recording};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
@@ -28,6 +32,17 @@ enum Line<'a> {
         #[serde(flatten)]
         shortfall: &'a Shortfall,
     },
+    /// The kernel's events are recorded from now on.
+    Recording,
+    /// They cannot be, or not any longer.
+    NotRecorded { reason: &'a str, mend: Option<&'a str> },
+    /// A late sample, explained.
+    Late {
+        /// The processor of its task.
+        cpu: Option<u32>,
+        #[serde(flatten)]
+        sample: &'a ExplainedSample,
+    },
     /// The second that ended `at` since the window opened.
     Second {
         at: Nanos,
@@ -42,16 +57,27 @@ enum Line<'a> {
     },
 }
 
-/// Watches `cell` until its window is over or an interrupt comes.
-pub(super) fn watch(cell: &Cell, seed: u64, json: bool) -> CommandResult {
+/// Watches `cell` until its window is over or an interrupt comes. Where a latency is given,
+/// the kernel's events are recorded, and samples later than that are explained.
+pub(super) fn watch(
+    cell: &Cell,
+    seed: u64,
+    json: bool,
+    explain_beyond: Option<Nanos>,
+) -> CommandResult {
     let cpus = tactus_probe::places(cell).map_err(CommandError::internal)?;
     let (sender, stopped) = channel();
     on_interrupt(move || {
         // Nobody waits any more when it is over.
         let _ = sender.send(());
     })?;
+    let why = match explain_beyond {
+        Some(threshold) => Some(Why { causes: start_recording(cell)?, threshold, lately: None }),
+        None => None,
+    };
     let stream = start(cell, seed)?;
-    let mut watch = Watch { cell, seed, json, cpus, stream, stopped, figures: LiveFigures::new() };
+    let figures = LiveFigures::new();
+    let mut watch = Watch { cell, seed, json, cpus, stream, stopped, figures, why };
     if let Some(opened) = watch.wait_for_opening()? {
         let length = watch.seconds(opened)?;
         watch.tell_total(length)?;
@@ -62,6 +88,8 @@ pub(super) fn watch(cell: &Cell, seed: u64, json: bool) -> CommandResult {
 /// How long is slept between two looks while nothing is measured yet.
 const PATIENCE: Duration = Duration::from_millis(20);
 const SECOND: Nanos = Nanos::from_secs(1);
+/// How many times the last causes are looked for, [`PATIENCE`] apart.
+const LAST_LOOKS: u32 = 100;
 
 struct Watch<'a> {
     cell: &'a Cell,
@@ -72,6 +100,15 @@ struct Watch<'a> {
     stream: SampleStream,
     stopped: Receiver<()>,
     figures: LiveFigures,
+    why: Option<Why>,
+}
+
+/// What finds out why samples are late.
+struct Why {
+    causes: Causes,
+    threshold: Nanos,
+    /// The newest samples, once the window is open.
+    lately: Option<Lately>,
 }
 
 impl Watch<'_> {
@@ -81,7 +118,11 @@ impl Watch<'_> {
             for event in self.stream.events() {
                 match event {
                     StreamEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
-                    StreamEvent::Opened { opened, .. } => {
+                    StreamEvent::Opened { opened, threads } => {
+                        let sleep = self.cell.probe.timer().sleep;
+                        if let Some(why) = &mut self.why {
+                            why.lately = Some(Lately::new(sleep, opened, &threads));
+                        }
                         self.tell_opening()?;
                         return Ok(Some(opened));
                     }
@@ -109,7 +150,9 @@ impl Watch<'_> {
                 return Ok((clock::now::<Monotonic>() - opened).min(window));
             }
             self.tell_second(at)?;
+            self.tell_causes()?;
             if at == window {
+                self.tell_last_causes()?;
                 return Ok(window);
             }
         }
@@ -119,7 +162,12 @@ impl Watch<'_> {
     fn look(&mut self) -> CommandResult {
         for event in self.stream.events() {
             match event {
-                StreamEvent::Batch(batch) => self.figures.take(&batch, |_, _| {}),
+                StreamEvent::Batch(batch) => {
+                    if let Some(lately) = self.why.as_mut().and_then(|why| why.lately.as_mut()) {
+                        lately.take(&batch);
+                    }
+                    self.figures.take(&batch, |_, _| {});
+                }
                 StreamEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
                 StreamEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
                 StreamEvent::Opened { .. } | StreamEvent::Ended => {}
@@ -154,6 +202,60 @@ impl Watch<'_> {
             return Ok(write_line(&Line::Total { at, figures })?);
         }
         Ok(writeln!(io::stdout(), "{}", plain_total(at, figures, &self.cpus))?)
+    }
+
+    /// Tells what was found of the samples that were asked about, and asks about those since.
+    fn tell_causes(&mut self) -> CommandResult {
+        let Some(why) = &mut self.why else { return Ok(()) };
+        let events = why.causes.events();
+        if let Some(lately) = why.lately.as_mut().filter(|_| why.causes.is_free())
+            && let Some(tasks) = lately.late(clock::now::<Monotonic>(), why.threshold)
+        {
+            why.causes.ask(tasks, why.threshold);
+        }
+        events.iter().try_for_each(|event| self.tell_cause(event))
+    }
+
+    /// Waits a little for what was asked last, and for what came after it.
+    fn tell_last_causes(&mut self) -> CommandResult {
+        for _ in 0..LAST_LOOKS {
+            if self.why.as_ref().is_none_or(|why| why.causes.is_free()) {
+                break;
+            }
+            if self.is_stopped_within(PATIENCE) {
+                break;
+            }
+            self.tell_causes()?;
+        }
+        Ok(())
+    }
+
+    fn tell_cause(&self, event: &CauseEvent) -> CommandResult {
+        match event {
+            CauseEvent::Recording if self.json => write_line(&Line::Recording)?,
+            CauseEvent::Recording => {}
+            CauseEvent::Unavailable { reason, mend } => {
+                let mend = mend.as_deref();
+                if self.json {
+                    write_line(&Line::NotRecorded { reason, mend })?;
+                }
+                eprintln!("late samples cannot be explained: {reason}");
+                if let Some(mend) = mend {
+                    eprintln!("to mend it: {mend}");
+                }
+            }
+            CauseEvent::Explained { samples } => {
+                for sample in samples {
+                    let cpu = self.cpus.get(sample.task as usize).copied();
+                    if self.json {
+                        write_line(&Line::Late { cpu, sample })?;
+                    } else {
+                        writeln!(io::stdout(), "{}", plain_cause(sample, cpu))?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn tell_shortfall(&self, shortfall: &Shortfall) -> CommandResult {

@@ -29,7 +29,8 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
         }
         Recording::On => {
             for (row, sample) in (0..area.height).zip(causes) {
-                put(buffer, area, row, &told(monitor, sample), ratatui::style::Style::new());
+                let cpu = monitor.cpus.get(sample.task as usize).copied();
+                put(buffer, area, row, &told(sample, cpu), ratatui::style::Style::new());
             }
         }
     }
@@ -39,13 +40,10 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
 const CAUSES: usize = 3;
 
 /// `2.31 ms  at 12.3 s on cpu 1: kworker/1:2 (other) 2.10 ms, switch 12 µs`
-fn told(monitor: &Monitor, explained: &ExplainedSample) -> String {
+pub(in crate::monitor) fn told(explained: &ExplainedSample, cpu: Option<u32>) -> String {
     let latency = format::latency(explained.sample.latency());
     let at = explained.sample.came.as_secs_f64();
-    let cpu = match monitor.cpus.get(explained.task as usize) {
-        Some(cpu) => format!(" on cpu {cpu}"),
-        None => String::new(),
-    };
+    let cpu = cpu.map_or_else(String::new, |cpu| format!(" on cpu {cpu}"));
     let parts: Vec<String> = explained
         .parts
         .iter()
