@@ -30,7 +30,7 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "doctor" -d 'Check wha
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "watch" -d 'Watch wakeups while they happen: a scope, a percentile graph, and why some were late'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store with their verdicts, the newest last'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store with their verdicts, the newest first'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show runs in full: verdict, cells, what was not granted, the machine'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "quanta" -d 'Say where processor time went: by whom, in which quanta, and what ticks billed'
@@ -132,8 +132,10 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Write the account of the recording as JSON'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand list" -s n -l newest -d 'How many runs to list, the newest' -r
+complete -c tactus -n "__fish_tactus_using_subcommand list" -l all -d 'List every run, which takes about a second for a hundred'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Write one JSON object a line, a run each'
-complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us; repeatable' -r
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Write one JSON object a line, a run each, with the summary of every cell'
@@ -156,6 +158,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l json -d 'Write 
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'Write to this file instead of one beside the store' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l for -d 'What the machine is for, as in `tactus show --for`; repeatable' -r
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'One part of it only, by name; may be given several times' -r
@@ -240,7 +243,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups while they happen: a scope, a percentile graph, and why some were late'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, the newest last'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, the newest first'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "show" -d 'Show runs in full: verdict, cells, what was not granted, the machine'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "quanta" -d 'Say where processor time went: by whom, in which quanta, and what ticks billed'
