@@ -1,5 +1,7 @@
 //! How often the intervals of `tactus-stats` hold the truth, where the truth is known.
 
+mod rounds;
+
 use std::num::NonZero;
 use std::thread;
 
@@ -8,6 +10,8 @@ use tactus_stats::extreme::{
     GeneralisedPareto, LateWakeup, TailEstimate, TailRefusal, TailWindow, anderson_darling,
 };
 use tactus_stats::simulate::{Draw, Process};
+
+pub use rounds::intervals;
 
 /// Repetitions of each measurement: a coverage of 95 % is then known to ±1 %.
 const REPETITIONS: u64 = 1000;

@@ -18,7 +18,8 @@ usage: cargo xtask CHORE
   generate --check  fail when they are not what would be written
   analysis-speed    analyse one stretch by tactus and by perf sched in turns (root, perf)
   cyclictest        measure in pairs with cyclictest and print the ratios (root, two processors)
-  coverage          how often intervals hold the truth where it is known (minutes)
+  coverage          how often intervals of longer times hold the truth where it is known (minutes)
+  coverage intervals the same of quantiles, rounds fixed or added until they are narrow (minutes)
   coverage goodness the critical values of the goodness of fit of tails (minutes)";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -28,6 +29,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["generate"] => generated::write(&repository())?,
         ["generate", "--check"] => generated::check(&repository())?,
         ["coverage"] => coverage::levels(),
+        ["coverage", "intervals"] => coverage::intervals(),
         ["coverage", "goodness"] => coverage::goodness(),
         ["analysis-speed"] => analysis_speed::compare(&repository())?,
         ["cyclictest"] => cyclictest::compare(&repository())?,
