@@ -34,6 +34,7 @@ mod pareto;
 mod search;
 
 use serde::Serialize;
+use tactus_model::format;
 use tactus_model::result::Outlier;
 use tactus_model::time::Nanos;
 
@@ -135,7 +136,10 @@ pub struct ReturnLevel {
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum NoLevel {
     /// The time is too much longer than what was measured.
-    #[error("{observed} of measuring are too little for a level of {period}; measure for {needed}")]
+    #[error(
+        "{} of measuring are too little for a level of {}; measure for {}",
+        format::span(*observed), format::span(*period), format::span(*needed)
+    )]
     TooFar {
         /// How long was measured.
         observed: Nanos,
@@ -283,7 +287,10 @@ impl TailEstimate {
     pub fn of(windows: &[TailWindow]) -> Result<Self, TailRefusal> {
         let latencies = latest(windows);
         let candidates = candidates(windows, &latencies);
-        let accepted = accepted(&candidates, latencies.len().saturating_sub(1))?;
+        let accepted = match candidates.len() {
+            0 | 1 => return Err(few_events(windows, &latencies)),
+            _ => accepted(&candidates)?,
+        };
         let thresholds: Vec<ThresholdTried> =
             candidates.iter().map(|candidate| candidate.tried).collect();
         let chosen = &candidates[accepted - 1];
@@ -479,16 +486,24 @@ fn candidate(windows: &[TailWindow], threshold: Nanos) -> Option<Candidate> {
     Some(Candidate { tried, tail, wakeups, extremal_index, events: late.events })
 }
 
-/// How many of the candidates, from the highest threshold on, agree with each other.
-///
-/// `late` is how many late wakeups were looked at.
-fn accepted(candidates: &[Candidate], late: usize) -> Result<usize, TailRefusal> {
-    /// Two thresholds, of which the lower has thrice as many events.
-    const NEEDED: usize = 3 * FEWEST_PEAKS;
-    let (Some(first), true) = (candidates.first(), candidates.len() > 1) else {
-        let events = candidates.first().map_or(late, |candidate| candidate.events.len());
-        return Err(TailRefusal::FewEvents { events, needed: NEEDED });
+/// How many late events there are, and about how many must be: that the higher of two thresholds,
+/// above which a third of the late wakeups lie, leaves [`FEWEST_PEAKS`].
+fn few_events(windows: &[TailWindow], latencies: &[Nanos]) -> TailRefusal {
+    let above = |count: usize| {
+        let threshold = latencies.get(count);
+        threshold.map_or(0, |threshold| late_events(windows, *threshold).events.len())
     };
+    let late = latencies.len().saturating_sub(1);
+    let (events, higher) = (above(late), above(late / 3));
+    // Events of several wakeups each are less than three times as many above the lower.
+    let needed = (events * FEWEST_PEAKS).checked_div(higher).unwrap_or(3 * FEWEST_PEAKS);
+    TailRefusal::FewEvents { events, needed: needed.max(events + 1) }
+}
+
+/// How many of the candidates, from the highest threshold on, agree with each other; there
+/// are two at least.
+fn accepted(candidates: &[Candidate]) -> Result<usize, TailRefusal> {
+    let first = &candidates[0];
     let does_not_fit = |tried: &ThresholdTried| TailRefusal::DoesNotFit {
         statistic: tried.anderson_darling,
         critical: tried.critical,
@@ -584,13 +599,16 @@ mod tests {
     fn too_little_is_refused_with_what_is_needed() {
         let latencies = Process::Pareto(0.1).draw(2_000, &mut Draw::new(7));
         let refusal = TailEstimate::of(&rounds(&latencies, 2)).unwrap_err();
-        assert!(matches!(refusal, TailRefusal::FewEvents { needed: 240, .. }), "{refusal}");
+        assert!(
+            matches!(refusal, TailRefusal::FewEvents { events: 40..=60, needed: 200..=280 }),
+            "{refusal}"
+        );
         let enough = Process::Pareto(0.1).draw(20_000, &mut Draw::new(8));
         let estimate = TailEstimate::of(&rounds(&enough, 5)).unwrap();
         let day = estimate.level(PERIODS[1]).unwrap_err();
         assert_eq!(
-            day.to_string(),
-            "20s of measuring are too little for a level of 24h; measure for 864s"
+            day.to_string().replace(format::THIN_SPACE, " "),
+            "20 s of measuring are too little for a level of 24 h; measure for 14 min 24 s"
         );
         assert_eq!(estimate.level(Nanos::from_millis(10)), Err(NoLevel::TooNear));
         assert_eq!(
@@ -600,6 +618,21 @@ mod tests {
                 refusal: TailRefusal::FewEvents { events: 0, needed: 240 },
             }
         );
+    }
+
+    #[test]
+    fn what_is_said_to_be_needed_is_more_than_there_is() {
+        // In a row come about five, so that far fewer events than wakeups lie above a threshold.
+        for (seed, wakeups) in [(1, 2_000), (2, 8_000), (3, 16_000), (4, 30_000)] {
+            for process in [Process::Pareto(0.1), Process::InARow(0.2, 0.3)] {
+                let latencies = process.draw(wakeups, &mut Draw::new(seed));
+                if let Err(TailRefusal::FewEvents { events, needed }) =
+                    TailEstimate::of(&rounds(&latencies, 2))
+                {
+                    assert!(events < needed && needed <= 600, "{events} of {needed}: {process:?}");
+                }
+            }
+        }
     }
 
     #[test]
