@@ -124,6 +124,9 @@ _tactus() {
             tactus__subcmd__help,watch)
                 cmd="tactus__subcmd__help__subcmd__watch"
                 ;;
+            tactus__subcmd__help__subcmd__internal,block-requests)
+                cmd="tactus__subcmd__help__subcmd__internal__subcmd__block__subcmd__requests"
+                ;;
             tactus__subcmd__help__subcmd__internal,causes)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__causes"
                 ;;
@@ -141,6 +144,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help__subcmd__internal,task)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__task"
+                ;;
+            tactus__subcmd__internal,block-requests)
+                cmd="tactus__subcmd__internal__subcmd__block__subcmd__requests"
                 ;;
             tactus__subcmd__internal,causes)
                 cmd="tactus__subcmd__internal__subcmd__causes"
@@ -162,6 +168,9 @@ _tactus() {
                 ;;
             tactus__subcmd__internal,task)
                 cmd="tactus__subcmd__internal__subcmd__task"
+                ;;
+            tactus__subcmd__internal__subcmd__help,block-requests)
+                cmd="tactus__subcmd__internal__subcmd__help__subcmd__block__subcmd__requests"
                 ;;
             tactus__subcmd__internal__subcmd__help,causes)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__causes"
@@ -515,8 +524,22 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal)
-            opts="cell stream causes task load load-worker"
+            opts="cell stream causes task load load-worker block-requests"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__internal__subcmd__block__subcmd__requests)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -747,8 +770,22 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal)
-            opts="-h -V --help --version cell stream causes task load load-worker help"
+            opts="-h -V --help --version cell stream causes task load load-worker block-requests help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__internal__subcmd__block__subcmd__requests)
+            opts="-h -V --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -789,8 +826,22 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__help)
-            opts="cell stream causes task load load-worker help"
+            opts="cell stream causes task load load-worker block-requests help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__internal__subcmd__help__subcmd__block__subcmd__requests)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -979,7 +1030,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --help --version"
+            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1062,6 +1113,10 @@ _tactus() {
                     return 0
                     ;;
                 --cpu-dma-latency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --block-requests)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1291,7 +1346,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__watch)
-            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --warmup --duration --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
+            opts="-h -V --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --warmup --duration --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1374,6 +1429,10 @@ _tactus() {
                     return 0
                     ;;
                 --cpu-dma-latency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --block-requests)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

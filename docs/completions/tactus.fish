@@ -69,6 +69,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks -d 'Whet
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
@@ -106,6 +107,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks -d 'Whethe
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
@@ -211,15 +213,16 @@ complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'P
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -f -a "load" -d 'Keep the copies of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -f -a "load-worker" -d 'Be one copy of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "load" -d 'Keep the copies of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "load-worker" -d 'Be one copy of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "block-requests" -d 'Change the size of block requests until the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from stream" -s h -l help -d 'Print help'
@@ -232,12 +235,15 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from block-requests" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from block-requests" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cell" -d 'Measure one cell'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "task" -d 'Run one task of a probe'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep the copies of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Be one copy of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "block-requests" -d 'Change the size of block requests until the measurement ends'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
@@ -263,3 +269,4 @@ complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subc
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "task" -d 'Run one task of a probe'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Keep the copies of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Be one copy of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "block-requests" -d 'Change the size of block requests until the measurement ends'

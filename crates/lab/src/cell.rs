@@ -20,6 +20,7 @@ use tactus_record::live::Recorded;
 use tactus_stats::LatencyHistogram;
 use tactus_sys::counters::MachineCounters;
 
+use crate::block_requests;
 use tracer::Tracer;
 pub(crate) use tracer::unmeasured;
 
@@ -106,11 +107,15 @@ pub(crate) fn own_executable() -> Result<PathBuf, Stopped> {
 fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measurement, Stopped> {
     let executable = own_executable()?;
     let mut shortfalls = Shortfalls::default();
+    let options = HostOptions::new(executable.clone());
+    // Held until the turn is over, its load included.
+    let requests = block_requests::hold(order.cell.block_requests, &executable, &options.directory);
+    let _requests = requests.map_err(|error| shortfalls.tell(error, messages));
     let tracing = order.cell.while_traced().and_then(|cell| {
         let prepared = Tracer::prepare(&cell);
         prepared.map(|tracer| (cell, tracer)).map_err(|error| shortfalls.tell(error, messages)).ok()
     });
-    let load = RunningLoad::start(&order.cell.load, &HostOptions::new(executable.clone()))?;
+    let load = RunningLoad::start(&order.cell.load, &options)?;
     for shortfall in load.shortfalls() {
         shortfalls.tell(shortfall.clone(), messages);
     }

@@ -7,6 +7,7 @@
 //! a cell that is looked at meanwhile, and keeps nothing; [`causes`] explains its late samples.
 #![forbid(unsafe_code)]
 
+pub mod block_requests;
 pub mod causes;
 pub mod cell;
 pub mod engine;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::block_requests::BlockRequests;
 use crate::frames::Rate;
 use crate::load::LoadPlan;
 use crate::origin::ImportedCell;
@@ -40,6 +41,9 @@ pub struct Cell {
     /// Which events are recorded there.
     #[serde(default = "all_events")]
     pub traced_events: TracedEvents,
+    /// How much block devices move at one request meanwhile.
+    #[serde(default)]
+    pub block_requests: BlockRequests,
     /// The most samples that a task keeps; those beyond it are counted as dropped.
     pub sample_limit: u64,
     /// What is known of the cell when another program measured it; `None` for our own.

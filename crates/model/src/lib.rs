@@ -5,6 +5,7 @@
 //! each other, and travels in JSON as that text.
 #![forbid(unsafe_code)]
 
+pub mod block_requests;
 pub mod cell;
 pub mod cpus;
 pub mod experiment;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use crate::block_requests::BlockRequests;
 use crate::cell::{Cell, Target};
 use crate::frames::FramesProbe;
 use crate::load::LoadPlan;
@@ -276,6 +277,14 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "block-requests",
+        of: None,
+        value: "SIZE",
+        about: "How much block devices move at one request: untouched, or single for one page; put back afterwards",
+        set: |cell, text| put(&mut cell.block_requests, text),
+        get: |cell| cell.block_requests.to_string(),
+    },
+    Setting {
         name: "warmup",
         of: None,
         value: "LENGTH",
@@ -449,6 +458,7 @@ impl Cell {
             duration: Nanos::ZERO,
             traced: Nanos::ZERO,
             traced_events: TracedEvents::All,
+            block_requests: BlockRequests::Untouched,
             sample_limit: 0,
             imported: None,
         }

@@ -5,6 +5,7 @@
 //! means and what to do about it is said by [`permission`], from values.
 
 pub mod affinity;
+pub mod block_queue;
 pub mod clock;
 pub mod counters;
 pub mod direct_file;

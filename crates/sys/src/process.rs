@@ -67,6 +67,24 @@ pub fn kill(process: u32) -> Result<(), SysError> {
     rustix::process::kill_process(process, Signal::KILL).map_err(SysError::of("kill"))
 }
 
+/// Has this process go on when it is asked to end, by `SIGTERM`, `SIGINT`, `SIGHUP` or
+/// `SIGPIPE`: [signal(2)](https://man7.org/linux/man-pages/man2/signal.2.html). Whoever
+/// calls it sees to its end in another way.
+///
+/// # Errors
+/// None that the manual knows.
+#[doc(alias = "SIG_IGN")]
+pub fn ignore_requests_to_end() -> Result<(), SysError> {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGPIPE] {
+        // SAFETY: to ignore a signal installs no function of ours.
+        let before = unsafe { libc::signal(signal, libc::SIG_IGN) };
+        if before == libc::SIG_ERR {
+            return Err(SysError::last("signal"));
+        }
+    }
+    Ok(())
+}
+
 /// Waits until any child has ended and takes its number and its status:
 /// [waitpid(2)](https://man7.org/linux/man-pages/man2/wait.2.html).
 ///

@@ -1,13 +1,15 @@
 //! Killing at any moment: nothing finished is lost, nothing is left behind.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::{self, Tactus};
 use serde_json::Value;
 use tactus_model::experiment::SplitMix64;
+use tactus_sys::block_queue::{RequestLimit, disks_under};
 
 /// Kills a run that ends a cell every few tens of milliseconds after `delay`, and
 /// gives how many turns it had said were finished.
@@ -96,6 +98,53 @@ fn loads_die_with_the_measurement_even_when_it_is_killed() {
         child.wait().unwrap();
         tactus.require_nothing_left();
     }
+}
+
+/// The limits of the disks under the directory of the loads, in KiB.
+fn request_limits() -> std::io::Result<Vec<u32>> {
+    let root = Path::new("/");
+    let disks = disks_under(root, &std::env::temp_dir())?;
+    disks.iter().map(|disk| RequestLimit::open(root, disk)?.get()).collect()
+}
+
+#[test]
+fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
+    let before = match request_limits() {
+        Ok(before) if before.iter().all(|limit| *limit > RequestLimit::least()) => before,
+        Ok(_) => return eprintln!("skipped: a disk is at the least already"),
+        Err(error) => return eprintln!("skipped: {error}"),
+    };
+    let tactus = Tactus::new();
+    let mut command = tactus.command(&[
+        "measure",
+        "--block-requests",
+        "single",
+        "--duration",
+        "60s",
+        "--no-page",
+        "--json",
+    ]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let told: Vec<String> = lines
+        .map_while(Result::ok)
+        .take_while(|line| !line.contains("\"window-opened\""))
+        .collect();
+    let refused = told.iter().any(|line| line.contains("block-requests single"));
+    let meanwhile = request_limits().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    if refused {
+        return eprintln!("skipped: {told:?}");
+    }
+    assert_eq!(meanwhile, vec![RequestLimit::least(); before.len()]);
+    // The keeper sees the end of its input as soon as it runs.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while request_limits().unwrap() != before {
+        assert!(Instant::now() < deadline, "{before:?} has become {:?}", request_limits());
+        thread::sleep(Duration::from_millis(5));
+    }
+    tactus.require_nothing_left();
 }
 
 #[test]

@@ -10,6 +10,7 @@ use tactus_probe::stream::SampleRings;
 use tactus_probe::{ProbeEvent, Stream};
 
 use super::{StreamMessage, StreamOrder};
+use crate::block_requests;
 use crate::cell::{Stopped, load_ended, own_executable, task_process};
 
 /// Runs the measuring process of a cell that is looked at: the order on standard
@@ -35,7 +36,12 @@ fn measure() -> Result<(), Stopped> {
     let rings = SampleRings::inherit(order.rings.file, order.rings.layout)
         .map_err(|error| Stopped { reason: error.to_string(), hint: None })?;
     let executable = own_executable()?;
-    let mut load = RunningLoad::start(&order.cell.load, &HostOptions::new(executable.clone()))?;
+    let options = HostOptions::new(executable.clone());
+    let requests = block_requests::hold(order.cell.block_requests, &executable, &options.directory);
+    if let Err(shortfall) = &requests {
+        say(&StreamMessage::Shortfall(shortfall.clone()))?;
+    }
+    let mut load = RunningLoad::start(&order.cell.load, &options)?;
     for shortfall in load.shortfalls() {
         say(&StreamMessage::Shortfall(shortfall.clone()))?;
     }

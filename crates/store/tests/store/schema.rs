@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use tactus_model::block_requests::BlockRequests;
 use tactus_model::experiment::Plan;
 use tactus_model::result::Failure;
 use tactus_model::traced::TracedEvents;
@@ -209,6 +210,10 @@ fn the_schema_names_the_same_choices_as_the_types() {
     check(
         &words("probe/properties/kind"),
         probe::ProbeKind::ALL.iter().map(|kind| kind.word()).collect(),
+    );
+    check(
+        &words("cell/properties/block_requests"),
+        BlockRequests::ALL.iter().map(|size| size.word()).collect(),
     );
     check(
         &words("cell/properties/traced_events"),
