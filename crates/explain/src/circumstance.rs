@@ -6,6 +6,7 @@
 //! with and without such samples, and which interrupt was being served when the
 //! event came.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
@@ -47,6 +48,56 @@ pub struct Circumstance {
     /// What was being served at the due time on the processor that then served
     /// the timer; none when nothing was.
     pub serving: Option<Serving>,
+}
+
+/// What went on while the samples of a cell were open.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// The samples whose due time was recorded.
+    pub samples: u64,
+    /// How many of them saw a transfer, as [`Circumstance::transfer`] has it; none where
+    /// such events were not recorded.
+    pub transfers: Option<u64>,
+    /// What was being served when they came due, the most frequent first; those that
+    /// came due while nothing was are in no row.
+    pub serving: Vec<ServingCount>,
+}
+
+/// How many samples came due while something was being served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServingCount {
+    /// What was.
+    pub serving: Serving,
+    /// How many samples.
+    pub count: u64,
+}
+
+impl Circumstances {
+    pub(crate) fn new(
+        samples: u64,
+        transfers: Option<u64>,
+        mut serving: Vec<ServingCount>,
+    ) -> Self {
+        serving.sort_by_key(|row| (Reverse(row.count), row.serving));
+        Self { samples, transfers, serving }
+    }
+
+    /// Those of two stretches of one cell together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let mut serving: BTreeMap<Serving, u64> = BTreeMap::new();
+        for row in self.serving.into_iter().chain(other.serving) {
+            *serving.entry(row.serving).or_default() += row.count;
+        }
+        let serving = serving.into_iter().map(|(serving, count)| ServingCount { serving, count });
+        // Of one stretch alone it would be told as of both.
+        let transfers = match (self.transfers, other.transfers) {
+            (Some(here), Some(there)) => Some(here + there),
+            (here, _) if other.samples == 0 => here,
+            (_, there) if self.samples == 0 => there,
+            _ => None,
+        };
+        Self::new(self.samples + other.samples, transfers, serving.collect())
+    }
 }
 
 /// What a processor serves on behalf of nobody who runs.

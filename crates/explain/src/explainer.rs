@@ -1,5 +1,7 @@
 //! Walks a recording once and explains the samples that lie in it.
 
+use std::collections::BTreeMap;
+
 use tactus_model::recording::{
     About, Dictionary, Event, EventSource, Item, Lost, SourceError, ThreadId,
 };
@@ -7,7 +9,9 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 
 use crate::blame::{Scene, Window, blame};
-use crate::circumstance::{AtDue, Circumstance, Transfers, WitnessedSample};
+use crate::circumstance::{
+    AtDue, Circumstance, Circumstances, Serving, ServingCount, Transfers, WitnessedSample,
+};
 use crate::explanation::{ExplainedSample, Explanation, SegmentHistogram};
 use crate::log::Log;
 use crate::machine::{
@@ -37,7 +41,7 @@ pub fn explain(
     tasks: Vec<ProbeTask>,
     options: Options,
 ) -> Result<Explanation, SourceError> {
-    let explainer = Explainer::new(source.about(), tasks, options);
+    let explainer = Explainer::new(source.about(), tasks, options).witnessing(source.about(), None);
     Ok(explainer.replayed(source)?.finish(source.dictionary()))
 }
 
@@ -52,10 +56,8 @@ pub fn witness(
 ) -> Result<Vec<WitnessedSample>, SourceError> {
     // No sample is to be divided among causes.
     let options = Options { threshold: Nanos::MAX, slowest: 0, timelines: 0 };
-    let mut explainer = Explainer::new(source.about(), tasks, options);
-    explainer.witness = Some(Witness::new(source.about(), explainer.tasks.len()));
-    explainer.plan_next_stop();
-    let mut explainer = explainer.replayed(source)?;
+    let explainer = Explainer::new(source.about(), tasks, options);
+    let mut explainer = explainer.witnessing(source.about(), Some(Vec::new())).replayed(source)?;
     explainer.replay_is_over(source.dictionary());
     Ok(explainer.witness.map_or_else(Vec::new, Witness::finish))
 }
@@ -77,29 +79,56 @@ pub struct Explainer {
     losses: Vec<Lost>,
     segments: [LatencyHistogram; 5],
     tally: Tally,
-    /// Where every sample is to be told of.
+    /// What goes on while samples are open, where it is to be told.
     witness: Option<Witness>,
 }
 
-/// What went on while each sample was open.
+/// What goes on while samples are open.
 #[derive(Debug)]
 struct Witness {
     transfers: Transfers,
     /// One for each task.
     at_due: Vec<AtDue>,
-    /// Samples with their due times and arrivals; whether something was transferred
-    /// meanwhile is found out when the replay is over.
-    samples: Vec<(WitnessedSample, Instant<Monotonic>, Instant<Monotonic>)>,
+    /// How many samples came due while each was being served.
+    serving: BTreeMap<Serving, u64>,
+    /// Where every sample is to be told of: the samples with their due times and arrivals.
+    /// Whether something was transferred meanwhile is found out when the replay is over.
+    every: Option<Vec<Open>>,
 }
 
+/// A sample with its due time and its arrival.
+type Open = (WitnessedSample, Instant<Monotonic>, Instant<Monotonic>);
+
 impl Witness {
-    fn new(about: &About, tasks: usize) -> Self {
-        let at_due = vec![AtDue::default(); tasks];
-        Self { transfers: Transfers::new(about), at_due, samples: Vec::new() }
+    /// Counts what went on while samples were open, and tells it of the worst.
+    fn tell(self, tasks: &[Progress], started: Instant<Monotonic>, into: &mut Explanation) {
+        let busy = self.transfers.finish();
+        let saw = |task: &ProbeTask, sample: usize| {
+            Some(busy.as_ref()?.any_between(task.due(sample), task.came(sample)))
+        };
+        let (mut samples, mut seen) = (0, 0);
+        for Progress { task, next, .. } in tasks {
+            for sample in (0..*next).filter(|&sample| task.due(sample) >= started) {
+                samples += 1;
+                seen += u64::from(saw(task, sample) == Some(true));
+            }
+        }
+        for worst in &mut into.worst {
+            let task = tasks.iter().find(|progress| progress.task.task == worst.task);
+            let place = usize::try_from(worst.index).ok();
+            worst.circumstance.transfer = task
+                .zip(place)
+                .filter(|_| worst.outcome != MatchOutcome::Untraced)
+                .and_then(|(progress, place)| saw(&progress.task, place));
+        }
+        let transfers = busy.as_ref().map(|_| seen);
+        let serving =
+            self.serving.into_iter().map(|(serving, count)| ServingCount { serving, count });
+        into.circumstances = Circumstances::new(samples, transfers, serving.collect());
     }
 
     fn finish(self) -> Vec<WitnessedSample> {
-        let (busy, samples) = (self.transfers.finish(), self.samples);
+        let (busy, samples) = (self.transfers.finish(), self.every.unwrap_or_default());
         let told = samples.into_iter().map(|(mut sample, due, came)| {
             sample.circumstance.transfer = busy.as_ref().map(|busy| busy.any_between(due, came));
             sample
@@ -137,6 +166,7 @@ struct OpenWindow {
 #[derive(Debug)]
 struct Found {
     matched: Match,
+    circumstance: Circumstance,
     absences: Vec<Absence>,
     faults: Vec<Instant<Monotonic>>,
     fires: Vec<TimerFire>,
@@ -178,6 +208,16 @@ impl Explainer {
         };
         explainer.plan_next_stop();
         explainer
+    }
+
+    /// The same, telling what goes on while samples are open: of every sample where
+    /// there is a list for them.
+    fn witnessing(mut self, about: &About, every: Option<Vec<Open>>) -> Self {
+        let at_due = vec![AtDue::default(); self.tasks.len()];
+        let (transfers, serving) = (Transfers::new(about), BTreeMap::new());
+        self.witness = Some(Witness { transfers, at_due, serving, every });
+        self.plan_next_stop();
+        self
     }
 
     fn replayed(mut self, source: &mut dyn EventSource) -> Result<Self, SourceError> {
@@ -232,10 +272,15 @@ impl Explainer {
     }
 
     fn into_explanation(self) -> Explanation {
-        let segments = Segment::ALL.into_iter().zip(&self.segments);
+        let Self { tally, segments, witness, tasks, started, .. } = self;
+        let segments = Segment::ALL.into_iter().zip(&segments);
         let segments = segments
             .map(|(segment, lengths)| SegmentHistogram { segment, histogram: lengths.to_record() });
-        self.tally.finish(segments.collect())
+        let mut explanation = tally.finish(segments.collect());
+        if let Some(witness) = witness {
+            witness.tell(&tasks, started, &mut explanation);
+        }
+        explanation
     }
 
     /// Does what is to be done before an event at `at`: matches samples that
@@ -362,19 +407,24 @@ impl Explainer {
                 histogram.record(length);
             }
         }
+        let mut circumstance = Circumstance::default();
         if let Some(witness) = &mut self.witness {
-            let serving = witness.at_due[index].come(matched.cpu);
-            let task = &progress.task;
-            let told = WitnessedSample {
-                task: task.task,
-                index: sample as u64,
-                sample: task.samples[sample],
-                outcome: matched.outcome,
-                segments: matched.segments,
-                circumstance: Circumstance { transfer: None, serving },
-            };
+            circumstance.serving = witness.at_due[index].come(matched.cpu);
             if matched.outcome != MatchOutcome::Untraced {
-                witness.samples.push((told, due, came));
+                if let Some(serving) = circumstance.serving {
+                    *witness.serving.entry(serving).or_default() += 1;
+                }
+                if let Some(every) = &mut witness.every {
+                    let told = WitnessedSample {
+                        task: progress.task.task,
+                        index: sample as u64,
+                        sample: progress.task.samples[sample],
+                        outcome: matched.outcome,
+                        segments: matched.segments,
+                        circumstance,
+                    };
+                    every.push((told, due, came));
+                }
             }
         }
         let progress = &mut self.tasks[index];
@@ -382,6 +432,7 @@ impl Explainer {
             window.closes = Some(came + AFTERMATH);
             window.found = Some(Found {
                 matched,
+                circumstance,
                 absences: matcher.absences.clone(),
                 faults: matcher.faults.clone(),
                 fires: matcher.fires.clone(),
@@ -418,6 +469,7 @@ impl Explainer {
             sample: task.samples[sample],
             outcome: found.matched.outcome,
             segments: found.matched.segments,
+            circumstance: found.circumstance,
             parts: Vec::new(),
             timeline: None,
         };

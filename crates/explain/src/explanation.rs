@@ -6,6 +6,7 @@ use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 
 use crate::cause::Cause;
+use crate::circumstance::{Circumstance, Circumstances};
 use crate::outcome::{MatchOutcome, Unmatched};
 use crate::segments::{Segment, Segments};
 use crate::timeline::Timeline;
@@ -19,6 +20,9 @@ pub struct Explanation {
     pub samples: u64,
     /// What became of each: how many of every outcome. They add up to `samples`.
     pub outcomes: Vec<OutcomeCount>,
+    /// What went on while they were open.
+    #[serde(default)]
+    pub circumstances: Circumstances,
     /// How long each segment took, over all samples that have segments.
     pub segments: Vec<SegmentHistogram>,
     /// Causes over the late samples, the greatest first.
@@ -89,6 +93,9 @@ pub struct ExplainedSample {
     pub outcome: MatchOutcome,
     /// Its segments, where its timer was found. They add up to its latency.
     pub segments: Option<Segments>,
+    /// What else went on while it was open.
+    #[serde(default)]
+    pub circumstance: Circumstance,
     /// Its causes, the greatest first. They add up to its latency; none where
     /// the outcome says that events are lacking.
     pub parts: Vec<Part>,

@@ -34,7 +34,7 @@ pub mod timeline;
 mod waits;
 
 pub use cause::Cause;
-pub use circumstance::{Circumstance, Serving, WitnessedSample};
+pub use circumstance::{Circumstance, Circumstances, Serving, ServingCount, WitnessedSample};
 pub use explainer::{Explainer, explain, witness};
 pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
 pub use outcome::{MatchOutcome, Unmatched};

@@ -6,6 +6,7 @@ use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
 use crate::cause::Cause;
+use crate::circumstance::Circumstances;
 use crate::explanation::{
     ExplainedSample, Explanation, OutcomeCount, Pareto, ParetoRow, SegmentHistogram,
 };
@@ -22,8 +23,10 @@ impl Explanation {
         let mut paretos = Vec::new();
         let mut worst: Vec<ExplainedSample> = Vec::new();
         let mut samples = 0;
+        let mut circumstances = Circumstances::default();
         for explanation in explanations {
             samples += explanation.samples;
+            circumstances = circumstances.and(explanation.circumstances);
             for counted in explanation.outcomes {
                 *outcomes.entry(counted.outcome).or_default() += counted.count;
             }
@@ -42,6 +45,7 @@ impl Explanation {
             threshold,
             samples,
             outcomes: outcomes.map(|(outcome, count)| OutcomeCount { outcome, count }).collect(),
+            circumstances,
             segments: segments
                 .map(|(segment, all)| SegmentHistogram { segment, histogram: all.to_record() })
                 .collect(),
@@ -79,9 +83,11 @@ fn pooled(paretos: Vec<Pareto>) -> Pareto {
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::recording::Softirq;
     use tactus_model::sample::Sample;
 
     use super::*;
+    use crate::circumstance::{Circumstance, Serving, ServingCount};
 
     fn explanation(micros: u64, cause: Cause) -> Explanation {
         let time = Nanos::from_micros(micros);
@@ -92,6 +98,11 @@ mod tests {
             threshold: Nanos::from_micros(100),
             samples: 10,
             outcomes: vec![OutcomeCount { outcome: MatchOutcome::Timer, count: 10 }],
+            circumstances: Circumstances::new(
+                10,
+                Some(2),
+                vec![ServingCount { serving: Serving::Softirq(Softirq::NET_RX), count: micros }],
+            ),
             segments: vec![SegmentHistogram { segment: Segment::DueToIrq, histogram }],
             pareto: Pareto {
                 samples: 1,
@@ -105,6 +116,7 @@ mod tests {
                 sample: Sample { due: Nanos::ZERO, came: time },
                 outcome: MatchOutcome::Timer,
                 segments: None,
+                circumstance: Circumstance::default(),
                 parts: Vec::new(),
                 timeline: None,
             }],
@@ -121,6 +133,8 @@ mod tests {
         let pooled = Explanation::pool(stretches, 2).unwrap();
         assert_eq!((pooled.samples, pooled.count(MatchOutcome::Timer)), (30, 30));
         assert_eq!(pooled.segments[0].histogram.count, 3);
+        let serving = ServingCount { serving: Serving::Softirq(Softirq::NET_RX), count: 1100 };
+        assert_eq!(pooled.circumstances, Circumstances::new(30, Some(6), vec![serving]));
         let rows: Vec<(&Cause, u64, u64)> = pooled
             .pareto
             .rows

@@ -2,6 +2,7 @@
 
 use tactus_model::sample::Sample;
 
+use crate::circumstance::Circumstances;
 use crate::explanation::{ExplainedSample, Explanation, OutcomeCount, SegmentHistogram};
 use crate::outcome::MatchOutcome;
 use crate::pareto::ParetoBuilder;
@@ -71,6 +72,7 @@ impl Tally {
             threshold: self.options.threshold,
             samples: self.outcomes.iter().map(|counted| counted.count).sum(),
             outcomes: self.outcomes,
+            circumstances: Circumstances::default(),
             segments,
             pareto: self.pareto.finish(),
             worst: self.worst,

@@ -3,7 +3,10 @@
 mod support;
 
 use support::{IDLE, PREEMPTED, SLEEPING, STOPPED, Script, TIMER, Thread, UNINTERRUPTIBLE, shown};
-use tactus_explain::{Explanation, MatchOutcome, Segment, Serving, Unmatched};
+use tactus_explain::{
+    Circumstance, Circumstances, Explanation, MatchOutcome, Segment, Serving, ServingCount,
+    Unmatched,
+};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{InterruptVector, Softirq};
 use tactus_model::time::Nanos;
@@ -777,6 +780,23 @@ fn what_is_served_at_the_due_time_is_told_of_the_processor_of_the_timer() {
     let segments = told[0].segments.expect("its timer was found");
     assert_eq!(segments.get(Segment::DueToIrq), Nanos::from_micros(42));
     assert_eq!(segments.total(), told[0].sample.latency());
+}
+
+#[test]
+fn an_explanation_tells_of_the_worst_what_was_served_and_transferred_and_counts_all() {
+    let Stage { mut script, probe, hog } = stage();
+    script.softirq_entry(980, 0, Softirq::NET_RX).softirq_exit(1140, 0, Softirq::NET_RX);
+    script.timer_wakes(1142, 0, probe, true).switch(1150, 0, PREEMPTED, probe);
+    script.arm(1220, 0, TIMER, 2000, 0).switch(1230, 0, SLEEPING, hog);
+    script.timer_wakes(2002, 0, probe, true).switch(2010, 0, PREEMPTED, probe);
+    script.block_request(2005, 2500, 1);
+    let told = script.explain(probe, SleepMethod::Nanosleep, &[(1000, 1152), (2000, 2012)]);
+    let serving = ServingCount { serving: Serving::Softirq(Softirq::NET_RX), count: 1 };
+    let expected = Circumstances { samples: 2, transfers: Some(1), serving: vec![serving] };
+    assert_eq!(told.circumstances, expected);
+    let of = |place: usize| told.worst[place].circumstance;
+    assert_eq!(of(0), Circumstance { transfer: Some(false), serving: Some(serving.serving) });
+    assert_eq!(of(1), Circumstance { transfer: Some(true), serving: None });
 }
 
 #[test]

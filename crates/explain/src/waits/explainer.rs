@@ -10,6 +10,7 @@ use tactus_model::time::{Instant, Monotonic};
 use super::watch::Wait;
 use super::{WaitExplanation, Waits};
 use crate::blame::{Scene, Window, blame};
+use crate::circumstance::Circumstance;
 use crate::explainer::AFTERMATH;
 use crate::explanation::{ExplainedSample, SegmentHistogram};
 use crate::lengths::Lengths;
@@ -168,6 +169,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             sample: Sample { due: wait.from - self.started, came: wait.to - self.started },
             outcome: outcome(&absence),
             segments: None,
+            circumstance: Circumstance::default(),
             parts: blame(&scene, &window),
             timeline: None,
         };

@@ -37,6 +37,7 @@ fn cell_text(cell: &CellExplanation, width: usize) -> String {
     let sentences = [
         words::divided(explanation),
         words::remainder(explanation),
+        words::circumstances(explanation),
         Some(words::matched(explanation)),
         Some(words::cost(cell.tracing_cost.as_ref())),
     ];

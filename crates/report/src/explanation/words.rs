@@ -1,6 +1,6 @@
 //! The sentences that the terminal and the page have in common.
 
-use tactus_explain::{Cause, ExplainedSample, Explanation, MatchOutcome, ParetoRow};
+use tactus_explain::{Cause, Circumstances, ExplainedSample, Explanation, MatchOutcome, ParetoRow};
 use tactus_model::time::Nanos;
 
 use super::TracingCost;
@@ -68,6 +68,44 @@ pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
 
 fn unexplained(explanation: &Explanation) -> Nanos {
     explanation.pareto.rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum()
+}
+
+/// The most kinds of service that are named.
+const SERVICES: usize = 3;
+
+/// What was being served when samples came due, and how many saw a transfer; none
+/// where there was no sample.
+pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
+    let Circumstances { samples, transfers, serving } = &explanation.circumstances;
+    if *samples == 0 {
+        return None;
+    }
+    let all: u64 = serving.iter().map(|row| row.count).sum();
+    let mut said = format!(
+        "{} of {} came due while their processor served an interrupt or a softirq",
+        format::count(all),
+        format::counted(*samples, "sample")
+    );
+    let named = &serving[..serving.len().min(SERVICES)];
+    if !named.is_empty() {
+        let mut parts: Vec<String> = named
+            .iter()
+            .map(|row| format!("{} in {}", format::count(row.count), row.serving))
+            .collect();
+        let rest = all - named.iter().map(|row| row.count).sum::<u64>();
+        if rest > 0 {
+            parts.push(format!("{} in others", format::count(rest)));
+        }
+        said.push_str(&format!(": {}", parts.join(", ")));
+    }
+    said.push_str(&match transfers {
+        Some(transfers) => format!(
+            ". While {} were open, a block device had a request in flight.",
+            format::count(*transfers)
+        ),
+        None => ". Transfers of block devices were not recorded.".to_owned(),
+    });
+    Some(said)
 }
 
 /// The most causes that have a row of their own.

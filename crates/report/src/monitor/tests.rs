@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use tactus_explain::{Cause, ExplainedSample, MatchOutcome, Part};
+use tactus_explain::{Cause, Circumstance, ExplainedSample, MatchOutcome, Part};
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, SplitMix64};
 use tactus_model::result::Shortfall;
 use tactus_model::sample::Sample;
@@ -105,6 +105,7 @@ fn explained(cause: Cause, came: u64, late: u64) -> ExplainedSample {
         sample: Sample { due: came - late, came },
         outcome: MatchOutcome::Timer,
         segments: None,
+        circumstance: Circumstance::default(),
         parts: vec![Part { cause, time: late - rest }, Part { cause: Cause::Switch, time: rest }],
         timeline: None,
     }
