@@ -15,19 +15,20 @@ mod shipped;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use tactus_explain::account::Account;
 use tactus_model::facts::MachineFacts;
 use tactus_model::run::RunId;
 use tactus_stats::LatencyHistogram;
 
 pub use claim::{Judged, Outcome};
-pub use measured::Measured;
+pub use measured::{Measured, Recorded, Served};
 pub use paper::{BadPaper, Paper, Part};
-pub use quantity::{Measure, Statistic, Transfers};
+pub use quantity::{Kind, Measure, Statistic, Transfers};
 pub use shipped::{PAPERS, find};
 
 use condition::unmet;
-use paper::{Column, Graph, PaperTable};
+use paper::{Graph, PaperTable};
 
 /// What was measured of one part of a paper.
 #[derive(Debug)]
@@ -41,13 +42,13 @@ pub struct Evidence<'a> {
 }
 
 /// A paper's figures beside this machine's.
+///
+/// What it holds of the paper it gives as JSON by name.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reproduction<'a> {
     /// The paper.
-    #[serde(skip)]
+    #[serde(rename = "name", serialize_with = "by_name")]
     pub paper: &'a Paper,
-    /// Its name.
-    pub name: &'a str,
     /// Its parts, in its order.
     pub parts: Vec<PartFound<'a>>,
 }
@@ -56,150 +57,196 @@ pub struct Reproduction<'a> {
 #[derive(Clone, Debug, Serialize)]
 pub struct PartFound<'a> {
     /// The part as the paper has it.
-    #[serde(skip)]
+    #[serde(rename = "name", serialize_with = "by_name")]
     pub part: &'a Part,
-    /// Its name.
-    pub name: &'a str,
     /// The run that was measured for it; none when there is none.
     pub run: Option<&'a RunId>,
     /// What this machine's figures are, for each of the part's graphs.
     pub views: Vec<View<'a>>,
+    /// What was being served when the samples of each cell came due, where it was recorded.
+    pub served: Vec<CellServed<'a>>,
     /// The paper's tables, with this machine's figures beside where they compare.
     pub tables: Vec<TableFound<'a>>,
     /// The paper's claims, each decided.
     pub claims: Vec<Judged<'a>>,
 }
 
-/// This machine's series of one graph.
+/// This machine's figures of one graph.
 #[derive(Clone, Debug, Serialize)]
 pub struct View<'a> {
     /// What the graph shows.
-    #[serde(skip)]
+    #[serde(rename = "title", serialize_with = "by_name")]
     pub graph: &'a Graph,
-    /// Its title.
-    pub title: &'a str,
-    /// One for each measure, choice of transfers and cell that were measured.
-    pub series: Vec<Series<'a>>,
+    /// A row for each measure, choice of samples and cell that was measured.
+    pub rows: Vec<Row<'a>>,
 }
 
-/// The figures of one measure in one cell.
+/// What was being served when the samples of a cell came due.
 #[derive(Clone, Debug, Serialize)]
-pub struct Series<'a> {
-    /// What was measured.
-    pub measure: Measure,
-    /// Which samples.
-    pub transfers: Transfers,
-    /// In which cell, by the paper's name.
+pub struct CellServed<'a> {
+    /// The cell, by the paper's name.
     pub cell: &'a str,
-    /// How many samples there are.
-    pub samples: u64,
-    /// The share of the samples that saw a transfer and were, or would be, set aside.
-    pub set_aside: Option<f64>,
-    /// Figures by the statistic's name; lengths in nanoseconds.
-    pub figures: Vec<(Statistic, Option<f64>)>,
-    /// All its lengths.
-    #[serde(skip)]
-    pub lengths: LatencyHistogram,
+    /// Each interrupt and softirq, after nothing at all.
+    pub served: Vec<Served>,
 }
 
 /// A table of the paper with this machine's figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableFound<'a> {
     /// The table.
-    #[serde(skip)]
+    #[serde(rename = "name", serialize_with = "by_name")]
     pub table: &'a PaperTable,
-    /// Its name.
-    pub name: &'a str,
-    /// Its columns, in order.
-    pub columns: Vec<Column>,
     /// Why this machine's figures do not belong beside it; none where they do.
     pub not_here: Option<String>,
     /// Its rows.
-    pub rows: Vec<RowFound<'a>>,
+    pub rows: Vec<Row<'a>>,
 }
 
-/// A row of the paper's table.
+/// The figures of one measure and choice of samples in one cell.
 #[derive(Clone, Debug, Serialize)]
-pub struct RowFound<'a> {
+pub struct Row<'a> {
     /// What was measured.
     pub measure: Measure,
-    /// The row's cell.
+    /// Which samples.
+    pub transfers: Transfers,
+    /// In which cell, by the paper's name.
     pub cell: &'a str,
-    /// The paper's figures, one for each column; lengths in nanoseconds.
-    pub paper: Vec<Option<f64>>,
-    /// This machine's, likewise; none where it has none.
-    pub here: Vec<Option<f64>>,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// The lengths that this machine's figures are of; none where they are of none.
+    #[serde(skip)]
+    pub lengths: Option<&'a LatencyHistogram>,
+    /// What a program got from the processors here; none where the row is of none.
+    #[serde(skip)]
+    pub account: Option<&'a Account>,
 }
 
-/// The figures that are told of every series of a graph.
-const VIEWED: [Statistic; 5] =
-    [Statistic::Min, Statistic::Median, Statistic::Max, Statistic::Average, Statistic::Deviation];
+/// One figure; lengths are in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it tells.
+    pub statistic: Statistic,
+    /// What it is.
+    #[serde(flatten)]
+    pub beside: Beside,
+}
+
+/// A number of the paper and the same of this machine; none where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Beside {
+    /// As the paper has it.
+    pub paper: Option<f64>,
+    /// As this machine has it.
+    pub here: Option<f64>,
+}
+
+/// What has a name by which results refer to it.
+trait Named {
+    fn name(&self) -> &str;
+}
+
+impl Named for Paper {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Named for Part {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Named for Graph {
+    fn name(&self) -> &str {
+        &self.title
+    }
+}
+
+impl Named for PaperTable {
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+fn by_name<S: Serializer>(named: &&impl Named, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(named.name())
+}
 
 /// Sets a paper's parts beside what was measured: `evidence` has one entry for each
 /// part, none where the part was not measured.
 pub fn reproduce<'a>(paper: &'a Paper, evidence: &'a [Option<Evidence<'a>>]) -> Reproduction<'a> {
     let evidence = evidence.iter().map(Option::as_ref).chain(std::iter::repeat(None));
     let parts = paper.parts.iter().zip(evidence).map(|(part, evidence)| found(part, evidence));
-    Reproduction { paper, name: &paper.name, parts: parts.collect() }
+    Reproduction { paper, parts: parts.collect() }
 }
 
 fn found<'a>(part: &'a Part, evidence: Option<&'a Evidence<'a>>) -> PartFound<'a> {
+    let measured = evidence.map(|evidence| &evidence.measured);
     PartFound {
         part,
-        name: &part.name,
         run: evidence.map(|evidence| evidence.run),
-        views: evidence.map_or_else(Vec::new, |evidence| {
-            part.graphs.iter().map(|graph| view(graph, &evidence.measured)).collect()
+        views: measured.map_or_else(Vec::new, |measured| {
+            part.graphs.iter().map(|graph| view(graph, measured)).collect()
         }),
+        served: measured.map_or_else(Vec::new, |measured| served(part, measured)),
         tables: part.tables.iter().map(|table| beside(table, evidence)).collect(),
         claims: part.claims.iter().map(|claim| claim::judge(claim, part, evidence)).collect(),
     }
 }
 
-fn view<'a>(graph: &'a Graph, measured: &Measured) -> View<'a> {
-    let mut series = Vec::new();
+fn view<'a>(graph: &'a Graph, measured: &'a Measured) -> View<'a> {
+    let mut rows = Vec::new();
     for &measure in &graph.measures {
         for &transfers in &graph.transfers {
             for cell in &graph.cells {
-                let Some(lengths) = measured.lengths(measure, transfers, cell) else { continue };
-                let figures = VIEWED.map(|statistic| (statistic, statistic.of(lengths)));
-                series.push(Series {
-                    measure,
-                    transfers,
-                    cell,
-                    samples: lengths.count(),
-                    set_aside: measured.set_aside(cell),
-                    figures: figures.to_vec(),
-                    lengths: lengths.clone(),
-                });
+                let figure = |&statistic: &Statistic| {
+                    let here = measured.figure(measure, transfers, cell, statistic);
+                    Figure { statistic, beside: Beside { paper: None, here } }
+                };
+                let columns = match graph.columns.as_slice() {
+                    [] => measure.statistics(),
+                    columns => columns,
+                };
+                let figures: Vec<Figure> = columns.iter().map(figure).collect();
+                if figures.iter().any(|figure| figure.beside.here.is_some()) {
+                    let lengths = measured.lengths(measure, transfers, cell);
+                    let account = measured.account_of(cell);
+                    rows.push(Row { measure, transfers, cell, figures, lengths, account });
+                }
             }
         }
     }
-    View { graph, title: &graph.title, series }
+    View { graph, rows }
+}
+
+/// Of the cells that the part's graphs show, in their order, each once.
+fn served<'a>(part: &'a Part, measured: &Measured) -> Vec<CellServed<'a>> {
+    let mut told: Vec<CellServed<'a>> = Vec::new();
+    for cell in part.graphs.iter().flat_map(|graph| &graph.cells) {
+        let served = measured.served(cell);
+        if !served.is_empty() && told.iter().all(|known| known.cell != cell) {
+            told.push(CellServed { cell, served: served.to_vec() });
+        }
+    }
+    told
 }
 
 fn beside<'a>(table: &'a PaperTable, evidence: Option<&'a Evidence<'a>>) -> TableFound<'a> {
-    let columns = table.column_list();
     let not_here = match evidence {
         None => Some("it was not measured".to_owned()),
         Some(evidence) => unmet(&table.requires, evidence.facts),
     };
     let measured = evidence.filter(|_| not_here.is_none()).map(|evidence| &evidence.measured);
     let rows = table.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
-    let rows = rows.map(|(group, row)| RowFound {
-        measure: group.measure,
-        cell: &row.cell,
-        paper: columns
-            .iter()
-            .zip(&row.figures)
-            .map(|(column, figure)| figure.number().map(|number| column.unit.base(number)))
-            .collect(),
-        here: columns
-            .iter()
-            .map(|column| {
-                measured?.figure(group.measure, table.transfers, &row.cell, column.statistic)
-            })
-            .collect(),
+    let rows = rows.map(|(group, row)| {
+        let (measure, transfers, cell) = (group.measure, table.transfers, row.cell.as_str());
+        let figures = table.columns.iter().zip(table.figures(row)).map(|(&statistic, paper)| {
+            let here =
+                measured.and_then(|measured| measured.figure(measure, transfers, cell, statistic));
+            Figure { statistic, beside: Beside { paper, here } }
+        });
+        Row { measure, transfers, cell, figures: figures.collect(), lengths: None, account: None }
     });
-    TableFound { table, name: &table.name, rows: rows.collect(), columns, not_here }
+    TableFound { table, rows: rows.collect(), not_here }
 }

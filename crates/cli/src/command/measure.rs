@@ -36,7 +36,7 @@ use crate::signals::on_interrupt;
 /// rest; a setting given several times makes a cell for each of its values.
 #[derive(Args)]
 pub(crate) struct MeasureArguments {
-    /// An experiment file, or the name of a shipped one: quick, standard, papers/timer-latency, papers/latency-method
+    /// An experiment file, or the name of a shipped one: quick, standard, papers/timer-latency, papers/latency-method, papers/frames
     #[arg(value_name = "EXPERIMENT", conflicts_with = "continued")]
     experiment: Option<String>,
     #[command(flatten)]

@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use tactus_explain::{WitnessedSample, witness};
+use tactus_explain::account::{AccountOptions, Accounts, account};
+use tactus_explain::witness;
 use tactus_judge::reproduce::{
-    Evidence, Measured, PAPERS, Paper, Part, Reproduction, find, reproduce,
+    Evidence, Measured, PAPERS, Paper, Part, Recorded, Reproduction, find, reproduce,
 };
 use tactus_lab::shipped;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
+use tactus_model::traced::TracedEvents;
 use tactus_record::file::RecordingFile;
 use tactus_report::{Form, format};
 use tactus_store::Store;
@@ -308,23 +310,32 @@ fn form(part: &Part, plan: &Plan) -> Form {
 
 /// What a run tells of a part.
 fn evidence<'a>(store: &Store, part: &Part, run: &'a Run) -> CommandResult<Evidence<'a>> {
-    let witnessed = witnessed(store, run)?;
-    let measured = Measured::of(part, run, &witnessed);
+    let recorded = recorded(store, part, run)?;
+    let measured = Measured::of(part, run, &recorded);
     Ok(Evidence { run: &run.header.id, facts: &run.header.facts_before, measured })
 }
 
-/// The samples of every cell that were taken while events were recorded.
-fn witnessed(store: &Store, run: &Run) -> CommandResult<BTreeMap<usize, Vec<WitnessedSample>>> {
-    let mut of_cells: BTreeMap<usize, Vec<WitnessedSample>> = BTreeMap::new();
+/// What the recordings of every cell tell.
+fn recorded(store: &Store, part: &Part, run: &Run) -> CommandResult<BTreeMap<usize, Recorded>> {
+    let options = AccountOptions { rates: part.tick_rates() };
+    let mut of_cells: BTreeMap<usize, (Recorded, Vec<Accounts>)> = BTreeMap::new();
     for measurement in &run.measurements {
         let (Some(traced), turn) = (&measurement.traced, measurement.turn) else { continue };
         let Some(evidence) = store.recording(&run.header.id, turn)? else { continue };
         let cell = &run.header.plan.cells[turn.cell];
+        let (recorded, accounts) = of_cells.entry(turn.cell).or_default();
+        let mut source = RecordingFile::from_bytes(evidence.recording.clone())
+            .map_err(CommandError::internal)?;
         let tasks = probe_tasks(cell, traced, &evidence.samples)?;
-        let mut source =
-            RecordingFile::from_bytes(evidence.recording).map_err(CommandError::internal)?;
-        let samples = witness(&mut source, tasks).map_err(CommandError::internal)?;
-        of_cells.entry(turn.cell).or_default().extend(samples);
+        recorded.samples.extend(witness(&mut source, tasks).map_err(CommandError::internal)?);
+        if !part.programs.is_empty() && cell.traced_events == TracedEvents::All {
+            let mut source =
+                RecordingFile::from_bytes(evidence.recording).map_err(CommandError::internal)?;
+            accounts.push(account(&mut source, &options).map_err(CommandError::internal)?);
+        }
     }
-    Ok(of_cells)
+    let pooled = of_cells.into_iter().map(|(cell, (recorded, accounts))| {
+        (cell, Recorded { accounts: Accounts::pool(accounts), ..recorded })
+    });
+    Ok(pooled.collect())
 }

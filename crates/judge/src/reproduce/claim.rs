@@ -9,13 +9,13 @@
 use serde::{Deserialize, Serialize};
 use tactus_model::time::Nanos;
 
-use super::Evidence;
 use super::condition::{Aspect, unmet};
 use super::paper::{FigureOf, Part};
-use super::quantity::Statistic;
+use super::quantity::{Kind, Statistic};
+use super::{Beside, Evidence, Figure};
 
 /// What a paper concludes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The claim, in a sentence.
@@ -23,9 +23,10 @@ pub struct Claim {
     /// Where in the paper it stands or can be seen.
     pub place: String,
     /// What of the tables' conditions it is independent of, as the paper has it.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub whatever: Vec<Aspect>,
     /// What must hold.
+    #[serde(skip_serializing)]
     pub holds: Holds,
 }
 
@@ -148,14 +149,11 @@ impl Holds {
 
 /// A limit as its figures are told.
 fn told(figures: &[FigureOf], limit: f64) -> String {
-    match figures.first() {
-        Some(figure) if figure.statistic.is_length() => {
-            Nanos::from_nanos(limit.round() as u64).to_string()
-        }
-        Some(FigureOf { statistic: Statistic::SetAside | Statistic::Within(_), .. }) => {
-            format!("{} %", (limit * 1e4).round() / 100.0)
-        }
-        _ => limit.to_string(),
+    match figures.first().map(|figure| figure.statistic.kind()) {
+        Some(Kind::Length) => Nanos::from_nanos(limit.round() as u64).to_string(),
+        Some(Kind::Share) => format!("{} %", (limit * 1e4).round() / 100.0),
+        Some(Kind::PerSecond) => format!("{limit}/s"),
+        Some(Kind::Count | Kind::Ratio) | None => limit.to_string(),
     }
 }
 
@@ -170,23 +168,16 @@ fn ratio(values: &[f64]) -> Option<f64> {
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged<'a> {
     /// The claim.
-    #[serde(skip)]
+    #[serde(flatten)]
     pub claim: &'a Claim,
-    /// What it says.
-    pub text: &'a str,
-    /// Where it stands.
-    pub place: &'a str,
     /// What became of it.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The figures that decide, as the paper has them; lengths in nanoseconds.
-    pub published: Vec<f64>,
-    /// The same as this machine has them; empty where it was not tested.
-    pub here: Vec<f64>,
-    /// The ratio of the paper's figures, for a claim about a ratio.
-    pub published_ratio: Option<f64>,
-    /// The ratio of this machine's.
-    pub ratio: Option<f64>,
+    /// The figures that decide; this machine's where it was tested.
+    pub figures: Vec<Figure>,
+    /// Their ratio, for a claim about a ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Beside>,
 }
 
 /// What became of a claim.
@@ -206,15 +197,15 @@ pub enum Outcome {
 
 /// Judges a claim of `part` on what was measured.
 pub fn judge<'a>(claim: &'a Claim, part: &Part, evidence: Option<&Evidence<'_>>) -> Judged<'a> {
-    let figures = claim.holds.figures();
+    let named = claim.holds.figures();
     // Reading the paper made sure that every figure is there.
     let published: Vec<f64> =
-        figures.iter().filter_map(|figure| part.published(figure).ok()).collect();
+        named.iter().filter_map(|figure| part.published(figure).ok()).collect();
     let here: Result<Vec<f64>, String> = match (&claim.holds, evidence) {
         (Holds::Elsewhere { needs }, _) => Err(needs.clone()),
         (_, None) => Err("it was not measured".to_owned()),
         (_, Some(evidence)) => {
-            figures.iter().map(|figure| measured(figure, claim, part, evidence)).collect()
+            named.iter().map(|figure| measured(figure, claim, part, evidence)).collect()
         }
     };
     let (outcome, here) = match here {
@@ -222,16 +213,15 @@ pub fn judge<'a>(claim: &'a Claim, part: &Part, evidence: Option<&Evidence<'_>>)
         Ok(here) if claim.holds.of(&here, &published) => (Outcome::Held, here),
         Ok(here) => (Outcome::NotHeld, here),
     };
-    Judged {
-        claim,
-        text: &claim.text,
-        place: &claim.place,
-        outcome,
-        published_ratio: claim.holds.deciding(&published),
-        ratio: claim.holds.deciding(&here),
-        published,
-        here,
-    }
+    let ratio = claim
+        .holds
+        .deciding(&published)
+        .map(|paper| Beside { paper: Some(paper), here: claim.holds.deciding(&here) });
+    let figures = named.iter().enumerate().map(|(place, figure)| Figure {
+        statistic: figure.statistic,
+        beside: Beside { paper: published.get(place).copied(), here: here.get(place).copied() },
+    });
+    Judged { claim, outcome, figures: figures.collect(), ratio }
 }
 
 /// This machine's value of a figure, or why it has none.
@@ -250,6 +240,9 @@ fn measured(
     }
     let of =
         |statistic: Statistic| evidence.measured.figure(*measure, table.transfers, cell, statistic);
+    if let Some(reason) = evidence.measured.withheld(cell) {
+        return Err(format!("{cell}: {reason}"));
+    }
     let samples = of(Statistic::Samples).unwrap_or_default();
     if samples < part.samples as f64 {
         return Err(format!(

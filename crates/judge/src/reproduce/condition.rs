@@ -9,8 +9,6 @@ use tactus_model::facts::MachineFacts;
 pub struct Condition {
     /// Whether the kernel preempts itself.
     pub preemption: Option<Preemption>,
-    /// How much a block device moves at one request.
-    pub requests: Option<Requests>,
     /// How many ticks a second the kernel has.
     pub tick_rate: Option<u32>,
 }
@@ -21,8 +19,6 @@ pub struct Condition {
 pub enum Aspect {
     /// Whether the kernel preempts itself.
     Preemption,
-    /// How much a block device moves at one request.
-    Requests,
     /// How many ticks a second the kernel has.
     TickRate,
 }
@@ -33,7 +29,6 @@ impl Condition {
     pub fn without(self, aspects: &[Aspect]) -> Self {
         aspects.iter().fold(self, |condition, aspect| match aspect {
             Aspect::Preemption => Self { preemption: None, ..condition },
-            Aspect::Requests => Self { requests: None, ..condition },
             Aspect::TickRate => Self { tick_rate: None, ..condition },
         })
     }
@@ -47,16 +42,6 @@ pub enum Preemption {
     On,
     /// It does at points of its own choice or on its way out: `none` and `voluntary`.
     Off,
-}
-
-/// How much a block device moves at one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Requests {
-    /// One block.
-    Single,
-    /// As many blocks as lie together.
-    Multi,
 }
 
 impl Preemption {
@@ -73,7 +58,7 @@ impl Preemption {
 
 /// Why a machine does not meet a condition, in a sentence; none when it does.
 pub fn unmet(condition: &Condition, facts: &MachineFacts) -> Option<String> {
-    preemption(condition, facts).or_else(|| requests(condition)).or_else(|| ticks(condition, facts))
+    preemption(condition, facts).or_else(|| ticks(condition, facts))
 }
 
 fn preemption(condition: &Condition, facts: &MachineFacts) -> Option<String> {
@@ -92,13 +77,6 @@ fn preemption(condition: &Condition, facts: &MachineFacts) -> Option<String> {
         Preemption::Off => "does not preempt itself (preempt=none or voluntary)",
     };
     Some(format!("it needs a kernel that {wanted}; this one has preempt={model}"))
-}
-
-fn requests(condition: &Condition) -> Option<String> {
-    (condition.requests == Some(Requests::Single)).then(|| {
-        "it needs block devices that move one block at a request; here they move as many as lie together"
-            .to_owned()
-    })
 }
 
 fn ticks(condition: &Condition, facts: &MachineFacts) -> Option<String> {

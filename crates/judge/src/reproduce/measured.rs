@@ -2,34 +2,80 @@
 
 use std::collections::BTreeMap;
 
-use tactus_explain::{Segment, WitnessedSample};
+use serde::Serialize;
+use tactus_explain::account::{Account, Accounts, TickClock};
+use tactus_explain::{Segment, Serving, WitnessedSample};
+use tactus_model::cell::Cell;
+use tactus_model::result::Measurement;
 use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_stats::frames::PlayerSummary;
 use tactus_stats::{CellSummary, LatencyHistogram};
 
-use super::paper::Part;
+use super::paper::{Part, Program};
 use super::quantity::{Measure, Statistic, Transfers};
 
-/// Lengths of every measure in every cell, by the paper's names of cells.
+/// What was found of every measure in every cell, by the paper's names of cells.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     lengths: BTreeMap<(Measure, Transfers, String), LatencyHistogram>,
-    set_aside: BTreeMap<String, f64>,
+    /// Figures that are not of lengths.
+    numbers: BTreeMap<(Measure, String), Vec<(Statistic, f64)>>,
+    served: BTreeMap<String, Vec<Served>>,
+    accounts: BTreeMap<String, Account>,
+    withheld: BTreeMap<String, String>,
 }
 
+/// What the recordings of one cell tell.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// The samples that were taken while events were recorded.
+    pub samples: Vec<WitnessedSample>,
+    /// Where the processor time went; none where that was not recorded or not asked for.
+    pub accounts: Option<Accounts>,
+}
+
+/// What a processor served when samples came due on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Served {
+    /// The interrupt or softirq; none when nothing was served.
+    pub serving: Option<Serving>,
+    /// How many samples came due meanwhile.
+    pub samples: u64,
+    /// The median of their interrupt acknowledge.
+    pub median: Nanos,
+    /// The greatest of it.
+    pub max: Nanos,
+}
+
+/// The settings that a paper's cell is told apart by and that a machine may not grant:
+/// without what they ask for, what was measured is another cell.
+const CONDITIONS: [&str; 1] = ["block-requests"];
+
+/// The name by which data files mean no program at all.
+const IDLE: &str = "idle";
+
 impl Measured {
-    /// Draws from a run what `part` names; `witnessed` tells of the samples of a cell
-    /// that were taken while events were recorded, by the cell's number.
-    pub fn of(part: &Part, run: &Run, witnessed: &BTreeMap<usize, Vec<WitnessedSample>>) -> Self {
+    /// Draws from a run what `part` names; `recorded` tells what its recordings do, by the
+    /// cell's number.
+    pub fn of(part: &Part, run: &Run, recorded: &BTreeMap<usize, Recorded>) -> Self {
         let mut measured = Self::default();
         for name in part.cells.keys() {
-            let Some(cell) = part.cell_of(name, &run.header.plan.cells) else { continue };
-            let measurements: Vec<_> = run.of_cell(cell).collect();
-            if !measurements.is_empty() {
-                let lengths = CellSummary::pool(&measurements).per_wakeup;
-                measured.put(Measure::WakeupLatency, Transfers::Included, name, lengths);
+            let Some(number) = part.cell_of(name, &run.header.plan.cells) else { continue };
+            let measurements: Vec<_> = run.of_cell(number).collect();
+            if let Some(reason) = not_granted(&measurements) {
+                measured.withheld.insert(name.clone(), reason);
+                continue;
             }
-            if let Some(samples) = witnessed.get(&cell) {
-                measured.witnessed(name, samples);
+            if !measurements.is_empty() {
+                let cell = &run.header.plan.cells[number];
+                measured.summary(name, cell, CellSummary::pool(&measurements));
+            }
+            let Some(recorded) = recorded.get(&number) else { continue };
+            measured.witnessed(name, &recorded.samples);
+            if let Some(accounts) = &recorded.accounts {
+                let programs = part.programs.iter().filter(|(_, program)| program.cell == *name);
+                programs.for_each(|(name, program)| measured.account(name, program, accounts));
             }
         }
         measured
@@ -58,9 +104,33 @@ impl Measured {
         }
     }
 
+    fn number(&mut self, measure: Measure, cell: &str, statistic: Statistic, number: f64) {
+        let numbers = self.numbers.entry((measure, cell.to_owned())).or_default();
+        numbers.push((statistic, number));
+    }
+
+    /// Takes what was found while nothing was recorded.
+    fn summary(&mut self, name: &str, cell: &Cell, summary: CellSummary) {
+        if let Some(players) = PlayerSummary::of(cell, summary.accounting) {
+            let intended = summary.accounting.intended as f64;
+            for (statistic, number) in [
+                (Statistic::Samples, intended),
+                (Statistic::Desired, players.desired),
+                (Statistic::Rate, players.achieved),
+                (Statistic::Expected, players.expected),
+            ] {
+                self.number(Measure::FramesShown, name, statistic, number);
+            }
+        }
+        self.put(Measure::WakeupLatency, Transfers::Included, name, summary.per_wakeup);
+    }
+
     /// Takes the samples whose interrupt was found: of the others it is not known
     /// when it came.
     fn witnessed(&mut self, cell: &str, samples: &[WitnessedSample]) {
+        if samples.is_empty() {
+            return;
+        }
         let timed: Vec<_> =
             samples.iter().filter_map(|sample| Some((sample, sample.segments?))).collect();
         let kept = |transfers: Transfers| {
@@ -76,13 +146,63 @@ impl Measured {
             let switch = kept(transfers).map(|(sample, _)| sample.sample.latency()).collect();
             self.put(Measure::ContextSwitch, transfers, cell, switch);
         }
-        let told = timed.iter().filter(|(sample, _)| sample.circumstance.transfer.is_some());
-        let (all, aside) = told.fold((0_u64, 0_u64), |(all, aside), (sample, _)| {
-            (all + 1, aside + u64::from(sample.circumstance.transfer == Some(true)))
-        });
-        if all > 0 {
-            self.set_aside.insert(cell.to_owned(), aside as f64 / all as f64);
+        let mut served: BTreeMap<Option<Serving>, LatencyHistogram> = BTreeMap::new();
+        for (sample, segments) in &timed {
+            let lengths = served.entry(sample.circumstance.serving).or_default();
+            lengths.record(segments.get(Segment::DueToIrq));
         }
+        let told = || timed.iter().filter_map(|(sample, _)| sample.circumstance.transfer);
+        let busy = timed.iter().map(|(sample, _)| sample.circumstance.serving.is_some());
+        let shares = [(Statistic::SetAside, share(told())), (Statistic::Serving, share(busy))];
+        for measure in [Measure::InterruptAcknowledge, Measure::ContextSwitch] {
+            for (statistic, share) in shares {
+                if let Some(share) = share {
+                    self.number(measure, cell, statistic, share);
+                }
+            }
+        }
+        let mut served: Vec<Served> =
+            served.into_iter().map(|(serving, lengths)| Served::of(serving, &lengths)).collect();
+        // What was served by number of samples; nothing comes first.
+        served.sort_by_key(|served| (served.serving.is_some(), std::cmp::Reverse(served.samples)));
+        self.served.insert(cell.to_owned(), served);
+    }
+
+    /// Takes what a program got from the processors.
+    fn account(&mut self, name: &str, program: &Program, accounts: &Accounts) {
+        let account = match program.name.as_str() {
+            IDLE => Some(&accounts.idle),
+            known => accounts.program(known),
+        };
+        let Some(account) = account else { return };
+        let length = accounts.length();
+        let measure = Measure::EffectiveQuantum;
+        if let Some(quanta) = account.quanta_per_second(length) {
+            self.number(measure, name, Statistic::Quanta, quanta);
+            let share = account.used.as_secs_f64() / length.as_secs_f64();
+            self.number(measure, name, Statistic::Use, share);
+        }
+        let lengths = LatencyHistogram::from_record(&account.quanta);
+        self.put(measure, Transfers::Included, name, lengths);
+        self.number(Measure::Billing, name, Statistic::Samples, account.quanta.count as f64);
+        for billing in &account.billing {
+            let TickClock::Simulated { rate } = billing.clock else { continue };
+            let figures = [
+                (Statistic::Billed(rate), billing.ratio()),
+                (Statistic::Missed(rate), billing.missed_share()),
+            ];
+            for (statistic, figure) in figures {
+                if let Some(figure) = figure {
+                    self.number(Measure::Billing, name, statistic, figure);
+                }
+            }
+        }
+        self.accounts.insert(name.to_owned(), account.clone());
+    }
+
+    /// What a program got from the processors, where that was recorded.
+    pub fn account_of(&self, program: &str) -> Option<&Account> {
+        self.accounts.get(program)
     }
 
     /// The lengths of a measure in a cell; none when there are none.
@@ -95,9 +215,14 @@ impl Measured {
         self.lengths.get(&(measure, transfers, cell.to_owned()))
     }
 
-    /// The share of a cell's samples that saw a transfer, where that was recorded.
-    pub fn set_aside(&self, cell: &str) -> Option<f64> {
-        self.set_aside.get(cell).copied()
+    /// What was served when the samples of a cell came due, those of no service first.
+    pub fn served(&self, cell: &str) -> &[Served] {
+        self.served.get(cell).map_or(&[], Vec::as_slice)
+    }
+
+    /// Why what was measured is not the paper's cell; none where it is.
+    pub fn withheld(&self, cell: &str) -> Option<&str> {
+        self.withheld.get(cell).map(String::as_str)
     }
 
     /// One figure, in the base unit.
@@ -108,9 +233,37 @@ impl Measured {
         cell: &str,
         statistic: Statistic,
     ) -> Option<f64> {
-        match statistic {
-            Statistic::SetAside => self.set_aside(cell),
-            _ => statistic.of(self.lengths(measure, transfers, cell)?),
+        let numbers = self.numbers.get(&(measure, cell.to_owned())).into_iter().flatten();
+        let number = numbers.clone().find(|(known, _)| *known == statistic);
+        match number {
+            Some((_, number)) => Some(*number),
+            None => statistic.of(self.lengths(measure, transfers, cell)?),
         }
     }
+}
+
+impl Served {
+    fn of(serving: Option<Serving>, lengths: &LatencyHistogram) -> Self {
+        Self {
+            serving,
+            samples: lengths.count(),
+            median: lengths.quantile(0.5).unwrap_or_default(),
+            max: lengths.max().unwrap_or_default(),
+        }
+    }
+}
+
+/// The share of those that are so; none of nothing.
+fn share(all: impl Iterator<Item = bool>) -> Option<f64> {
+    let (count, so) = all.fold((0_u64, 0_u64), |(count, so), is| (count + 1, so + u64::from(is)));
+    (count > 0).then(|| so as f64 / count as f64)
+}
+
+/// Why the machine did not grant what tells the cell apart.
+fn not_granted(measurements: &[&Measurement]) -> Option<String> {
+    let mut shortfalls = measurements.iter().flat_map(|measurement| &measurement.shortfalls);
+    let refused = shortfalls.find(|shortfall| {
+        CONDITIONS.iter().any(|setting| shortfall.asked.split(' ').next() == Some(setting))
+    })?;
+    Some(format!("{} was not granted: {}", refused.asked, refused.reason))
 }

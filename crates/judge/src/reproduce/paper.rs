@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use tactus_explain::account::TickRate;
 use tactus_model::cell::Cell;
 use tactus_model::settings::{self, Layer};
 use tactus_stats::PercentileAxis;
@@ -47,6 +48,9 @@ pub struct Part {
     pub quick: Quick,
     /// The paper's names of cells, each with the settings that tell it from the others.
     pub cells: BTreeMap<String, BTreeMap<String, String>>,
+    /// The paper's names of programs, each with the cell that it ran in.
+    #[serde(default)]
+    pub programs: BTreeMap<String, Program>,
     /// The graphs to draw of what was measured.
     #[serde(default, rename = "graph")]
     pub graphs: Vec<Graph>,
@@ -68,6 +72,16 @@ pub struct Quick {
     pub settings: BTreeMap<String, String>,
 }
 
+/// A program of a cell, which accounts of processor time tell apart.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// The cell.
+    pub cell: String,
+    /// What it is called in recordings; `idle` for no program at all.
+    pub name: String,
+}
+
 /// Which series are drawn together.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,14 +90,42 @@ pub struct Graph {
     pub title: String,
     /// The paper's figures that it stands beside.
     pub place: String,
-    /// The horizontal axis.
-    pub axis: PercentileAxis,
+    /// How it is drawn.
+    pub draw: Draw,
     /// What is drawn, a panel each.
     pub measures: Vec<Measure>,
     /// Of which samples, a panel each.
+    #[serde(default = "all_samples")]
     pub transfers: Vec<Transfers>,
-    /// In which cells, a curve each.
+    /// In which cells, or of which programs, a curve each.
     pub cells: Vec<String>,
+    /// What is told of each; where nothing stands, what belongs to the measure.
+    #[serde(default)]
+    pub columns: Vec<Statistic>,
+}
+
+/// How a graph is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Draw {
+    /// Lengths over percentiles, a curve for each cell.
+    Percentiles {
+        /// The horizontal axis.
+        axis: PercentileAxis,
+    },
+    /// Frames a second, achieved over desired, with the closed form.
+    Players,
+    /// The distribution of effective quanta, a curve for each program.
+    Quanta,
+    /// Ticks billed over the length of each effective quantum, a panel for each program.
+    Billing {
+        /// How often the ticks come.
+        rate: TickRate,
+    },
+}
+
+fn all_samples() -> Vec<Transfers> {
+    vec![Transfers::Included]
 }
 
 /// A table of the paper.
@@ -125,23 +167,23 @@ pub struct Group {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// The cell, by the paper's name.
+    /// The cell or the program, by the paper's name.
     pub cell: String,
     /// Its figures, one for each column.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Published>,
 }
 
-/// A number, or `"-"` where the paper gives none.
+/// A number of a table, or `"-"` where the paper gives none.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
-pub enum Figure {
+pub enum Published {
     /// A number.
     Number(f64),
     /// The mark of a missing one.
     Mark(String),
 }
 
-impl Figure {
+impl Published {
     /// The number, where there is one.
     pub const fn number(&self) -> Option<f64> {
         match self {
@@ -149,15 +191,6 @@ impl Figure {
             Self::Mark(_) => None,
         }
     }
-}
-
-/// A column of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Column {
-    /// What it tells.
-    pub statistic: Statistic,
-    /// The paper's unit.
-    pub unit: Unit,
 }
 
 /// A figure of a table, as a claim names it.
@@ -219,6 +252,18 @@ impl Part {
         })
     }
 
+    /// The rates of the ticks that its figures and graphs take, each once.
+    pub fn tick_rates(&self) -> Vec<TickRate> {
+        let tables = self.tables.iter().flat_map(|table| &table.columns);
+        let graphs = self.graphs.iter().flat_map(|graph| &graph.columns);
+        let of_columns = tables.chain(graphs).filter_map(|statistic| statistic.ticks());
+        let drawn = self.graphs.iter().filter_map(|graph| match graph.draw {
+            Draw::Billing { rate } => Some(rate),
+            _ => None,
+        });
+        of_columns.chain(drawn).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// The table of that name.
     pub fn table(&self, name: &str) -> Option<&PaperTable> {
         self.tables.iter().find(|table| table.name == name)
@@ -237,9 +282,14 @@ impl Part {
         for wanted in self.cells.values() {
             layer(wanted)?;
         }
-        let known = |cell: &String| match self.cells.contains_key(cell) {
+        let cell = |cell: &String| match self.cells.contains_key(cell) {
             true => Ok(()),
             false => Err(format!("no cell is called `{cell}`")),
+        };
+        self.programs.values().map(|program| &program.cell).try_for_each(cell)?;
+        let known = |name: &String| match self.programs.contains_key(name) {
+            true => Ok(()),
+            false => cell(name),
         };
         self.graphs.iter().flat_map(|graph| &graph.cells).try_for_each(known)?;
         let mut names = BTreeSet::new();
@@ -281,17 +331,16 @@ impl Part {
 }
 
 impl PaperTable {
-    /// Its columns with their unit.
-    pub fn column_list(&self) -> Vec<Column> {
-        let unit = self.unit;
-        self.columns.iter().map(|&statistic| Column { statistic, unit }).collect()
+    /// A row's figures in the base unit, one for each column; none where the paper gives none.
+    pub fn figures<'r>(&'r self, row: &'r Row) -> impl Iterator<Item = Option<f64>> + 'r {
+        row.figures.iter().map(|figure| figure.number().map(|number| self.unit.base(number)))
     }
 
     fn published(&self, figure: &FigureOf) -> Option<f64> {
         let group = self.groups.iter().find(|group| group.measure == figure.measure)?;
         let row = group.rows.iter().find(|row| row.cell == figure.cell)?;
         let column = self.columns.iter().position(|column| *column == figure.statistic)?;
-        row.figures[column].number().map(|number| self.unit.base(number))
+        self.figures(row).nth(column)?
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tactus_explain::account::TickRate;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
@@ -19,6 +20,33 @@ pub enum Measure {
     ContextSwitch,
     /// The same where nothing was recorded meanwhile.
     WakeupLatency,
+    /// Frames that a player showed (Etsion, Tsafrir and Feitelson 2003, Figure 1).
+    FramesShown,
+    /// From a program's being switched in to its being switched out (the same, section 3).
+    EffectiveQuantum,
+    /// What ticks billed for effective quanta (the same, section 4).
+    Billing,
+}
+
+impl Measure {
+    /// What is told of it where no table of the paper says what to tell.
+    pub const fn statistics(self) -> &'static [Statistic] {
+        use Statistic::{
+            Average, Desired, Deviation, Expected, Max, Median, Min, Percentile, Rate, Samples,
+            Serving, SetAside,
+        };
+        match self {
+            Self::InterruptAcknowledge | Self::ContextSwitch => {
+                &[Samples, SetAside, Serving, Min, Median, Max, Average, Deviation]
+            }
+            Self::WakeupLatency => &[Samples, Median, Percentile(90.0), Percentile(99.0), Max],
+            Self::FramesShown => &[Samples, Desired, Rate, Expected],
+            Self::EffectiveQuantum => {
+                &[Samples, Statistic::Quanta, Statistic::Use, Median, Percentile(90.0), Max]
+            }
+            Self::Billing => &[Samples],
+        }
+    }
 }
 
 impl fmt::Display for Measure {
@@ -27,6 +55,9 @@ impl fmt::Display for Measure {
             Self::InterruptAcknowledge => "interrupt acknowledge",
             Self::ContextSwitch => "context switch",
             Self::WakeupLatency => "wakeup latency",
+            Self::FramesShown => "frames shown",
+            Self::EffectiveQuantum => "effective quantum",
+            Self::Billing => "billing",
         })
     }
 }
@@ -53,10 +84,12 @@ impl fmt::Display for Transfers {
     }
 }
 
-/// One figure of many lengths.
+/// One figure of what was measured again and again.
 ///
 /// As text: `min`, `median`, `max`, `average`, `deviation`, `p99.9`,
-/// `within 10ms` (a share), `samples`, `set-aside` (a share).
+/// `within 10ms` (a share), `samples`, `set-aside` and `serving` (shares),
+/// `desired`, `rate` and `expected` (frames a second), `quanta` (a second), `use` (a share of a
+/// processor), `billed at 100Hz` (a ratio to what was used), `missed at 100Hz` (a share).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The least.
@@ -77,6 +110,37 @@ pub enum Statistic {
     Samples,
     /// The share of the samples that saw a transfer.
     SetAside,
+    /// The share of the samples that came due while an interrupt or a softirq was served.
+    Serving,
+    /// How many a second there were to be.
+    Desired,
+    /// How many a second there were.
+    Rate,
+    /// How many a second the ticks alone would have left, by the closed form.
+    Expected,
+    /// How many effective quanta there were a second.
+    Quanta,
+    /// The time that was used, in shares of a processor.
+    Use,
+    /// The time that ticks of a rate billed over the time that was used.
+    Billed(TickRate),
+    /// The share of the effective quanta into which no tick of a rate fell.
+    Missed(TickRate),
+}
+
+/// What kind of number a figure is, and so how it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A length of time, in nanoseconds.
+    Length,
+    /// A share, from 0 to 1.
+    Share,
+    /// How many there are.
+    Count,
+    /// How many there are a second.
+    PerSecond,
+    /// One over another.
+    Ratio,
 }
 
 impl Statistic {
@@ -93,13 +157,42 @@ impl Statistic {
             Self::Percentile(percent) => nanos(lengths.quantile(percent / 100.0)),
             Self::Within(length) => lengths.share_within(length),
             Self::Samples => Some(lengths.count() as f64),
-            Self::SetAside => None,
+            Self::SetAside
+            | Self::Serving
+            | Self::Desired
+            | Self::Rate
+            | Self::Expected
+            | Self::Quanta
+            | Self::Use
+            | Self::Billed(_)
+            | Self::Missed(_) => None,
         }
     }
 
-    /// Whether it is a length of time, in nanoseconds.
-    pub const fn is_length(self) -> bool {
-        !matches!(self, Self::Within(_) | Self::Samples | Self::SetAside)
+    /// What kind of number it is.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Min
+            | Self::Median
+            | Self::Max
+            | Self::Average
+            | Self::Deviation
+            | Self::Percentile(_) => Kind::Length,
+            Self::Within(_) | Self::SetAside | Self::Serving | Self::Use | Self::Missed(_) => {
+                Kind::Share
+            }
+            Self::Samples => Kind::Count,
+            Self::Desired | Self::Rate | Self::Expected | Self::Quanta => Kind::PerSecond,
+            Self::Billed(_) => Kind::Ratio,
+        }
+    }
+
+    /// The rate of the ticks that it takes; none where it takes none.
+    pub const fn ticks(self) -> Option<TickRate> {
+        match self {
+            Self::Billed(rate) | Self::Missed(rate) => Some(rate),
+            _ => None,
+        }
     }
 }
 
@@ -115,6 +208,14 @@ impl fmt::Display for Statistic {
             Self::Within(length) => f.pad(&format!("within {length}")),
             Self::Samples => f.pad("samples"),
             Self::SetAside => f.pad("set-aside"),
+            Self::Serving => f.pad("serving"),
+            Self::Desired => f.pad("desired"),
+            Self::Rate => f.pad("rate"),
+            Self::Expected => f.pad("expected"),
+            Self::Quanta => f.pad("quanta"),
+            Self::Use => f.pad("use"),
+            Self::Billed(rate) => f.pad(&format!("billed at {rate}")),
+            Self::Missed(rate) => f.pad(&format!("missed at {rate}")),
         }
     }
 }
@@ -122,7 +223,7 @@ impl fmt::Display for Statistic {
 /// Why a text is not a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a statistic: write min, median, max, average, deviation, p99.9, within 10ms, samples or set-aside"
+    "`{0}` is not a statistic: write min, median, max, average, deviation, p99.9, within 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz or missed at 100Hz"
 )]
 pub struct NotAStatistic(String);
 
@@ -141,11 +242,26 @@ impl FromStr for Statistic {
             "deviation" => Self::Deviation,
             "samples" => Self::Samples,
             "set-aside" => Self::SetAside,
-            _ => match (text.strip_prefix("within "), text.strip_prefix('p')) {
-                (Some(length), _) => Self::Within(length.parse().map_err(|_| wrong())?),
-                (None, Some(share)) => Self::Percentile(percent(share).ok_or_else(wrong)?),
-                (None, None) => return Err(wrong()),
-            },
+            "serving" => Self::Serving,
+            "desired" => Self::Desired,
+            "rate" => Self::Rate,
+            "expected" => Self::Expected,
+            "quanta" => Self::Quanta,
+            "use" => Self::Use,
+            _ => {
+                let rate = |text: &str| text.parse().map_err(|_| wrong());
+                if let Some(length) = text.strip_prefix("within ") {
+                    Self::Within(length.parse().map_err(|_| wrong())?)
+                } else if let Some(text) = text.strip_prefix("billed at ") {
+                    Self::Billed(rate(text)?)
+                } else if let Some(text) = text.strip_prefix("missed at ") {
+                    Self::Missed(rate(text)?)
+                } else if let Some(share) = text.strip_prefix('p') {
+                    Self::Percentile(percent(share).ok_or_else(wrong)?)
+                } else {
+                    return Err(wrong());
+                }
+            }
         })
     }
 }
@@ -174,6 +290,15 @@ pub enum Unit {
     /// A share, from 0 to 1.
     #[serde(rename = "share")]
     Share,
+    /// A share, from 0 to 100.
+    #[serde(rename = "per cent")]
+    PerCent,
+    /// So many a second.
+    #[serde(rename = "per second")]
+    PerSecond,
+    /// One over another.
+    #[serde(rename = "ratio")]
+    Ratio,
 }
 
 impl Unit {
@@ -182,7 +307,8 @@ impl Unit {
         match self {
             Self::Micros => number * 1e3,
             Self::Millis => number * 1e6,
-            Self::Share => number,
+            Self::PerCent => number / 100.0,
+            Self::Share | Self::PerSecond | Self::Ratio => number,
         }
     }
 }

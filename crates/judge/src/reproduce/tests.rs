@@ -189,7 +189,6 @@ fn a_machine_of_another_kind_cannot_test_a_claim() {
     let on = "requires = { preemption = \"on\" }";
     check(on, &ratio(), 100, "preempts itself");
     check("requires = { preemption = \"off\" }", &ratio(), 100, "held");
-    check("requires = { requests = \"single\" }", &ratio(), 100, "one block");
     check("requires = { tick-rate = 100 }", &ratio(), 100, "this one has 250");
     check("requires = { tick-rate = 250 }", &ratio(), 40, "not held");
 }
@@ -206,8 +205,10 @@ fn a_machine_that_was_not_measured_has_tables_of_the_paper_alone() {
     let paper = paper("", &ratio());
     let reproduction = reproduce(&paper, &[]);
     let part = &reproduction.parts[0];
-    assert_eq!(part.tables[0].rows[0].paper, [Some(10e3), Some(20e3), Some(500.0)]);
-    assert_eq!(part.tables[0].rows[1].here, [None, None, None]);
+    let row = |row: usize| part.tables[0].rows[row].figures.iter().map(|figure| figure.beside);
+    let papers: Vec<_> = row(0).map(|beside| beside.paper).collect();
+    assert_eq!(papers, [Some(10e3), Some(20e3), Some(500.0)]);
+    assert!(row(1).all(|beside| beside.here.is_none()));
     assert!(matches!(&part.claims[0].outcome, Outcome::NotTestable { .. }));
 }
 

@@ -96,7 +96,7 @@ fn lengths(accounts: &Accounts) -> Option<String> {
 }
 
 /// The share of the quanta that are not longer than each length.
-fn cumulative(program: &Account) -> Vec<(f64, tactus_model::time::Nanos)> {
+pub(crate) fn cumulative(program: &Account) -> Vec<(f64, tactus_model::time::Nanos)> {
     let histogram = LatencyHistogram::from_record(&program.quanta);
     let (all, longest) = (histogram.count().max(1) as f64, program.quanta.max);
     let mut seen = 0;

@@ -1,6 +1,6 @@
 //! The drawings of a run, in groups that share their axes.
 
-mod frames;
+pub(crate) mod frames;
 
 use std::cmp::Reverse;
 

@@ -6,7 +6,7 @@
 
 mod chart;
 pub mod comparison;
-mod figures;
+pub(crate) mod figures;
 pub(crate) mod view;
 
 use askama::Template;

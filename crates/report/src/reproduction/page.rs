@@ -57,6 +57,8 @@ struct PartView<'a> {
     tally: String,
     claims: Vec<ClaimView<'a>>,
     views: Vec<FigureView<'a>>,
+    /// What was being served when samples came due, where that was recorded.
+    served: Option<Table>,
     tables: Vec<TableView<'a>>,
     apart: Vec<TableView<'a>>,
 }
@@ -95,30 +97,30 @@ impl<'a> PartView<'a> {
             part.tables.iter().map(TableView::of).partition(|table| table.not_here.is_none());
         let claims = part.claims.iter().map(|judged| ClaimView {
             outcome: words::outcome(&judged.outcome),
-            text: judged.text,
-            place: judged.place,
+            text: &judged.claim.text,
+            place: &judged.claim.place,
             grounds: words::grounds(judged),
         });
-        let views = part.views.iter().map(|view| FigureView {
-            title: view.title,
+        let seen = part.views.iter().filter(|view| !view.rows.is_empty());
+        let views = seen.map(|view| FigureView {
+            title: &view.graph.title,
             place: &view.graph.place,
-            panels: drawings::panels(view),
+            panels: drawings::panels(view, measured.run),
             tables: tables::groups(view)
                 .into_iter()
                 .filter_map(|group| {
-                    let first = group.first()?;
-                    let head = format!("{}, {}", first.measure, first.transfers);
-                    Some((head, Table::of(tables::series(&group))))
+                    Some((tables::head(group.first()?), Table::of(tables::here(&group))))
                 })
                 .collect(),
         });
         Self {
-            name: part.name,
+            name: &part.part.name,
             about: &part.part.about,
             said,
             tally: words::tally(&part.claims),
             claims: claims.collect(),
             views: views.collect(),
+            served: (!part.served.is_empty()).then(|| Table::of(tables::served(&part.served))),
             tables,
             apart,
         }
@@ -129,7 +131,7 @@ impl<'a> TableView<'a> {
     fn of(table: &'a TableFound<'a>) -> Self {
         let measures = tables::measures(table).into_iter();
         Self {
-            name: table.name,
+            name: &table.table.name,
             place: &table.table.place,
             title: &table.table.title,
             not_here: table.not_here.as_deref(),

@@ -1,42 +1,62 @@
 //! The tables of a reproduction, as columns.
 
-use tactus_judge::reproduce::{Measure, RowFound, Series, Statistic, TableFound, View};
+use tactus_judge::reproduce::{
+    CellServed, Figure, Measure, Row, Served, Statistic, TableFound, View,
+};
 
 use super::words;
 use crate::format;
 use crate::table::column::{Column, Entry};
 
 /// This machine's figures of one measure and one choice of samples.
-pub(super) fn series(series: &[&Series<'_>]) -> Vec<Column> {
-    let set_aside = |series: &&Series<'_>| Entry::optional(series.set_aside.map(words::share));
-    let mut columns = vec![
-        Column::names("cell", series, |series| Entry::text(series.cell)),
-        Column::of("samples", series, |series| Entry::count(series.samples)).dispensable(1),
-        Column::of("saw a transfer", series, set_aside)
-            .meaning("the share of all samples during which a block device had a request in flight")
-            .dispensable(2),
-    ];
-    let statistics = series.first().map_or(&[][..], |first| &first.figures);
-    for (place, (statistic, _)) in statistics.iter().enumerate() {
-        columns.push(Column::of(&statistic.to_string(), series, |series| {
-            let (statistic, value) = series.figures[place];
-            entry(statistic, value)
-        }));
+pub(super) fn here(rows: &[&Row<'_>]) -> Vec<Column> {
+    let mut columns = vec![Column::names("cell", rows, |row| Entry::text(row.cell))];
+    for (place, figure) in rows.first().map_or(&[][..], |first| &first.figures).iter().enumerate() {
+        let statistic = figure.statistic;
+        let column = Column::of(&words::head(statistic), rows, |row| {
+            entry(row.figures.get(place), |figure| figure.beside.here)
+        });
+        columns.push(match statistic {
+            Statistic::Samples => column.dispensable(1),
+            Statistic::SetAside => column
+                .meaning("the share of all samples during which a block device had a request in flight")
+                .dispensable(2),
+            Statistic::Serving => column
+                .meaning("the share of these samples' cell that came due while an interrupt or a softirq was being served")
+                .dispensable(3),
+            Statistic::Expected => {
+                column.meaning("frames a second that the ticks alone would have left, by the closed form")
+            }
+            _ => column,
+        });
     }
     columns
 }
 
-/// The series of a view in groups of one measure and one choice of samples.
-pub(super) fn groups<'v, 'a>(view: &'v View<'a>) -> Vec<Vec<&'v Series<'a>>> {
-    let all: Vec<&Series<'_>> = view.series.iter().collect();
-    let same =
-        |a: &&Series<'_>, b: &&Series<'_>| (a.measure, a.transfers) == (b.measure, b.transfers);
+/// The rows of a view in groups of one measure and one choice of samples.
+pub(super) fn groups<'v, 'a>(view: &'v View<'a>) -> Vec<Vec<&'v Row<'a>>> {
+    let all: Vec<&Row<'_>> = view.rows.iter().collect();
+    let same = |a: &&Row<'_>, b: &&Row<'_>| (a.measure, a.transfers) == (b.measure, b.transfers);
     all.chunk_by(same).map(<[_]>::to_vec).collect()
+}
+
+/// What stands over a group of rows.
+pub(super) fn head(row: &Row<'_>) -> String {
+    match row.measure {
+        // No choice of samples was made.
+        Measure::WakeupLatency
+        | Measure::FramesShown
+        | Measure::EffectiveQuantum
+        | Measure::Billing => row.measure.to_string(),
+        Measure::InterruptAcknowledge | Measure::ContextSwitch => {
+            format!("{}, {}", row.measure, row.transfers)
+        }
+    }
 }
 
 /// A row of a table that has the paper's figures above this machine's.
 struct Line<'t, 'a> {
-    row: &'t RowFound<'a>,
+    row: &'t Row<'a>,
     here: bool,
 }
 
@@ -54,10 +74,12 @@ pub(super) fn beside(table: &TableFound<'_>, measure: Measure) -> Vec<Column> {
     let mut columns = vec![Column::names(&measure.to_string(), &lines, |line| {
         Entry::text(format!("{}, {}", line.row.cell, if line.here { "here" } else { "paper" }))
     })];
-    for (place, column) in table.columns.iter().enumerate() {
-        columns.push(Column::of(&column.statistic.to_string(), &lines, |line| {
-            let figures = if line.here { &line.row.here } else { &line.row.paper };
-            entry(column.statistic, figures.get(place).copied().flatten())
+    for (place, statistic) in table.table.columns.iter().enumerate() {
+        columns.push(Column::of(&words::head(*statistic), &lines, |line| {
+            entry(line.row.figures.get(place), |figure| match line.here {
+                true => figure.beside.here,
+                false => figure.beside.paper,
+            })
         }));
     }
     columns
@@ -70,7 +92,35 @@ pub(super) fn measures(table: &TableFound<'_>) -> Vec<Measure> {
     measures
 }
 
-fn entry(statistic: Statistic, value: Option<f64>) -> Entry {
-    let order = value.map_or(0, |value| format::rounded_nanos(value).as_nanos());
-    Entry::number(words::figure(statistic, value), order)
+/// What was being served when samples came due, cell by cell.
+pub(super) fn served(cells: &[CellServed<'_>]) -> Vec<Column> {
+    let rows: Vec<(&str, u64, &Served)> = cells
+        .iter()
+        .flat_map(|cell| {
+            let all = cell.served.iter().map(|served| served.samples).sum();
+            cell.served.iter().map(move |served| (cell.cell, all, served))
+        })
+        .collect();
+    vec![
+        Column::names("cell", &rows, |(cell, ..)| Entry::text(*cell)),
+        Column::names("in service", &rows, |(.., served)| {
+            Entry::text(served.serving.map_or_else(|| "nothing".to_owned(), |one| one.to_string()))
+        }),
+        Column::of("samples", &rows, |(.., served)| Entry::count(served.samples)),
+        Column::of("share", &rows, |(_, all, served)| {
+            Entry::number(words::share(served.samples as f64 / *all as f64), served.samples)
+        }),
+        Column::of("median", &rows, |(.., served)| Entry::latency(Some(served.median)))
+            .meaning("the median of interrupt acknowledge of these samples"),
+        Column::of("max", &rows, |(.., served)| Entry::latency(Some(served.max)))
+            .meaning("the greatest interrupt acknowledge of these samples"),
+    ]
+}
+
+fn entry(figure: Option<&Figure>, of: impl Fn(&Figure) -> Option<f64>) -> Entry {
+    let Some(figure) = figure else { return Entry::empty() };
+    let value = of(figure);
+    // Shares and rates have their digits behind the point.
+    let order = value.map_or(0, |value| format::rounded_nanos(value * 1e3).as_nanos());
+    Entry::number(words::figure(figure.statistic, value), order)
 }

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use tactus_explain::MatchOutcome;
-use tactus_explain::circumstance::{Circumstance, WitnessedSample};
+use tactus_explain::circumstance::{Circumstance, Serving, WitnessedSample};
 use tactus_explain::segments::{Segments, Stages};
-use tactus_judge::reproduce::{Evidence, Measured as Figures, Reproduction, find, reproduce};
+use tactus_judge::reproduce::{
+    Evidence, Measured as Figures, Recorded, Reproduction, find, reproduce,
+};
 use tactus_model::experiment::SplitMix64;
+use tactus_model::recording::Softirq;
 use tactus_model::run::Run;
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Nanos};
@@ -35,7 +38,10 @@ fn samples(cell: usize) -> Vec<WitnessedSample> {
             sample: Sample { due: Nanos::from_nanos(due), came: Nanos::from_nanos(came) },
             outcome: MatchOutcome::Timer,
             segments: Segments::between(at(due), at(came), &stages),
-            circumstance: Circumstance { transfer: Some(saw), serving: None },
+            circumstance: Circumstance {
+                transfer: Some(saw),
+                serving: (index % 20 == 3).then_some(Serving::Softirq(Softirq::NET_RX)),
+            },
         }
     };
     (0..128).map(sample).collect()
@@ -47,9 +53,9 @@ fn with_made_up<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>
     let text = text.replace("990ms", "99ms").replace("253440ms", "2s").replace("9900ms", "1s");
     let mut run: Run = fixture::run(&text.replace("rounds = 4", "rounds = 1"), 1);
     run.header.facts_before.kernel.preemption = Some("none".to_owned());
-    let witnessed: BTreeMap<usize, Vec<WitnessedSample>> =
-        (0..7).map(|cell| (cell, samples(cell))).collect();
-    let measured = Figures::of(&paper.parts[0], &run, &witnessed);
+    let recorded: BTreeMap<usize, Recorded> =
+        (0..11).map(|cell| (cell, Recorded { samples: samples(cell), accounts: None })).collect();
+    let measured = Figures::of(&paper.parts[0], &run, &recorded);
     let facts = &run.header.facts_before;
     let evidence = [Some(Evidence { run: &run.header.id, facts, measured })];
     let cost = TracingCost { difference_ns: 2100, low_ns: 900, high_ns: 3300, pairs: 7 };
@@ -73,7 +79,11 @@ fn the_page_says_what_the_text_says_and_loads_nothing() {
         assert!(page.contains(part), "{part} is missing");
     }
     assert!(!page.contains("http://") && !page.contains("https://"));
-    assert_eq!(page.matches("<svg").count(), 6, "four panels of CPU load and two of I/O load");
+    assert_eq!(
+        page.matches("<svg").count(),
+        10,
+        "four panels of CPU load for each size of blocks and two of I/O load"
+    );
 }
 
 #[test]

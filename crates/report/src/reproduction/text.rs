@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use tactus_judge::reproduce::paper::Graph;
 use tactus_judge::reproduce::{Paper, PartFound, Reproduction};
 
 use super::{Measured, tables, words};
@@ -48,7 +49,7 @@ pub fn reproduction_text(
 }
 
 fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, width: usize) {
-    let _ = writeln!(text, "\n{}", part.name.to_uppercase());
+    let _ = writeln!(text, "\n{}", part.part.name.to_uppercase());
     text.push_str(&wrapped(&part.part.about, "", width));
     text.push_str(&wrapped(&words::form(measured), "", width));
     if let Some(cost) = words::cost(measured) {
@@ -60,13 +61,17 @@ fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, wi
     for view in &part.views {
         for group in tables::groups(view) {
             let Some(first) = group.first() else { continue };
-            let head = format!("{}, here: {}, {}", view.title, first.measure, first.transfers);
-            let _ = writeln!(text, "\n{head} ({})", view.graph.place);
-            text.push_str(&grid(tables::series(&group), width));
+            let Graph { title, place, .. } = view.graph;
+            let _ = writeln!(text, "\n{title}, here: {} ({place})", tables::head(first));
+            text.push_str(&grid(tables::here(&group), width));
         }
     }
+    if !part.served.is_empty() {
+        let _ = writeln!(text, "\n{}", words::SERVED);
+        text.push_str(&grid(tables::served(&part.served), width));
+    }
     for table in part.tables.iter().filter(|table| table.not_here.is_none()) {
-        let _ = writeln!(text, "\n{} ({}): {}", table.name, table.table.place, table.table.title);
+        let _ = writeln!(text, "\n{}", words::table(table.table));
         for measure in tables::measures(table) {
             text.push_str(&grid(tables::beside(table, measure), width));
         }
@@ -83,7 +88,7 @@ fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, wi
     }
     for judged in &part.claims {
         let head =
-            format!("{:<12}  {} ({})", words::outcome(&judged.outcome), judged.text, judged.place);
+            format!("{:<12}  {}", words::outcome(&judged.outcome), words::claim(judged.claim));
         let lines = wrapped(&head, "              ", width);
         text.push_str(lines.trim_start());
         text.push_str(&wrapped(&words::grounds(judged), "              ", width));

@@ -1,7 +1,8 @@
 //! How figures, claims and reservations of a reproduction are put.
 
-use tactus_judge::reproduce::paper::Paper;
-use tactus_judge::reproduce::{Judged, Outcome, PartFound, Statistic, TableFound};
+use tactus_judge::reproduce::claim::Claim;
+use tactus_judge::reproduce::paper::{Paper, PaperTable};
+use tactus_judge::reproduce::{Beside, Judged, Kind, Outcome, PartFound, Statistic, TableFound};
 use tactus_model::run::Run;
 
 use super::{Form, Measured};
@@ -11,10 +12,26 @@ use crate::format::{self, NOTHING};
 /// A figure as its kind is told: a length, a share or a number.
 pub(super) fn figure(statistic: Statistic, value: Option<f64>) -> String {
     let Some(value) = value else { return NOTHING.to_owned() };
+    match statistic.kind() {
+        Kind::Share => share(value),
+        Kind::Count => format::count(value as u64),
+        Kind::PerSecond => format!("{value:.2}"),
+        Kind::Ratio => ratio(value),
+        Kind::Length => format::latency(format::rounded_nanos(value)),
+    }
+}
+
+/// What stands over a column of such figures.
+pub(super) fn head(statistic: Statistic) -> String {
     match statistic {
-        Statistic::Within(_) | Statistic::SetAside => share(value),
-        Statistic::Samples => format::count(value as u64),
-        _ => format::latency(format::rounded_nanos(value)),
+        Statistic::SetAside => "saw a transfer".to_owned(),
+        Statistic::Serving => "in service".to_owned(),
+        Statistic::Rate => "shown/s".to_owned(),
+        Statistic::Desired => "desired/s".to_owned(),
+        Statistic::Expected => "closed form".to_owned(),
+        Statistic::Quanta => "quanta/s".to_owned(),
+        Statistic::Use => "processor".to_owned(),
+        other => other.to_string(),
     }
 }
 
@@ -87,6 +104,20 @@ pub(super) fn not_granted(run: &Run) -> Vec<String> {
     told
 }
 
+/// What the table of services tells.
+pub(super) const SERVED: &str =
+    "What was being served when samples came due, and their interrupt acknowledge";
+
+/// What stands over a table of the paper.
+pub(super) fn table(PaperTable { name, place, title, .. }: &PaperTable) -> String {
+    format!("{name} ({place}): {title}")
+}
+
+/// A claim with its place.
+pub(super) fn claim(Claim { text, place, .. }: &Claim) -> String {
+    format!("{text} ({place})")
+}
+
 /// How many claims of a part came to what.
 pub(super) fn tally(claims: &[Judged<'_>]) -> String {
     let count = |wanted: fn(&Outcome) -> bool| {
@@ -113,28 +144,31 @@ pub(super) const fn outcome(outcome: &Outcome) -> &'static str {
 pub(super) fn grounds(judged: &Judged<'_>) -> String {
     let demand = judged.claim.holds.demand();
     if let Outcome::NotTestable { reason } = &judged.outcome {
-        return format!("{reason}.");
+        return sentence(reason);
     }
-    if let (Some(here), Some(published)) = (judged.ratio, judged.published_ratio) {
+    if let Some(Beside { paper: Some(paper), here: Some(here) }) = judged.ratio {
         return format!(
             "{} here, {} in the paper; demanded is {demand}.",
             ratio(here),
-            ratio(published)
+            ratio(paper)
         );
     }
-    let figures = judged.claim.holds.figures();
-    let list = |values: &[f64]| -> String {
-        let told = figures
-            .iter()
-            .zip(values)
-            .map(|(figure_of, value)| figure(figure_of.statistic, Some(*value)));
+    let list = |of: fn(&Beside) -> Option<f64>| -> String {
+        let told = judged.figures.iter().map(|one| figure(one.statistic, of(&one.beside)));
         told.collect::<Vec<_>>().join(", ")
     };
     format!(
         "{} here, {} in the paper; demanded is {demand}.",
-        list(&judged.here),
-        list(&judged.published)
+        list(|beside| beside.here),
+        list(|beside| beside.paper)
     )
+}
+
+/// A reason as a sentence of its own.
+fn sentence(reason: &str) -> String {
+    let mut letters = reason.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
 /// The tables that this machine is not set beside, together where the reason is the same.
@@ -148,7 +182,7 @@ pub(super) fn not_beside(part: &PartFound<'_>) -> Vec<String> {
         }
     }
     let told = reasons.into_iter().map(|(reason, tables)| {
-        let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
+        let names: Vec<&str> = tables.iter().map(|table| table.table.name.as_str()).collect();
         format!("Not set beside {}: {reason}.", names.join(", "))
     });
     told.collect()

@@ -45,6 +45,11 @@ pub(super) fn figures(results: &[&CellResult<'_>]) -> Vec<Figure> {
     [rates, patterns].into_iter().filter(|figure| !figure.panels.is_empty()).collect()
 }
 
+/// All of these drawings, without what is said of them.
+pub(crate) fn panels(results: &[&CellResult<'_>]) -> Vec<String> {
+    figures(results).into_iter().flat_map(|figure| figure.panels).collect()
+}
+
 /// A drawing for each way in which players differ besides their rates and ticks.
 fn rates(players: &[(&CellResult<'_>, &FramesProbe)]) -> Vec<String> {
     let cells: Vec<_> = players.iter().map(|(result, _)| result.cell.clone()).collect();
