@@ -114,6 +114,13 @@ pub enum Cause {
         /// The function that the interrupt found; none where several are taken together.
         site: Option<String>,
     },
+    /// Time of a thread that no event accounts for, before an interrupt of which no
+    /// call chain tells though chains were recorded: of some threads some kernels
+    /// tell none.
+    GapInThread {
+        /// Which.
+        thread: Culprit,
+    },
     /// Time that no event accounts for.
     UnexplainedGap,
 }
@@ -169,7 +176,7 @@ pub enum Throttle {
 impl Cause {
     /// Whether the cause is a real explanation, not the remainder.
     pub const fn explains(&self) -> bool {
-        !matches!(self, Self::UnexplainedGap | Self::GapInKernel { .. })
+        !matches!(self, Self::UnexplainedGap | Self::GapInKernel { .. } | Self::GapInThread { .. })
     }
 
     /// The same cause with threads of one name taken together, and gaps wherever
@@ -181,6 +188,7 @@ impl Cause {
             Self::OtherThread { thread }
             | Self::KernelSection { thread, .. }
             | Self::Stopped { thread }
+            | Self::GapInThread { thread }
             | Self::Asleep { thread } => thread.thread = None,
             Self::GapInKernel { site } => *site = None,
             _ => {}
@@ -240,6 +248,7 @@ impl fmt::Display for Cause {
             }
             Self::GapInKernel { site: Some(site) } => write!(f, "unexplained gap in {site}"),
             Self::GapInKernel { site: None } => f.write_str("unexplained gap in kernel code"),
+            Self::GapInThread { thread } => write!(f, "unexplained gap in thread {thread}"),
             Self::UnexplainedGap => f.write_str("unexplained gap"),
         }
     }

@@ -169,6 +169,19 @@ fn without_a_call_chain_a_late_interrupt_is_a_gap() {
 }
 
 #[test]
+fn a_thread_whose_interrupts_alone_come_without_a_chain_is_named_beside_the_gap() {
+    let Stage { mut script, probe, .. } = stage();
+    script.in_chain(&["asm_sysvec_apic_timer_interrupt"]);
+    script.vector_entry(100, 1, InterruptVector::LocalTimer);
+    script.vector_exit(101, 1, InterruptVector::LocalTimer);
+    script.timer_wakes(1500, 0, probe, true).switch(1508, 0, PREEMPTED, probe);
+    let explanation = script.explain(probe, SleepMethod::Nanosleep, &[(1000, 1510)]);
+    let gap = "500 unexplained gap in thread hog (200, other)";
+    assert_eq!(shown(&explanation.worst[0])[0], gap);
+    assert!(explanation.pareto.explained() < 0.5);
+}
+
+#[test]
 fn an_interrupt_that_is_open_at_the_due_time_is_named() {
     let Stage { mut script, probe, .. } = stage();
     script.irq(900, 1400, 0, 25, "eth0");

@@ -49,9 +49,11 @@ fn slack_end(fire: &TimerFire) -> Option<Instant<Monotonic>> {
 /// had been off, in the function that did so; but not beside steal: a host that is
 /// known to have had the processor had it for the rest of the silence too, only
 /// the account does not show it. Elsewhere in the kernel it could be either, and
-/// without a chain nothing is known: both remain a gap, the first with its place.
+/// without a chain nothing is known: both remain a gap, the first with its place,
+/// the second with its thread where other interrupts came with chains.
 fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Instant<Monotonic>) {
     let scene = case.scene;
+    let has_chains = scene.names.chains().len() > 0;
     let delivered = to - from <= DELIVERY_MAX;
     let stolen = !steal::stretches(scene, fire.cpu, from, to).is_empty();
     case.spread(fire.cpu, from, to, |_, slice| {
@@ -62,6 +64,9 @@ fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Ins
         match found(slice.end_chain, scene.names) {
             _ if delivered => Cause::TimerWork { function: None, cpu: slice.cpu },
             Found::InterruptsOn => Cause::BelowKernel { cpu: slice.cpu },
+            Found::Unknown if slice.end_chain.is_none() && has_chains => {
+                Cause::GapInThread { thread: scene.culprit(slice) }
+            }
             Found::Unknown => Cause::UnexplainedGap,
             // The way out of another interrupt, most often.
             _ if in_time => Cause::TimerWork { function: None, cpu: slice.cpu },

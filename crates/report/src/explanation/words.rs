@@ -111,6 +111,9 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
 /// The most causes that have a row of their own.
 const ROWS: usize = 12;
 
+/// The most gaps of which something is known that get a row of their own.
+const GAP_ROWS: usize = 3;
+
 /// A row of the Pareto as it is shown.
 pub(super) struct Row {
     /// What the row stands for.
@@ -150,9 +153,11 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
         let name = format!("{} together", format::counted(lesser.len() as u64, "lesser cause"));
         rows.push(Row { samples: None, ..together(name, lesser) });
     }
-    let (nowhere, somewhere): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
+    let (mut nowhere, somewhere): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
         gaps.into_iter().partition(|row| row.cause == Cause::UnexplainedGap);
-    rows.extend(somewhere.iter().map(|row| together(row.cause.to_string(), &[*row])));
+    let (greatest, lesser) = somewhere.split_at(GAP_ROWS.min(somewhere.len()));
+    rows.extend(greatest.iter().map(|row| together(row.cause.to_string(), &[*row])));
+    nowhere.extend(lesser);
     rows.push(together(Cause::UnexplainedGap.to_string(), &nowhere));
     rows
 }
