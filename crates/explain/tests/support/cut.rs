@@ -7,12 +7,22 @@ use tactus_model::recording::{
 };
 use tactus_model::time::{Instant, Monotonic};
 
-/// The part of a recording between two instants, with only the names it needs.
+/// The part of a recording between two instants, with only the names and processes it needs.
 pub fn cut(recording: &Recording, from: Instant<Monotonic>, to: Instant<Monotonic>) -> Recording {
     let mut names =
         Names { old: &recording.dictionary, new: Dictionary::new(), chains: HashMap::new() };
     let inside = recording.events.iter().filter(|event| event.at >= from && event.at <= to);
-    let events = inside.map(|event| names.renamed(event)).collect();
+    let events: Vec<Event> = inside.map(|event| names.renamed(event)).collect();
+    let came = |thread| {
+        let is_it =
+            |event: &Event| matches!(event.kind, EventKind::Switch { next, .. } if next == thread);
+        events.iter().any(is_it)
+    };
+    for (thread, process) in recording.dictionary.processes() {
+        if came(*thread) {
+            names.new.set_process(*thread, *process);
+        }
+    }
     let mut about = recording.about.clone();
     about.started = from;
     let losses = recording.losses.iter().filter(|lost| lost.to >= from && lost.from <= to);

@@ -51,9 +51,15 @@ mod tests {
 
     /// The accounts of a recorded real session.
     fn named(recording: &str) -> NamedAccounts {
-        let path = format!("{}/../../tests/data/blame/{recording}", env!("CARGO_MANIFEST_DIR"));
+        named_at("blame", recording, &[1000])
+    }
+
+    fn named_at(folder: &str, recording: &str, rates: &[u32]) -> NamedAccounts {
+        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data");
+        let path = format!("{data}/{folder}/{recording}");
         let mut source = RecordingFile::open(path.as_ref()).expect("a golden recording opens");
-        let options = AccountOptions { rates: TickRate::new(1000).into_iter().collect() };
+        let rates = rates.iter().filter_map(|hertz| TickRate::new(*hertz)).collect();
+        let options = AccountOptions { rates };
         let accounts = account(&mut source, &options).expect("a golden recording is whole");
         NamedAccounts { label: recording.to_owned(), accounts }
     }
@@ -65,6 +71,14 @@ mod tests {
     #[test]
     fn accounts_of_a_recording_at_110() {
         let text = shown("kernel-section.tactusrec", AccountsBy::Program, 110);
+        insta::assert_snapshot!(text);
+    }
+
+    /// Programs like those of Etsion 2003, and ticks of the rates of its Table 3.
+    #[test]
+    fn programs_billed_as_in_the_paper_at_110() {
+        let named = named_at("billing", "programs.tactusrec", &[100, 1000]);
+        let text = accounts_text(&[named], AccountsBy::Program, 5, &TableOptions::of_width(110));
         insta::assert_snapshot!(text);
     }
 
