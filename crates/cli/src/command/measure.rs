@@ -20,7 +20,7 @@ use tactus_model::time::{Nanos, Realtime};
 use tactus_model::until::Aim;
 use tactus_store::Store;
 
-use super::report::{default_page, write_page};
+use super::report::{PageOptions, default_page, write_page};
 use super::show::{CellOverview, cell_overviews, verdicts};
 use super::{new_seed, open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
@@ -282,7 +282,8 @@ fn conclude(store: &Store, run: &Run, arguments: &MeasureArguments) -> CommandRe
         Some(path) => path.clone(),
         None => default_page(id)?,
     };
-    write_page(store, std::slice::from_ref(run), arguments.purpose.as_slice(), &path)?;
+    let told = PageOptions { purposes: arguments.purpose.as_slice(), ticks: &[] };
+    write_page(store, std::slice::from_ref(run), &told, &path)?;
     if arguments.json {
         write_line(&Conclusion::Page { run: id, path: &path })?;
     } else {

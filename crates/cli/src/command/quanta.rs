@@ -142,10 +142,15 @@ fn of_source(
     Ok((id, told))
 }
 
-/// The accounts that the page of a run shows: those of every cell that was recorded.
-pub(super) fn of_run(store: &Store, run: &Run) -> CommandResult<Vec<NamedAccounts>> {
+/// The accounts that the page of a run shows: those of every cell that was recorded, with
+/// ticks of these rates beside the kernel's own.
+pub(super) fn of_run(
+    store: &Store,
+    run: &Run,
+    rates: &[TickRate],
+) -> CommandResult<Vec<NamedAccounts>> {
     let cells: Vec<usize> = (0..run.header.plan.cells.len()).collect();
-    of_cells(store, run, &cells, &AccountOptions::default())
+    of_cells(store, run, &cells, &AccountOptions { rates: rates.to_vec() })
 }
 
 /// The accounts of cells, the recorded stretches of each put together.

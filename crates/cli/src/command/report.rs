@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use tactus_explain::account::TickRate;
 use tactus_judge::purpose::Purpose;
 use tactus_model::run::{Run, RunId};
 use tactus_report::Conclusions;
@@ -26,6 +27,10 @@ pub(crate) struct ReportArguments {
     /// What the machine is for, as in `tactus show --for`; repeatable
     #[arg(long = "for", value_name = "PURPOSE")]
     purposes: Vec<Purpose>,
+    /// Rates of simulated ticks, in Hz, to be shown beside the kernel's own in the accounts
+    /// of recorded cells
+    #[arg(long, value_name = "HZ,…", value_delimiter = ',')]
+    tick: Vec<TickRate>,
 }
 
 pub(crate) fn run(arguments: &ReportArguments) -> CommandResult {
@@ -37,7 +42,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> CommandResult {
         (None, Some(first)) => default_page(first)?,
         (None, None) => return Err(CommandError::usage("no run is named")),
     };
-    write_page(&store, &runs, &arguments.purposes, &path)?;
+    let told = PageOptions { purposes: &arguments.purposes, ticks: &arguments.tick };
+    write_page(&store, &runs, &told, &path)?;
     println!("{}", path.display());
     Ok(())
 }
@@ -49,20 +55,27 @@ pub(super) fn default_page(run: &RunId) -> CommandResult<PathBuf> {
     Ok(folder.join(format!("{run}.html")))
 }
 
-/// Writes the page of `runs` to `path`, with how they stand to `purposes`, making its folder
-/// when it is missing.
+/// What the page of a run tells beyond the run itself.
+pub(super) struct PageOptions<'a> {
+    /// What the machine is for: how the run stands to that.
+    pub(super) purposes: &'a [Purpose],
+    /// What ticks of these rates would have billed, beside the kernel's own.
+    pub(super) ticks: &'a [TickRate],
+}
+
+/// Writes the page of `runs` to `path`, making its folder when it is missing.
 pub(super) fn write_page(
     store: &Store,
     runs: &[Run],
-    purposes: &[Purpose],
+    told: &PageOptions<'_>,
     path: &Path,
 ) -> CommandResult {
     let concluded = runs
         .iter()
         .map(|run| {
             let explanations = explain::of_run(store, run)?;
-            let (accounts, tails) = (quanta::of_run(store, run)?, tail::of_run(store, run)?);
-            let purposes = verdicts(run, purposes);
+            let accounts = quanta::of_run(store, run, told.ticks)?;
+            let (tails, purposes) = (tail::of_run(store, run)?, verdicts(run, told.purposes));
             Ok(Conclusions { explanations, accounts, tails, purposes })
         })
         .collect::<CommandResult<Vec<_>>>()?;
