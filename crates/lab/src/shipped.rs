@@ -1,13 +1,17 @@
 //! The experiments that come with the program.
 
 /// Names and texts of the experiments that come with the program.
-pub const EXPERIMENTS: [(&str, &str); 7] = [
+pub const EXPERIMENTS: [(&str, &str); 8] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
     ("papers/quanta", include_str!("../../../experiments/papers/quanta.toml")),
     ("papers/billing", include_str!("../../../experiments/papers/billing.toml")),
+    (
+        "papers/installed-programs",
+        include_str!("../../../experiments/papers/installed-programs.toml"),
+    ),
     ("papers/timer-latency", include_str!("../../../experiments/papers/timer-latency.toml")),
 ];
 
