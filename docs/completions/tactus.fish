@@ -161,6 +161,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s h -l help -d 'P
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'Write to this file instead of one beside the store' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand report" -l for -d 'What the machine is for, as in `tactus show --for`; repeatable' -r
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l tick -d 'Rates of simulated ticks, in Hz, to be shown beside the kernel\'s own in the accounts of recorded cells' -r
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'One part of it only, by name; may be given several times' -r
