@@ -60,7 +60,11 @@ pub fn simulate(seed: u64, count: u64) -> (Script, Thread, Vec<Simulated>) {
             }
             Planted::InterruptsOff => {
                 at = due + length;
-                script.in_chain(&["asm_sysvec_apic_timer_interrupt", "long_section"]);
+                script.in_chain(&[
+                    "asm_sysvec_apic_timer_interrupt",
+                    "_raw_spin_unlock_irqrestore",
+                    "long_section",
+                ]);
             }
             Planted::KernelSection => {
                 script.in_chain(&["asm_sysvec_apic_timer_interrupt", "long_section"]);
