@@ -253,22 +253,30 @@ fn loads_run_side_by_side() {
     none_is_left();
 }
 
+/// Frames that were drawn with a display, and requests that it served, up to now.
+fn drawn_and_served(load: &mut RunningLoad) -> [u64; 2] {
+    let snapshot = load.snapshot();
+    let done: Vec<u64> = snapshot.parts.iter().filter_map(|(_, part)| part.operations).collect();
+    let [shown, drawn, requests] = done[..] else { panic!("{snapshot:?}") };
+    [shown + drawn, requests]
+}
+
 fn a_display_serves() {
     let mut load = RunningLoad::start(&plan("player@50+adaptive+display"), &options(None)).unwrap();
-    let opened = load.snapshot();
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         std::thread::sleep(Duration::from_millis(20));
-        let result = load.snapshot().since(&opened);
-        let done: Vec<u64> =
-            result.parts.iter().filter_map(|part| part.achieved.operations).collect();
-        let [shown, drawn, requests] = done[..] else { panic!("{result:?}") };
-        if shown > 2 && drawn > 2 {
-            // Each frame is a request, but for those that are under way.
-            assert!(requests.abs_diff(shown + drawn) <= 3, "{result:?}");
+        let [drawn, _] = drawn_and_served(&mut load);
+        let [_, served] = drawn_and_served(&mut load);
+        let [drawn_later, _] = drawn_and_served(&mut load);
+        // Each frame is a request. One may be answered and not yet counted by the display,
+        // and one of each client be served and not yet counted by the client.
+        assert!(drawn <= served + 1, "{drawn} frames of {served} requests");
+        assert!(served <= drawn_later + 2, "{served} requests for {drawn_later} frames");
+        if drawn > 20 {
             break;
         }
-        assert!(Instant::now() < deadline, "they draw nothing: {result:?}");
+        assert!(Instant::now() < deadline, "they draw nothing: {drawn}");
     }
     load.stop();
     none_is_left();
@@ -277,15 +285,23 @@ fn a_display_serves() {
 fn a_player_plays_at_its_rate() {
     let mut load = RunningLoad::start(&plan("player@50"), &options(None)).unwrap();
     let (begun, opened) = (Instant::now(), load.snapshot());
-    std::thread::sleep(Duration::from_millis(500));
-    let result = load.snapshot().since(&opened);
-    let slots = begun.elapsed().as_secs_f64() * 50.0;
-    let skipped = result.others.iter().find(|other| other.what == "frame skipped").unwrap().count;
-    let shown = result.operations.unwrap();
-    // None is shown early, so there are never more than slots; those that a busy machine
-    // takes are told as skipped, but for those that are decoded ahead or under way.
-    assert!(shown as f64 <= slots + 2.0, "{shown} frames in {slots} slots: {result:?}");
-    assert!((shown + skipped) as f64 >= slots / 2.0 - 8.0, "{result:?} in {slots} slots");
+    let deadline = begun + Duration::from_secs(60);
+    loop {
+        std::thread::sleep(Duration::from_millis(50));
+        let result = load.snapshot().since(&opened);
+        let slots = begun.elapsed().as_secs_f64() * 50.0;
+        let skipped =
+            result.others.iter().find(|other| other.what == "frame skipped").unwrap().count;
+        let shown = result.operations.unwrap();
+        // None is shown before its slot; some may have been due before and be counted now.
+        // A decoder that is behind leaves out frames that are still to come.
+        assert!(shown as f64 <= slots + 3.0, "{shown} frames in {slots} slots: {result:?}");
+        assert!((shown + skipped) as f64 <= slots + 10.0, "{result:?} in {slots} slots");
+        if shown + skipped > 25 {
+            break;
+        }
+        assert!(Instant::now() < deadline, "it does not play: {result:?}");
+    }
     load.stop();
     none_is_left();
 }
