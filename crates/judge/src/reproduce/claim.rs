@@ -7,6 +7,7 @@
 //! not testable here.
 
 use serde::{Deserialize, Serialize};
+use tactus_model::format;
 use tactus_model::time::Nanos;
 
 use super::condition::{Aspect, unmet};
@@ -150,7 +151,7 @@ impl Holds {
 /// A limit as its figures are told.
 fn told(figures: &[FigureOf], limit: f64) -> String {
     match figures.first().map(|figure| figure.statistic.kind()) {
-        Some(Kind::Length) => Nanos::from_nanos(limit.round() as u64).to_string(),
+        Some(Kind::Length) => format::axis_length(Nanos::from_nanos(limit.round() as u64)),
         Some(Kind::Share) => format!("{} %", (limit * 1e4).round() / 100.0),
         Some(Kind::PerSecond) => format!("{limit}/s"),
         Some(Kind::Count | Kind::Ratio) | None => limit.to_string(),

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use tactus_model::facts::MachineFacts;
+use tactus_model::format::count;
 
 /// Demands on the machine; what is none is not demanded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -81,13 +82,10 @@ fn preemption(condition: &Condition, facts: &MachineFacts) -> Option<String> {
 
 fn ticks(condition: &Condition, facts: &MachineFacts) -> Option<String> {
     let wanted = condition.tick_rate?;
-    match facts.kernel.tick_rate_hz {
-        Some(rate) if rate == wanted => None,
-        Some(rate) => {
-            Some(format!("it needs a kernel of {wanted} ticks a second; this one has {rate}"))
-        }
-        None => Some(format!(
-            "it needs a kernel of {wanted} ticks a second; this one does not tell how many it has"
-        )),
-    }
+    let has = match facts.kernel.tick_rate_hz {
+        Some(rate) if rate == wanted => return None,
+        Some(rate) => format!("has {}", count(rate.into())),
+        None => "does not tell how many it has".to_owned(),
+    };
+    Some(format!("it needs a kernel of {} ticks a second; this one {has}", count(wanted.into())))
 }

@@ -18,11 +18,13 @@ pub fn reproduction_page(
 ) -> Result<String, ReportError> {
     let paper = reproduction.paper;
     let parts = reproduction.parts.iter().zip(measured);
+    let shown = parts.clone().filter(|(_, measured)| measured.is_some());
     let page = Page {
         name: &paper.name,
         citation: words::citation(paper),
         then: &paper.machine,
         now: measured.iter().flatten().next().map(|measured| words::machine(measured.run)),
+        tally: words::tally(shown.flat_map(|(part, _)| &part.claims)),
         parts: parts
             .filter_map(|(part, measured)| Some(PartView::of(part, measured.as_ref()?)))
             .collect(),
@@ -44,6 +46,8 @@ struct Page<'a> {
     citation: String,
     then: &'a str,
     now: Option<String>,
+    /// What became of the claims of all parts.
+    tally: String,
     parts: Vec<PartView<'a>>,
     styles: String,
     version: &'static str,

@@ -118,17 +118,17 @@ pub(super) fn claim(Claim { text, place, .. }: &Claim) -> String {
     format!("{text} ({place})")
 }
 
-/// How many claims of a part came to what.
-pub(super) fn tally(claims: &[Judged<'_>]) -> String {
-    let count = |wanted: fn(&Outcome) -> bool| {
-        claims.iter().filter(|judged| wanted(&judged.outcome)).count()
-    };
-    format!(
-        "{} held, {} not held, {} not testable here",
-        count(|outcome| *outcome == Outcome::Held),
-        count(|outcome| *outcome == Outcome::NotHeld),
-        count(|outcome| matches!(outcome, Outcome::NotTestable { .. })),
-    )
+/// How many of these claims came to what.
+pub(super) fn tally<'j, 'a: 'j>(claims: impl IntoIterator<Item = &'j Judged<'a>>) -> String {
+    let (mut held, mut not_held, mut not_testable) = (0, 0, 0);
+    for judged in claims {
+        match judged.outcome {
+            Outcome::Held => held += 1,
+            Outcome::NotHeld => not_held += 1,
+            Outcome::NotTestable { .. } => not_testable += 1,
+        }
+    }
+    format!("{held} held, {not_held} not held, {not_testable} not testable here")
 }
 
 /// What became of a claim, in a word or two.

@@ -70,8 +70,11 @@ fn rates(players: &[(&CellResult<'_>, &FramesProbe)]) -> Vec<String> {
             None => groups.push((head, vec![(result, probe)])),
         }
     }
+    // A single player says no more in a drawing than in a table.
+    let several = groups.iter().any(|(_, group)| group.len() > 1);
     groups
         .iter()
+        .filter(|(_, group)| group.len() > 1 || !several)
         .map(|(head, group)| {
             let curves: Vec<Players> = ticks
                 .iter()
