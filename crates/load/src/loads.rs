@@ -195,8 +195,8 @@ fn run_builtin(load: BuiltinLoad, rate: Option<Rate>, site: &'static Site) -> En
     }
 }
 
-/// Works for good, as a process that belongs to a copy.
-pub(crate) fn run_companion(companion: &Companion) -> Endless {
+/// Works as a process that belongs to a copy, until that has ended.
+pub(crate) fn run_companion(companion: &Companion) -> Result<(), LoadError> {
     match companion {
         Companion::Typist { rate, seed } => editor::type_keys(*rate, *seed),
     }

@@ -24,8 +24,7 @@ pub fn worker_main() -> Result<(), LoadError> {
     if let Some(companion) = &order.companion {
         // By a wrong name it works all the same.
         let _ = tactus_sys::thread::set_name(companion.program());
-        let Err(error) = loads::run_companion(companion);
-        return Err(error);
+        return loads::run_companion(companion);
     }
     let Err(error) = work(&order);
     tell(io::stdout(), &WorkerAnswer { copy: order.copy, news: News::Failed(error) })

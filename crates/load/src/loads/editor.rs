@@ -9,6 +9,7 @@
 //! it colours what was typed. That makes three short times on the processor a key, as
 //! the Emacs of 2003 had (22 a second at 8 keys, Table 4 of the paper).
 
+use std::convert::Infallible;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -119,11 +120,18 @@ fn start_typist(rate: Rate, socket: UnixStream, site: &Site) -> Result<(), LoadE
     Ok(())
 }
 
-/// The typist: types on its standard output, which is a socket, and takes what is drawn there.
-pub(super) fn type_keys(rate: Rate, seed: u64) -> Endless {
+/// The typist: types on its standard output, which is a socket, and takes what is drawn
+/// there, until the editor has ended.
+pub(super) fn type_keys(rate: Rate, seed: u64) -> Result<(), LoadError> {
     let socket = io::stdout().as_fd().try_clone_to_owned().during("find the editor")?;
-    let mut editor = UnixStream::from(socket);
-    let mut random = SplitMix64::new(seed);
+    let Err(error) = type_into(UnixStream::from(socket), rate, SplitMix64::new(seed));
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error).during("type into the editor"),
+    }
+}
+
+fn type_into(mut editor: UnixStream, rate: Rate, mut random: SplitMix64) -> io::Result<Infallible> {
     let mut next = Instant::now();
     let mut drawn = 0;
     loop {
@@ -133,20 +141,20 @@ pub(super) fn type_keys(rate: Rate, seed: u64) -> Endless {
             if left.is_zero() {
                 break;
             }
-            editor.set_read_timeout(Some(left)).during("wait for the next key")?;
+            editor.set_read_timeout(Some(left))?;
             let mut change = [0; CHANGE];
             match editor.read(&mut change) {
-                Ok(0) => return Err(LoadError::new("the editor has ended")),
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(read) => drawn += read,
                 Err(error) if is_nothing_yet(&error) => {}
-                Err(error) => return Err(error).during("take what the editor draws"),
+                Err(error) => return Err(error),
             }
             while drawn >= CHANGE {
                 drawn -= CHANGE;
-                editor.write_all(&[DRAWN]).during("answer the editor")?;
+                editor.write_all(&[DRAWN])?;
             }
         }
-        editor.write_all(&[KEY]).during("type")?;
+        editor.write_all(&[KEY])?;
     }
 }
 
