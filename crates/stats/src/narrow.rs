@@ -134,6 +134,43 @@ mod tests {
         latencies.map(nanos).collect::<LatencyHistogram>().to_record()
     }
 
+    /// How many of 300 intervals of the p90 hold the true one, and how many rounds were taken
+    /// in the mean: stopped at `aim`, or after so many rounds whatever came.
+    fn covered(aim: &str, fixed: Option<usize>) -> (usize, f64) {
+        let aim: Aim = aim.parse().unwrap();
+        let truth = Nanos::from_nanos((WIDE.level(10.0) * 1000.0) as u64);
+        let (mut held, mut taken) = (0, 0);
+        for seed in 0..300 {
+            let mut draw = Draw::new(seed);
+            let mut round = || (0..10).map(|_| block(WIDE, &mut draw)).collect::<Vec<_>>();
+            let mut rounds: Vec<_> =
+                (0..fixed.unwrap_or(Until::FEWEST_ROUNDS as usize)).map(|_| round()).collect();
+            let found = loop {
+                let found = Narrowness::of_blocks(&Blocks::new(&rounds), aim);
+                if fixed.is_some() || found.met || rounds.len() >= 30 {
+                    break found.interval.unwrap();
+                }
+                rounds.push(round());
+            };
+            held += usize::from(found.low <= truth && truth <= found.high);
+            taken += rounds.len();
+        }
+        (held, taken as f64 / 300.0)
+    }
+
+    #[test]
+    fn stopping_when_narrow_costs_little_coverage() {
+        for aim in ["p90:8%", "p90:6%"] {
+            let (stopped, rounds) = covered(aim, None);
+            let (fixed, _) = covered(aim, Some(rounds.round() as usize));
+            println!(
+                "{aim}: {stopped} of 300 intervals held the truth after {rounds:.1} rounds, \
+                 {fixed} of as many rounds that were fixed"
+            );
+            assert!(stopped >= 270, "{aim}: {stopped} of 300");
+        }
+    }
+
     const NARROW: Process = Process::LogNormal(0.02);
     const WIDE: Process = Process::LogNormal(0.5);
     const LIMIT: Nanos = Nanos::from_secs(60);
