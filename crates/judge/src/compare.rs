@@ -347,7 +347,8 @@ fn verdict(difference: &Difference, chance: f64, margin: f64) -> Verdict {
     let within = 1.0 / (1.0 + margin)..=1.0 + margin;
     if within.contains(&difference.ratio_low) && within.contains(&difference.ratio_high) {
         Verdict::Same
-    } else if chance > FALSE_ALARMS {
+    } else if chance > FALSE_ALARMS || (difference.ratio_low..=difference.ratio_high).contains(&1.0)
+    {
         Verdict::NoDifferenceFound
     } else if difference.ratio > 1.0 {
         Verdict::Worse

@@ -217,7 +217,8 @@ pub enum TailRefusal {
     },
     /// The shape depends on the threshold.
     #[error(
-        "the shape of the tail changes with the threshold ({low:.2} above {threshold}, {high:.2} above a higher one); several causes may be mixed"
+        "the shape of the tail changes with the threshold ({low:.2} above {}, {high:.2} above a higher one); several causes may be mixed",
+        format::latency(*threshold)
     )]
     Unstable {
         /// The lower threshold.

@@ -40,11 +40,6 @@ struct Part {
 }
 
 impl Shift {
-    /// The difference itself, in the mean.
-    pub(crate) fn centre(&self) -> f64 {
-        self.parts.iter().map(|part| part.share * part.centre).sum()
-    }
-
     /// The chance that the difference is less than `length`.
     fn below(&self, length: f64) -> f64 {
         let below = |part: &Part| {

@@ -94,8 +94,8 @@ pub fn how_compared(comparison: &Comparison) -> Vec<String> {
             }
             Design::Apart => "A and B are two runs, one after the other: what changed on the machine between \
                 them is part of the difference. How far it drifts is judged by how much alike rounds are \
-                that follow each other; B / A is told less that drift, and its interval is the wider for it. Cells \
-                of one run take turns, and tell more with fewer rounds."
+                that follow each other; intervals leave out what may be drift, and are the wider for it. Cells of one \
+                run take turns, and tell more with fewer rounds."
                 .to_owned(),
         },
     ];
