@@ -88,7 +88,7 @@ fn wait_on(
         if !waiter.had_asked(slice) {
             return Cause::OtherThread { thread: scene.culprit(slice) };
         }
-        let section = sections.iter().find(|section| section.is_of(slice));
+        let section = section_of(&sections, slice);
         match section {
             Some(section) if section.time > SWITCH_MAX => Cause::KernelSection {
                 thread: scene.culprit(slice),
@@ -138,8 +138,16 @@ impl Section {
     }
 }
 
-/// The turns of threads that had been asked to give way, with their time in
-/// total and the place where they were.
+/// The turn that a slice belongs to, among `sections` in the order of time.
+fn section_of<'s>(sections: &'s [Section], slice: &Slice) -> Option<&'s Section> {
+    let begun = sections.partition_point(|section| section.since <= slice.thread_since);
+    let latest = sections[..begun].iter().rev();
+    let mut as_old = latest.take_while(|section| section.since == slice.thread_since);
+    as_old.find(|section| section.is_of(slice))
+}
+
+/// The turns of threads that had been asked to give way, in the order of time, with
+/// their time in total and the place where they were.
 ///
 /// The place is where an interrupt found the thread, the one that woke the
 /// waiter above all; else where it gave way at last.
@@ -159,7 +167,9 @@ fn sections(
         if slice.activity != Activity::Thread || !waiter.had_asked(slice) {
             continue;
         }
-        let position = sections.iter().position(|section| section.is_of(slice));
+        // The pieces of a turn follow each other.
+        let last = sections.len().checked_sub(1);
+        let position = last.filter(|last| sections[*last].is_of(slice));
         let section = match position {
             Some(position) => &mut sections[position],
             None => {
