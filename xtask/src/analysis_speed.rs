@@ -14,12 +14,18 @@ use anyhow::{Context, ensure};
 /// How often each tool analyses.
 const ROUNDS: usize = 5;
 
-/// What runs while both record: a shell that makes processes, so that threads
-/// come, wake each other and go.
-const WORKLOAD: &str =
-    "for i in $(seq 4000); do printf 'a\\nb\\n' | sort | wc -l > /dev/null; done";
+/// What runs while both record, and what it is like. Each ends by itself, within a
+/// minute or so, and makes a million events or nearly, so that starting a tool is nothing
+/// beside what it analyses.
+const STRETCHES: [(&str, &str); 2] = [
+    (
+        "short processes: a shell that makes three at a time",
+        "for i in $(seq 6000); do printf 'a\\nb\\n' | sort | wc -l > /dev/null; done",
+    ),
+    ("few threads: two that wake each other through pipes", "perf bench sched pipe --loop 100000"),
+];
 
-/// One way to analyse the stretch.
+/// One way to analyse a stretch.
 struct Contender {
     name: &'static str,
     command: Command,
@@ -29,19 +35,26 @@ struct Contender {
     processor_seconds: Vec<f64>,
 }
 
-/// Records once, analyses in turns, and prints events a second of each.
+/// Records each stretch once, analyses it in turns, and prints events a second of each.
 pub fn compare(repository: &Path) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
     let tactus = crate::release(repository)?;
+    for (name, workload) in STRETCHES {
+        analyse(&tactus, name, workload)?;
+    }
+    Ok(())
+}
+
+fn analyse(tactus: &Path, name: &str, workload: &str) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
     let ours = folder.path().join("stretch.tactusrec");
     let theirs = folder.path().join("perf.data");
-    println!("recording by both at the same time");
-    let status = Command::new(&tactus)
+    println!("\n{name}; recording by both at the same time");
+    let status = Command::new(tactus)
         .args(["record", "--json", "--output"])
         .arg(&ours)
         .args(["--", "perf", "sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "16M", "-o"])
         .arg(&theirs)
-        .args(["--", "sh", "-c", WORKLOAD])
+        .args(["--", "sh", "-c", workload])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .output()?;
@@ -64,15 +77,13 @@ pub fn compare(repository: &Path) -> anyhow::Result<()> {
         seconds: Vec::new(),
         processor_seconds: Vec::new(),
     };
-    let perf = Path::new("perf");
+    let timehist = ["sched", "timehist", "--summary", "--input"];
     let mut contenders = [
-        contender("tactus quanta", with(&tactus, &["quanta", "--json"], &ours), events),
-        contender("tactus explain", with(&tactus, &["explain", "--json"], &ours), events),
-        contender(
-            "perf sched timehist",
-            with(perf, &["sched", "timehist", "--summary", "--input"], &theirs),
-            perf_events,
-        ),
+        contender("tactus quanta", with(tactus, &["quanta"], &ours), events),
+        contender("tactus quanta --json", with(tactus, &["quanta", "--json"], &ours), events),
+        contender("tactus explain", with(tactus, &["explain"], &ours), events),
+        contender("tactus explain --json", with(tactus, &["explain", "--json"], &ours), events),
+        contender("perf sched timehist", with(Path::new("perf"), &timehist, &theirs), perf_events),
     ];
     let steal = crate::cyclictest::steal_ticks()?;
     for round in 0..ROUNDS {
@@ -83,11 +94,15 @@ pub fn compare(repository: &Path) -> anyhow::Result<()> {
     }
     let load = std::fs::read_to_string("/proc/loadavg")?;
     println!(
-        "medians of {ROUNDS} turns; load average {}, steal {} ticks meanwhile",
+        "{ROUNDS} turns; load average {}, steal {} ticks meanwhile",
         load.split(' ').next().unwrap_or_default(),
         crate::cyclictest::steal_ticks()? - steal
     );
-    println!("\n{:<20} {:>10} {:>12} {:>12} {:>14}", "", "events", "wall", "processor", "events/s");
+    println!("\n{:<22} {:>9} {:>11} {:>21} {:>22}", "", "events", "wall", "processor", "events/s");
+    println!(
+        "{:<32} {:>11} {:>10} {:>10} {:>11} {:>10}",
+        "", "median", "least", "median", "most", "median"
+    );
     for contender in &contenders {
         contender.print();
     }
@@ -107,12 +122,15 @@ impl Contender {
 
     fn print(&self) {
         let (wall, processor) = (median(&self.seconds), median(&self.processor_seconds));
+        let least = self.processor_seconds.iter().copied().fold(f64::INFINITY, f64::min);
         println!(
-            "{:<20} {:>10} {:>9.3} s {:>9.3} s {:>14.0}",
+            "{:<22} {:>9} {:>9.3} s {:>8.2} s {:>8.2} s {:>11.0} {:>10.0}",
             self.name,
             self.events,
             wall,
+            least,
             processor,
+            self.events as f64 / least,
             self.events as f64 / processor
         );
     }
