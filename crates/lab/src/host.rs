@@ -19,7 +19,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Measures by `executable`, which must run [`crate::cell::main`] when it is
+    /// Measures by `executable`, which must run [`tactus_cell::main`] when it is
     /// given `arguments`.
     pub fn new(executable: PathBuf, arguments: &[&str]) -> Self {
         Self { executable, arguments: arguments.iter().map(ToString::to_string).collect() }

@@ -3,13 +3,11 @@
 //! [`engine`] takes the turns of a plan one after another, hands each to a
 //! [`target::Target`], keeps what comes back in the store and tells a listener
 //! what happens. [`host`] is the target that starts a fresh process of our own
-//! binary on this machine; [`cell`] is what runs inside that process. [`stream`] measures
+//! binary on this machine; `tactus_cell` is what runs inside that process. [`stream`] measures
 //! a cell that is looked at meanwhile, and keeps nothing; [`causes`] explains its late samples.
 #![forbid(unsafe_code)]
 
-pub mod block_requests;
 pub mod causes;
-pub mod cell;
 pub mod engine;
 pub mod event;
 pub mod host;

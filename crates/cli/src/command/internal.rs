@@ -31,12 +31,12 @@ enum Role {
 
 pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
     match arguments.role {
-        Role::Cell => tactus_lab::cell::main().map_err(CommandError::internal),
+        Role::Cell => tactus_cell::main().map_err(CommandError::internal),
         Role::Stream => tactus_lab::stream::main().map_err(CommandError::internal),
         Role::Causes => tactus_lab::causes::main().map_err(CommandError::internal),
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
-        Role::BlockRequests => tactus_lab::block_requests::main().map_err(CommandError::internal),
+        Role::BlockRequests => tactus_cell::block_requests::main().map_err(CommandError::internal),
     }
 }

@@ -12,7 +12,7 @@ use tactus_model::cell::Cell;
 use tactus_model::time::Nanos;
 
 use super::{CauseEvent, CauseOrder};
-use crate::cell::unmeasured;
+use tactus_cell::unmeasured;
 
 /// A process that records the kernel's events and explains samples by them. Dropping it
 /// ends it.

@@ -10,8 +10,7 @@ use tactus_probe::stream::SampleRings;
 use tactus_probe::{ProbeEvent, Stream};
 
 use super::{StreamMessage, StreamOrder};
-use crate::block_requests;
-use crate::cell::{Stopped, load_ended, own_executable, task_process};
+use tactus_cell::{Stopped, block_requests, load_ended, own_executable, task_process};
 
 /// Runs the measuring process of a cell that is looked at: the order on standard
 /// input, the messages on standard output.

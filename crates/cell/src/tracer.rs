@@ -135,7 +135,7 @@ pub(super) fn too_large(window: Nanos, bytes: u64) -> Shortfall {
 }
 
 /// The processors on which this process may run and `cell` does not measure.
-pub(crate) fn unmeasured(cell: &Cell) -> Option<CpuList> {
+pub fn unmeasured(cell: &Cell) -> Option<CpuList> {
     let CpuChoice::These(measured) = &cell.policy.cpus else { return None };
     let ours = affinity::get().ok()?;
     Some(ours.without(measured)).filter(|aside| !aside.is_empty())

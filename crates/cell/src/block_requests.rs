@@ -82,7 +82,7 @@ impl Refusal {
 ///
 /// # Errors
 /// What is not granted, as it is to be told. The machine is as it was.
-pub(crate) fn hold(
+pub fn hold(
     wanted: BlockRequests,
     executable: &Path,
     directory: &Path,
@@ -96,7 +96,7 @@ pub(crate) fn hold(
 
 /// Disks that move one page at a request for as long as this value lives.
 #[derive(Debug)]
-pub(crate) struct SinglePages {
+pub struct SinglePages {
     keeper: Child,
     /// The keeper puts the limits back when this is closed.
     lifeline: Option<ChildStdin>,

@@ -1,5 +1,10 @@
 //! What runs inside a measuring process: one cell, told by an order, answered by messages.
+//!
+//! It is a crate of its own because it runs in guest kernels too, where nothing of the
+//! engine, the store or the terminal is wanted.
+#![forbid(unsafe_code)]
 
+pub mod block_requests;
 mod tracer;
 
 use std::io::{self, BufRead, Write};
@@ -20,9 +25,8 @@ use tactus_record::live::Recorded;
 use tactus_stats::LatencyHistogram;
 use tactus_sys::counters::MachineCounters;
 
-use crate::block_requests;
 use tracer::Tracer;
-pub(crate) use tracer::unmeasured;
+pub use tracer::unmeasured;
 
 /// Runs the measuring process of this program: the order on standard input, the
 /// messages on standard output.
@@ -70,9 +74,12 @@ impl<W: Write> Messages<W> {
 }
 
 /// Why a cell has no result.
-pub(crate) struct Stopped {
-    pub(crate) reason: String,
-    pub(crate) hint: Option<String>,
+#[derive(Debug)]
+pub struct Stopped {
+    /// What happened, in a sentence.
+    pub reason: String,
+    /// What to do about it, where that is known.
+    pub hint: Option<String>,
 }
 
 impl From<LoadError> for Stopped {
@@ -94,7 +101,10 @@ impl From<io::Error> for Stopped {
 }
 
 /// The program that this process runs, of which it starts others.
-pub(crate) fn own_executable() -> Result<PathBuf, Stopped> {
+///
+/// # Errors
+/// Its path cannot be found.
+pub fn own_executable() -> Result<PathBuf, Stopped> {
     std::env::current_exe().map_err(|error| Stopped {
         reason: format!("the path of this program cannot be found: {error}"),
         hint: None,
@@ -286,11 +296,12 @@ fn traced_task((result, thread): (&TaskResult, ThreadId)) -> TracedTask {
 }
 
 /// How a task that is a process of its own is started: `tactus internal task`.
-pub(crate) fn task_process(executable: PathBuf) -> TaskProcess {
+pub fn task_process(executable: PathBuf) -> TaskProcess {
     TaskProcess { executable, arguments: ["internal", "task"].map(str::to_owned).into() }
 }
 
-pub(crate) fn load_ended(load: &str, reason: &str) -> Shortfall {
+/// What is told of a copy of `load` that ended by itself, for `reason`.
+pub fn load_ended(load: &str, reason: &str) -> Shortfall {
     Shortfall {
         asked: format!("load {load} for the whole window"),
         granted: "the copies that were left".to_owned(),
