@@ -165,6 +165,7 @@ fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measur
         shortfalls: shortfalls.all,
         traced,
         precision: None,
+        guest: None,
     })
 }
 

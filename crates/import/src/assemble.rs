@@ -144,6 +144,7 @@ fn measurement(turn: Turn, started: Instant<Realtime>, found: ForeignCell) -> Me
             found.window
         },
         precision: Some(found.precision()),
+        guest: None,
         tasks: found.task_results(),
         load: LoadResult::default(),
         rates: MachineRates::default(),

@@ -92,6 +92,7 @@ fn measurement(turn: Turn) -> Measurement {
         shortfalls: Vec::new(),
         traced: None,
         precision: None,
+        guest: None,
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block_requests::BlockRequests;
 use crate::frames::Rate;
+use crate::guest::Guest;
 use crate::load::LoadPlan;
 use crate::origin::ImportedCell;
 use crate::policy::Policy;
@@ -17,6 +18,18 @@ use crate::traced::TracedEvents;
 pub enum Target {
     /// The machine that runs the plan.
     Host,
+    /// A kernel that is booted to measure in.
+    Guest(Guest),
+}
+
+impl Target {
+    /// The guest, where it is one.
+    pub const fn guest(&self) -> Option<&Guest> {
+        match self {
+            Self::Host => None,
+            Self::Guest(guest) => Some(guest),
+        }
+    }
 }
 
 /// One combination of probe, load, policy and target, and for how long it is measured.

@@ -18,7 +18,8 @@
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
-use crate::cell::{Cell, Inconsistent};
+use crate::cell::{Cell, Inconsistent, Target};
+use crate::guest::GuestTime;
 use crate::label::labels;
 use crate::load::LoadPlan;
 use crate::probe::ProbeKind;
@@ -45,6 +46,8 @@ pub struct Experiment {
     pub until: Option<Aim>,
     /// For how long further rounds are taken at most; [`Until::LIMIT`] when absent.
     pub limit: Option<Nanos>,
+    /// How time passes in the guests of the plan; as on the host when absent.
+    pub guest_time: Option<GuestTime>,
     settings: Layer,
     matrices: Vec<Layer>,
 }
@@ -62,6 +65,8 @@ pub struct Overrides {
     pub until: Option<Aim>,
     /// For how long further rounds are taken at most.
     pub limit: Option<Nanos>,
+    /// How time passes in guests.
+    pub guest_time: Option<GuestTime>,
 }
 
 /// Why a text is not an experiment.
@@ -98,10 +103,15 @@ pub enum BadExperiment {
     /// A limit, and nothing that would reach it.
     #[error("limit = {0} limits the rounds that `until` adds; say until when, as p99.9:5%")]
     LimitAlone(Nanos),
+    /// A time for guests, and a cell that has none.
+    #[error(
+        "guest-time = \"{0}\" is that of guests, and a cell is measured on the host; give every cell a guest's kernel, as kernel = \"debian\""
+    )]
+    NoGuest(GuestTime),
 }
 
-const TOP_LEVEL_KEYS: [&str; 8] =
-    ["name", "about", "rounds", "seed", "until", "limit", "settings", "matrix"];
+const TOP_LEVEL_KEYS: [&str; 9] =
+    ["name", "about", "rounds", "seed", "until", "limit", "guest-time", "settings", "matrix"];
 
 impl Experiment {
     /// Reads an experiment from TOML. Unknown keys are refused with the nearest known one.
@@ -115,6 +125,7 @@ impl Experiment {
             seed: None,
             until: None,
             limit: None,
+            guest_time: None,
             settings: Layer::default(),
             matrices: Vec::new(),
         };
@@ -128,6 +139,7 @@ impl Experiment {
                 "seed" => experiment.seed = Some(place.number(value)?),
                 "until" => experiment.until = Some(place.written(value)?),
                 "limit" => experiment.limit = Some(place.written(value)?),
+                "guest-time" => experiment.guest_time = Some(place.written(value)?),
                 "settings" => experiment.settings = place.layer(value)?,
                 "matrix" => experiment.matrices = place.layers(value)?,
                 unknown => return Err(place.unknown_key(unknown)),
@@ -171,6 +183,17 @@ impl Experiment {
         }
         if cells.len() > Plan::MAX_CELLS {
             return Err(BadExperiment::TooManyCells(cells.len()));
+        }
+        let guest_time = overrides.guest_time.or(self.guest_time);
+        for cell in &mut cells {
+            match (&mut cell.target, guest_time) {
+                (Target::Guest(guest), Some(time)) => guest.time = time,
+                // Exact and other figures never stand in one table.
+                (Target::Host, Some(time @ GuestTime::Exact(_))) => {
+                    return Err(BadExperiment::NoGuest(time));
+                }
+                (_, None) | (Target::Host, Some(GuestTime::Wall)) => {}
+            }
         }
         let mut rounds = overrides.rounds.or(self.rounds).or(defaults.rounds).unwrap_or(1);
         if !(1..=Plan::MAX_ROUNDS).contains(&rounds) {
@@ -341,6 +364,10 @@ impl Plan {
     /// What a traced window takes besides: the kernel takes back the events that
     /// were recorded one by one, some 20 ms each.
     const TRACING_OVERHEAD: Nanos = Nanos::from_millis(2500);
+    /// What booting a guest takes, and how many times longer than its own an emulator's
+    /// second is, roughly: a loaded processor's in exact time.
+    const BOOT: Nanos = Nanos::from_secs(25);
+    const EMULATOR_SLOWNESS: u64 = 10;
 
     /// The cells' names, each by the settings in which it differs from the others.
     pub fn labels(&self) -> Vec<String> {
@@ -373,7 +400,14 @@ impl Plan {
             .filter_map(|turn| self.cells.get(turn.cell))
             .map(|cell| {
                 let tracing = cell.while_traced().map_or(Nanos::ZERO, |_| Self::TRACING_OVERHEAD);
-                cell.length() + Self::CELL_OVERHEAD + tracing
+                let length = cell.length() + Self::CELL_OVERHEAD + tracing;
+                match cell.target.guest().map(|guest| guest.time) {
+                    None => length,
+                    Some(GuestTime::Wall) => length + Self::BOOT,
+                    Some(GuestTime::Exact(_)) => {
+                        length.saturating_mul(Self::EMULATOR_SLOWNESS) + Self::BOOT
+                    }
+                }
             })
             .sum()
     }
@@ -530,6 +564,31 @@ mod tests {
             let experiment = Experiment::parse(&format!("rounds = {rounds}")).unwrap();
             assert_eq!(experiment.rounds, Some(16), "{rounds}");
         }
+    }
+
+    #[test]
+    fn kernels_are_an_axis_and_their_time_is_the_plans() {
+        let text = "guest-time = \"exact:125\"\n[settings]\nkernel = [\"debian-rt\", \"debian:preempt=none\"]";
+        let experiment = Experiment::parse(text).unwrap();
+        let plan = experiment.plan(&Overrides::default()).unwrap();
+        assert_eq!(plan.labels(), ["debian-rt", "debian:preempt=none"]);
+        let times = |plan: &Plan| -> Vec<String> {
+            plan.cells.iter().map(|cell| cell.target.guest().unwrap().time.to_string()).collect()
+        };
+        assert_eq!(times(&plan), ["exact:125"; 2]);
+        let wall = Overrides { guest_time: Some(GuestTime::Wall), ..Overrides::default() };
+        assert_eq!(times(&experiment.plan(&wall).unwrap()), ["wall"; 2]);
+        let json = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+    }
+
+    #[test]
+    fn exact_time_needs_a_guest_in_every_cell() {
+        check_refused("guest-time = \"exact\"", "a cell is measured on the host");
+        let both = "guest-time = \"exact\"\n[settings]\nkernel = [\"debian\", \"host\"]";
+        check_refused(both, "a cell is measured on the host");
+        check_refused("\nguest-time = \"exakt\"", "line 2: `exakt` is not a time of guests");
+        check_refused("[settings]\nkernel = \"debain\"", "did you mean `debian`?");
     }
 
     #[test]

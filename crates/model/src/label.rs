@@ -48,7 +48,9 @@ pub fn labels(cells: &[Cell]) -> Vec<String> {
 /// stand alone; yes, no and plain numbers carry its name.
 fn part_of_label(name: &str, value: &str) -> String {
     match name {
-        "load" | "policy" | "sleep" | "clock" | "probe" | "tasks" | "interval" => value.to_owned(),
+        "kernel" | "load" | "policy" | "sleep" | "clock" | "probe" | "tasks" | "interval" => {
+            value.to_owned()
+        }
         "tasks-per-cpu" if value == "1" => "1 task".to_owned(),
         "tasks-per-cpu" => format!("{value} tasks"),
         _ => format!("{name} {value}"),

@@ -12,6 +12,8 @@ pub mod experiment;
 pub mod facts;
 pub mod format;
 pub mod frames;
+pub mod guest;
+pub mod kernel;
 pub mod label;
 pub mod load;
 pub mod message;

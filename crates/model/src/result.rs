@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cpus::CpuList;
 use crate::experiment::Turn;
 use crate::load::Load;
+use crate::guest::GuestAccount;
 use crate::origin::Precision;
 use crate::policy::Scheduling;
 use crate::sample::Sample;
@@ -286,6 +287,9 @@ pub struct Measurement {
     /// How well another program told what it measured; `None` for our own measurements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
+    /// The guest it was measured in; `None` for the machine that ran the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Box<GuestAccount>>,
 }
 
 impl Measurement {

@@ -10,6 +10,8 @@ use std::str::FromStr;
 use crate::block_requests::BlockRequests;
 use crate::cell::{Cell, Target};
 use crate::frames::FramesProbe;
+use crate::guest::{Guest, GuestTime};
+use crate::kernel::GuestKernel;
 use crate::load::LoadPlan;
 use crate::policy::{Policy, Scheduling};
 use crate::probe::{Interval, Probe, ProbeKind, TimerProbe};
@@ -36,6 +38,9 @@ pub struct Setting {
 
 /// The word for "leave this to the kernel" in settings that have one.
 const UNTOUCHED: &str = "untouched";
+
+/// The word for the machine that runs the plan, among kernels.
+const HOST: &str = "host";
 
 fn put<T: FromStr<Err: ToString>>(place: &mut T, text: &str) -> Result<(), String> {
     *place = text.parse().map_err(|error: T::Err| error.to_string())?;
@@ -81,6 +86,28 @@ fn frames_text<T: ToString>(cell: &Cell, of: fn(&FramesProbe) -> T) -> String {
 
 /// Every setting, in the order in which results name them.
 pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "kernel",
+        of: None,
+        value: "KERNEL",
+        about: "The kernel that is measured: host, or a guest's: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file",
+        set: |cell, text| {
+            cell.target = match text {
+                HOST => Target::Host,
+                _ => {
+                    let kernel = text
+                        .parse::<GuestKernel>()
+                        .map_err(|error| format!("{error}; or `{HOST}` for this machine's own"))?;
+                    Target::Guest(Guest { kernel, time: GuestTime::Wall })
+                }
+            };
+            Ok(())
+        },
+        get: |cell| match &cell.target {
+            Target::Host => HOST.to_owned(),
+            Target::Guest(guest) => guest.kernel.to_string(),
+        },
+    },
     Setting {
         name: "probe",
         of: None,

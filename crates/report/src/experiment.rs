@@ -29,6 +29,10 @@ fn head(plan: &Plan) -> String {
     if let Some(until) = plan.until {
         text.push_str(&format!("until = \"{}\"\nlimit = \"{}\"\n", until.aim, until.limit));
     }
+    // It is one for the whole plan.
+    if let Some(guest) = plan.cells.iter().find_map(|cell| cell.target.guest()) {
+        text.push_str(&format!("guest-time = \"{}\"\n", guest.time));
+    }
     text
 }
 
@@ -120,6 +124,7 @@ mod tests {
         );
         assert!(file.contains("load = [\"idle\", \"compute\"]"), "{file}");
         check("until = \"p99.9:5%\"\nlimit = \"90s\"\nrounds = 4");
+        check("guest-time = \"exact:500\"\n[settings]\nkernel = [\"debian\", \"debian-rt\"]");
         check("[settings]\nload = \"cmd:\\\"printf a\\\\n # \\u007F\\t\\\"\"");
     }
 

@@ -344,6 +344,7 @@ mod tests {
             shortfalls: Vec::new(),
             traced: None,
             precision: None,
+            guest: None,
         }
     }
 

@@ -347,6 +347,7 @@ fn without_tasks(measurement: &Measurement) -> Measurement {
         shortfalls: measurement.shortfalls.clone(),
         traced: measurement.traced.clone(),
         precision: measurement.precision,
+        guest: measurement.guest.clone(),
     }
 }
 

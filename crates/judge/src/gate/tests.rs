@@ -86,6 +86,7 @@ fn measurement(turn: Turn, missed: u64) -> Measurement {
         shortfalls: Vec::new(),
         traced: None,
         precision: None,
+        guest: None,
     }
 }
 

@@ -7,6 +7,7 @@ use tactus_model::experiment::{Experiment, Overrides, Plan, SplitMix64, Turn};
 use tactus_model::facts::{
     KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, ProcessorFacts, SchedulingFacts,
 };
+use tactus_model::guest::{GuestAccount, Proof};
 use tactus_model::origin::{Origin, Overflow, Precision};
 use tactus_model::policy::Scheduling;
 use tactus_model::recording::ThreadId;
@@ -125,6 +126,7 @@ pub fn measurement(turn: Turn, seed: u64, size: Size) -> (Measurement, Vec<(u32,
         }],
         traced: None,
         precision: None,
+        guest: None,
     };
     (measurement, samples)
 }
@@ -156,6 +158,25 @@ pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, Evidenc
         recording: RecordingAccount { events: 900, lost: 3, bytes: 5_000 },
     };
     (Measurement { traced: Some(traced), ..measurement }, evidence)
+}
+
+/// A measurement from a guest in exact time.
+pub fn measured_in_guest(turn: Turn) -> (Measurement, Vec<(u32, SampleBlock)>) {
+    let (measured, samples) = measurement(turn, 6, Size::SMALL);
+    let digest = "0".repeat(64);
+    let account = GuestAccount {
+        kernel_release: Some("6.1.0-56-amd64".to_owned()),
+        kernel_sha256: digest.clone(),
+        program_sha256: digest.clone(),
+        archive_sha256: digest.clone(),
+        emulator: "QEMU emulator version 7.2.22".to_owned(),
+        accelerator: "tcg".to_owned(),
+        command_line: vec!["-smp".to_owned(), "1".to_owned()],
+        seed: 7,
+        proof: Some(Proof { runs: 2, bytes: 29_568, sha256: digest }),
+        facts: facts(),
+    };
+    (Measurement { guest: Some(Box::new(account)), ..measured }, samples)
 }
 
 /// A run that another program measured, in one round.

@@ -184,6 +184,26 @@ fn a_run_to_which_rounds_are_added_is_as_the_schema_says() {
 }
 
 #[test]
+fn a_run_of_guests_is_as_the_schema_says() {
+    use tactus_model::experiment::{Experiment, Overrides};
+    let text = "guest-time = \"exact:500\"\n[settings]\nkernel = \"debian:preempt=none\"";
+    let planned = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+    let mut store = tactus_store::Store::open_in_memory().unwrap();
+    let facts = crate::common::facts();
+    let run = store.create_run(&planned, &facts, "test", crate::common::CREATED).unwrap();
+    let (measurement, samples) = crate::common::measured_in_guest(crate::common::turn(0, 0));
+    store.save_measurement(&run, &measurement, &samples).unwrap();
+    assert_eq!(store.load(&run).unwrap().measurements, [measurement]);
+    let mut exported = Vec::new();
+    store.export(&run, &mut exported, true).unwrap();
+    let document: Value = serde_json::from_slice(&exported).unwrap();
+    assert_eq!(document["header"]["plan"]["cells"][0]["target"]["time"], "exact:500");
+    assert_eq!(document["results"][0]["measurement"]["guest"]["proof"]["runs"], 2);
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    assert_eq!(Checker::check(&schema, &document).wrong, Vec::<String>::new());
+}
+
+#[test]
 fn the_schema_names_the_same_choices_as_the_types() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let check = |place: &str, words: Vec<&str>| {

@@ -1,0 +1,233 @@
+//! Kernels to boot as guests, as people name them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text::{UnknownWord, keywords, nearest, serde_as_text};
+
+keywords! {
+    /// The builds of a kernel that Debian packages.
+    pub enum Flavour: "flavour of Debian's kernels" {
+        /// For every machine: `linux-image-amd64`.
+        Generic = "debian",
+        /// For virtual machines: `linux-image-cloud-amd64`.
+        Cloud = "debian-cloud",
+        /// With the real-time patches: `linux-image-rt-amd64`.
+        Realtime = "debian-rt",
+    }
+}
+
+/// Where a kernel comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KernelSource {
+    /// A package of Debian, fetched by the system's package tool.
+    Debian {
+        /// Which build.
+        flavour: Flavour,
+        /// The version in the package's name, as `6.1.0-56`; the current one when absent.
+        version: Option<String>,
+    },
+    /// One of the kernels in `/boot`.
+    Installed {
+        /// Its release, as `uname -r` tells it; the one that runs when absent.
+        release: Option<String>,
+    },
+    /// A file.
+    File(String),
+}
+
+/// A kernel to boot, and what is added to its command line.
+///
+/// As text: `debian-rt`, `debian@6.1.0-56`, `installed`, `installed@6.1.0-56-amd64`,
+/// `./bzImage`; with parameters after a colon, separated by commas:
+/// `debian:preempt=none,threadirqs`. A parameter with a comma of its own cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GuestKernel {
+    /// Where it comes from.
+    pub source: KernelSource,
+    /// Parameters for its command line.
+    pub parameters: Vec<String>,
+}
+
+/// The preemption models that a kernel can be asked for when it boots.
+const PREEMPTION_MODELS: [&str; 4] = ["none", "voluntary", "full", "lazy"];
+
+impl GuestKernel {
+    /// The preemption model that is asked for, where one is.
+    pub fn preemption(&self) -> Option<&str> {
+        let asked = self.parameters.iter().rev().find_map(|word| word.strip_prefix("preempt="));
+        match &self.source {
+            KernelSource::Debian { flavour: Flavour::Realtime, .. } => Some("rt"),
+            _ => asked,
+        }
+    }
+}
+
+impl fmt::Display for KernelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, version) = match self {
+            Self::Debian { flavour, version } => (flavour.word(), version),
+            Self::Installed { release } => ("installed", release),
+            Self::File(path) => return f.write_str(path),
+        };
+        match version {
+            None => f.write_str(word),
+            Some(version) => write!(f, "{word}@{version}"),
+        }
+    }
+}
+
+impl fmt::Display for GuestKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.parameters.as_slice() {
+            [] => self.source.to_string(),
+            parameters => format!("{}:{}", self.source, parameters.join(",")),
+        };
+        f.pad(&text)
+    }
+}
+
+/// Why a text does not name a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAKernel {
+    /// There is no such source.
+    #[error("{0}; or a file, whose path begins with `/` or `.`")]
+    Source(UnknownWord),
+    /// The version would name another package, or none.
+    #[error(
+        "`{0}` is not a version; write it as it stands in the package's name or in `uname -r`: 6.1.0-56"
+    )]
+    Version(String),
+    /// The parameter is none, or the lab sets it.
+    #[error(
+        "`{0}` cannot be added to a guest's command line; write parameters as in :preempt=none,threadirqs"
+    )]
+    Parameter(String),
+    /// There is no such preemption model.
+    #[error("`{given}` is not a preemption model{hint}; it is one of: none, voluntary, full, lazy")]
+    Preemption {
+        /// What was given.
+        given: String,
+        /// " (did you mean …?)", or nothing.
+        hint: String,
+    },
+    /// A kernel of the real-time patches has one model.
+    #[error("debian-rt is always preempted as `rt`; leave preempt= out, or take `debian`")]
+    Realtime,
+}
+
+/// Parameters by which the guest boots and by which it is heard.
+const OURS: [&str; 6] = ["console", "rdinit", "init", "panic", "root", "quiet"];
+
+impl FromStr for GuestKernel {
+    type Err = NotAKernel;
+
+    fn from_str(text: &str) -> Result<Self, NotAKernel> {
+        let (source, parameters) = match text.split_once(':') {
+            None => (text, Vec::new()),
+            Some((source, parameters)) => {
+                let read: Result<Vec<_>, _> = parameters.split(',').map(parameter).collect();
+                (source, read?)
+            }
+        };
+        let kernel = Self { source: self::source(source)?, parameters };
+        let is_realtime =
+            matches!(kernel.source, KernelSource::Debian { flavour: Flavour::Realtime, .. });
+        if is_realtime && kernel.parameters.iter().any(|word| word.starts_with("preempt=")) {
+            return Err(NotAKernel::Realtime);
+        }
+        Ok(kernel)
+    }
+}
+
+fn source(text: &str) -> Result<KernelSource, NotAKernel> {
+    if text.starts_with(['/', '.']) {
+        return Ok(KernelSource::File(text.to_owned()));
+    }
+    let (word, version) = match text.split_once('@') {
+        None => (text, None),
+        Some((word, version)) => {
+            let allowed = |c: char| c.is_ascii_alphanumeric() || ".-+~_".contains(c);
+            if version.is_empty() || !version.chars().all(allowed) {
+                return Err(NotAKernel::Version(version.to_owned()));
+            }
+            (word, Some(version.to_owned()))
+        }
+    };
+    if word == "installed" {
+        return Ok(KernelSource::Installed { release: version });
+    }
+    let flavour = word.parse().map_err(|_| {
+        let known: Vec<&str> =
+            Flavour::ALL.iter().map(|flavour| flavour.word()).chain(["installed"]).collect();
+        NotAKernel::Source(UnknownWord::new("kernel", word, &known))
+    })?;
+    Ok(KernelSource::Debian { flavour, version })
+}
+
+fn parameter(word: &str) -> Result<String, NotAKernel> {
+    let name = word.split('=').next().unwrap_or_default();
+    let is_plain = word.chars().all(|c| c.is_ascii_graphic() && !"\"'".contains(c));
+    if name.is_empty() || !is_plain || name.starts_with('-') || OURS.contains(&name) {
+        return Err(NotAKernel::Parameter(word.to_owned()));
+    }
+    match word.strip_prefix("preempt=") {
+        Some(model) if !PREEMPTION_MODELS.contains(&model) => {
+            let hint = nearest(model, &PREEMPTION_MODELS)
+                .map(|near| format!(" (did you mean `{near}`?)"))
+                .unwrap_or_default();
+            Err(NotAKernel::Preemption { given: model.to_owned(), hint })
+        }
+        _ => Ok(word.to_owned()),
+    }
+}
+
+serde_as_text!(GuestKernel);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_read_and_written() {
+        for text in [
+            "debian",
+            "debian-rt@6.1.0-56",
+            "debian-cloud:preempt=none,threadirqs",
+            "installed",
+            "installed@6.18.44",
+            "./bzImage",
+            "/boot/vmlinuz-6.1:nosmt",
+        ] {
+            assert_eq!(text.parse::<GuestKernel>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_preemption_model_that_is_asked_for_is_known() {
+        let asked =
+            |text: &str| text.parse::<GuestKernel>().unwrap().preemption().map(str::to_owned);
+        assert_eq!(asked("debian:preempt=full,nosmt"), Some("full".to_owned()));
+        assert_eq!(asked("debian-rt"), Some("rt".to_owned()));
+        assert_eq!(asked("debian"), None);
+    }
+
+    fn check_refused(text: &str, part: &str) {
+        let error = text.parse::<GuestKernel>().unwrap_err().to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+
+    #[test]
+    fn what_names_no_kernel_is_refused_with_the_nearest_choice() {
+        check_refused("debain-rt", "did you mean `debian-rt`?");
+        check_refused("bzImage", "begins with `/` or `.`");
+        check_refused("debian@", "is not a version");
+        check_refused("debian@6.1 rm", "is not a version");
+        check_refused("debian:preempt=ful", "did you mean `full`?");
+        check_refused("debian-rt:preempt=none", "always preempted");
+        check_refused("debian:console=ttyS0", "cannot be added");
+        check_refused("debian:", "cannot be added");
+        check_refused("debian:a b", "cannot be added");
+        check_refused("debian:--", "cannot be added");
+    }
+}
