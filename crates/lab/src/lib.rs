@@ -10,7 +10,10 @@
 pub mod causes;
 pub mod engine;
 pub mod event;
+pub mod guest;
 pub mod host;
+pub mod kernels;
 pub mod shipped;
 pub mod stream;
 pub mod target;
+pub mod targets;

@@ -1,9 +1,10 @@
 //! The experiments that come with the program.
 
 /// Names and texts of the experiments that come with the program.
-pub const EXPERIMENTS: [(&str, &str); 8] = [
+pub const EXPERIMENTS: [(&str, &str); 9] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
+    ("lab", include_str!("../../../experiments/lab.toml")),
     ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
     ("papers/quanta", include_str!("../../../experiments/papers/quanta.toml")),

@@ -1,0 +1,31 @@
+//! Each cell on its own target: this host, or a guest.
+
+use std::io;
+
+use tactus_model::cell;
+use tactus_model::message::Order;
+
+use crate::guest::Guests;
+use crate::host::Host;
+use crate::target::{Inbox, Measuring, Target};
+
+/// The targets of a plan.
+#[derive(Debug)]
+pub struct Targets {
+    /// This machine.
+    pub host: Host,
+    /// The guests, where the plan has some.
+    pub guests: Option<Guests>,
+}
+
+impl Target for Targets {
+    fn begin(&mut self, order: &Order, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
+        match (&order.cell.target, &mut self.guests) {
+            (cell::Target::Host, _) => self.host.begin(order, inbox),
+            (cell::Target::Guest(_), Some(guests)) => guests.begin(order, inbox),
+            (cell::Target::Guest(guest), None) => {
+                Err(io::Error::other(format!("no guest was prepared for {}", guest.kernel)))
+            }
+        }
+    }
+}

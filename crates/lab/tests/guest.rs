@@ -1,0 +1,145 @@
+//! Guests that are booted: a kernel, an emulator and the guests' program have to be there.
+//!
+//! What is missing is printed, and the test is skipped. To have everything:
+//! `sudo apt-get install qemu-system-x86`, `tactus lab kernels debian-cloud`, and
+//! `cargo build --release -p tactus-guest --target x86_64-unknown-linux-musl`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tactus_lab::engine::Engine;
+use tactus_lab::event::Event;
+use tactus_lab::guest::{GuestError, GuestPlaces, Guests};
+use tactus_lab::kernels::{KernelState, Kernels};
+use tactus_model::experiment::{Experiment, Overrides, Plan};
+use tactus_model::facts::MachineFacts;
+use tactus_model::run::{Run, RunStatus};
+use tactus_model::time::Instant;
+use tactus_store::Store;
+
+/// Kernels that are there already; a test fetches none.
+fn kernels() -> Kernels {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| {
+        let home = std::env::var_os("HOME")?;
+        Some(Path::new(&home).join(".cache"))
+    });
+    Kernels::new("/boot", cache.unwrap_or_default().join("tactus/kernels"))
+}
+
+/// One that boots quickly, where there is one.
+fn kernel(kernels: &Kernels) -> Option<String> {
+    let known = kernels.list().unwrap();
+    let there = known.into_iter().filter(|kernel| kernel.state != KernelState::Available);
+    let names: Vec<String> = there.map(|kernel| kernel.name).collect();
+    let cloud = names.iter().find(|name| name.starts_with("debian-cloud"));
+    cloud.or(names.first()).cloned()
+}
+
+/// What each test works in.
+struct Laboratory {
+    folder: tempfile::TempDir,
+    kernels: Kernels,
+    kernel: String,
+}
+
+impl Laboratory {
+    /// `None`, with the reason printed, where no guest can be booted.
+    fn open() -> Option<Self> {
+        let kernels = kernels();
+        let Some(kernel) = kernel(&kernels) else {
+            eprintln!("skipped: no kernel is there; tactus lab kernels debian-cloud fetches one");
+            return None;
+        };
+        Some(Self { folder: tempfile::tempdir().unwrap(), kernels, kernel })
+    }
+
+    fn plan(&self, time: &str, parameters: &str) -> Plan {
+        let text = format!(
+            "name = \"guests\"\nguest-time = \"{time}\"\nseed = 7\n[settings]\n\
+             kernel = \"{}{parameters}\"\npolicy = \"fifo:80\"\nduration = \"100ms\"\n\
+             warmup = \"20ms\"\ntraced = \"0s\"",
+            self.kernel
+        );
+        Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap()
+    }
+
+    fn guests(&self, plan: &Plan, program: Option<OsString>) -> Result<Guests, GuestError> {
+        // Tests lie in a directory below that of `tactus`.
+        let executable = std::env::current_exe().unwrap();
+        let places = GuestPlaces {
+            executable: executable.parent().unwrap().with_file_name("tactus"),
+            program,
+            search_path: std::env::var_os("PATH").unwrap_or_default(),
+            consoles: self.consoles(),
+        };
+        let wanted = plan.cells.iter().filter_map(|cell| cell.target.guest());
+        Guests::prepare(places, &self.kernels, None, wanted)
+    }
+
+    fn consoles(&self) -> PathBuf {
+        self.folder.path().join("consoles")
+    }
+
+    /// Carries `plan` out; `None`, with the reason printed, where something is missing.
+    fn carry_out(&self, plan: &Plan, program: Option<OsString>) -> Option<Run> {
+        let mut guests = match self.guests(plan, program) {
+            Ok(guests) => guests,
+            Err(error @ (GuestError::NoEmulator(_) | GuestError::NoProgram(_))) => {
+                eprintln!("skipped: {error}; {}", error.hint().unwrap_or_default());
+                return None;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let mut store = Store::open_in_memory().unwrap();
+        let facts = || MachineFacts::unknown(Instant::from_nanos(1));
+        let run = store.create_run(plan, &facts(), "test", Instant::from_nanos(1)).unwrap();
+        let limit = guests.limit(plan.cells[0].length());
+        let mut engine = Engine::new(&mut store, &mut guests, &facts);
+        engine.patience += limit;
+        let status = engine.carry_out(&run, &mut |event| {
+            if let Event::TurnFailed { failure, .. } = event {
+                eprintln!("{}", failure.reason);
+            }
+        });
+        assert_eq!(status.unwrap(), RunStatus::Complete);
+        Some(store.load(&run).unwrap())
+    }
+}
+
+#[test]
+fn an_exact_run_repeats_and_carries_what_it_was_measured_in() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let plan = laboratory.plan("exact:125", ":preempt=full");
+    let Some(run) = laboratory.carry_out(&plan, None) else { return };
+    assert_eq!(run.failures, []);
+    let [measurement] = run.measurements.as_slice() else { panic!("{run:?}") };
+    let accounting = measurement.accounting();
+    assert!(accounting.balances() && accounting.observed > 0, "{accounting:?}");
+    let guest = measurement.guest.as_ref().expect("it was measured in a guest");
+    assert_eq!(guest.proof.as_ref().map(|proof| proof.runs), Some(2));
+    assert_eq!(guest.facts.kernel.preemption.as_deref(), Some("full"));
+    assert_eq!(guest.facts.processor.clock_source.as_deref(), Some("tsc"));
+    assert_eq!(guest.facts.kernel.release, guest.kernel_release);
+    assert_eq!(measurement.tasks.len(), 1, "exact time has one processor");
+}
+
+#[test]
+fn a_guest_that_panics_is_one_failed_turn_whose_console_is_kept() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    // An ELF file without anything in it: static, and nothing a kernel can run.
+    let mut program = vec![0; 64];
+    program[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    let file = laboratory.folder.path().join("program");
+    fs::write(&file, program).unwrap();
+    let plan = laboratory.plan("wall", "");
+    let Some(run) = laboratory.carry_out(&plan, Some(file.into())) else { return };
+    assert_eq!(run.measurements, []);
+    let [failure] = run.failures.as_slice() else { panic!("{run:?}") };
+    assert!(failure.reason.contains("Kernel panic"), "{}", failure.reason);
+    let consoles: Vec<_> = fs::read_dir(laboratory.consoles()).unwrap().flatten().collect();
+    let [console] = consoles.as_slice() else { panic!("{consoles:?}") };
+    assert!(fs::read_to_string(console.path()).unwrap().contains("init"));
+    let named = console.path().display().to_string();
+    assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains(&named)), "{failure:?}");
+}
