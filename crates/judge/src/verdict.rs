@@ -16,6 +16,7 @@ mod changed;
 mod conditions;
 mod evidence;
 mod foreign;
+mod guest;
 mod met;
 mod sample;
 
@@ -106,14 +107,16 @@ impl Verdict {
 /// Judges a run from what is stored of it.
 pub fn verdict(run: &Run) -> Verdict {
     let cells = Evidence::of_cells(run);
-    Verdict::of(
-        [
-            foreign::findings(run, &cells),
-            met::findings(run, &cells),
-            changed::findings(run),
-            conditions::findings(run, &cells),
-            sample::findings(run, &cells),
-        ]
-        .concat(),
-    )
+    let of_figures = [
+        foreign::findings(run, &cells),
+        guest::findings(&cells),
+        met::findings(run, &cells),
+        sample::findings(run, &cells),
+    ];
+    // What the host is and what became of it enters no figure in exact time.
+    let of_host = match guest::is_exact(run) {
+        true => Vec::new(),
+        false => [changed::findings(run), conditions::findings(run, &cells)].concat(),
+    };
+    Verdict::of([of_figures.concat(), of_host].concat())
 }

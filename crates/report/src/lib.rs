@@ -8,6 +8,7 @@
 mod accounts;
 pub mod experiment;
 mod explanation;
+mod guests;
 pub mod layout;
 pub mod monitor;
 mod outcome;

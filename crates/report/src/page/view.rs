@@ -14,6 +14,7 @@ use crate::experiment::experiment_file;
 use crate::explanation::section::ExplanationView;
 use crate::format;
 use crate::purpose::PurposeView;
+use crate::guests;
 use crate::summary::{CellResult, cost_in_words};
 use crate::table::column::{Column, Entry};
 use crate::table::content;
@@ -200,6 +201,11 @@ fn machine(run: &Run) -> String {
         .as_ref()
         .map(|online| format::counted(online.len() as u64, "processor"));
     let kernel = facts.kernel.release.as_ref().map(|release| format!("Linux {release}"));
+    let are_guests = run.header.plan.cells.iter().any(|cell| cell.target.guest().is_some());
+    let kernel = kernel.map(|kernel| match are_guests {
+        true => format!("guests on {kernel}"),
+        false => kernel,
+    });
     let parts: Vec<String> =
         [kernel, facts.processor.model.clone(), processors].into_iter().flatten().collect();
     parts.join(" · ")
@@ -259,5 +265,6 @@ fn made(run: &Run) -> Vec<(&'static str, String)> {
         (made_by(run), format!("tactus {}", header.version)),
         ("all data", format!("tactus export {}", header.id)),
     ]);
+    made.extend(guests::guests(run).iter().map(|guest| ("guest", guests::in_a_line(guest))));
     made
 }

@@ -10,6 +10,7 @@ use tactus_model::run::Run;
 use super::grid::{grid, wrapped};
 use super::{TableOptions, cells, content};
 use crate::format;
+use crate::guests::{self, GuestRows};
 use crate::summary::{cell_results, cost_in_words};
 use crate::until::{rounds_taken_text, until_text};
 use crate::{outcome, verdict};
@@ -39,6 +40,7 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
         section("Not granted", &not_granted(run, width)),
         section("Turns without a result", &failures(run, width)),
         section("Cost of measuring", &cost.unwrap_or_default()),
+        section("Guests", &guests(run, width)),
         section("The machine", &facts(run)),
     ];
     sections.concat()
@@ -117,6 +119,18 @@ fn failures(run: &Run, width: usize) -> String {
         text.push_str(&wrapped(&said, "", width));
         if let Some(hint) = &failure.hint {
             text.push_str(&wrapped(&format!("hint: {hint}"), "  ", width));
+        }
+    }
+    text
+}
+
+fn guests(run: &Run, width: usize) -> String {
+    let mut text = String::new();
+    for GuestRows { kernel, rows } in guests::guests(run) {
+        let _ = writeln!(text, "{}", format::printable(&kernel));
+        for (name, value) in rows {
+            let line = format!("{name:14}  {}", format::printable(&value));
+            text.push_str(&wrapped(&line, "  ", width));
         }
     }
     text
