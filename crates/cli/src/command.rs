@@ -9,6 +9,7 @@ mod export;
 mod gate;
 mod import;
 mod internal;
+mod lab;
 mod list;
 mod measure;
 mod quanta;
@@ -33,6 +34,7 @@ use crate::error::CommandResult;
 pub(crate) enum Command {
     Doctor(doctor::DoctorArguments),
     Measure(measure::MeasureArguments),
+    Lab(lab::LabArguments),
     Watch(watch::WatchArguments),
     Record(record::RecordArguments),
     List(list::ListArguments),
@@ -55,7 +57,8 @@ impl Command {
     pub(crate) fn run(self) -> CommandResult {
         match self {
             Self::Doctor(arguments) => doctor::run(&arguments),
-            Self::Measure(arguments) => measure::run(arguments),
+            Self::Measure(arguments) => measure::run(&arguments),
+            Self::Lab(arguments) => lab::run(arguments),
             Self::Watch(arguments) => watch::run(&arguments),
             Self::Record(arguments) => record::run(&arguments),
             Self::List(arguments) => list::run(&arguments),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -11,10 +12,14 @@ use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
+use tactus_lab::guest::{GuestPlaces, Guests};
 use tactus_lab::host::Host;
 use tactus_lab::shipped;
+use tactus_lab::targets::Targets;
+use tactus_model::cell::Cell;
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
+use tactus_model::guest::GuestTime;
 use tactus_model::run::{Run, RunId, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
 use tactus_model::until::Aim;
@@ -23,6 +28,8 @@ use tactus_store::Store;
 use super::report::{PageOptions, default_page, write_page};
 use super::show::{CellOverview, cell_overviews, verdicts};
 use super::{new_seed, open_store, table_options};
+use super::show::{CellOverview, cell_overviews, purposes_text, verdicts};
+use super::{lab, new_seed, open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::{JsonLines, write_line};
 use crate::progress::Progress;
@@ -100,7 +107,30 @@ enum Conclusion<'a> {
     },
 }
 
-pub(crate) fn run(arguments: MeasureArguments) -> CommandResult {
+impl MeasureArguments {
+    /// Has the experiment `name` measured when none is named.
+    pub(super) fn default_experiment(&mut self, name: &str) {
+        if self.continued.is_none() {
+            self.experiment.get_or_insert_with(|| name.to_owned());
+        }
+    }
+}
+
+/// What is wished of the guests of a plan that has some.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GuestWishes {
+    /// How time passes there, in place of what the experiment says.
+    pub(super) time: Option<GuestTime>,
+    /// How long each may take on the host.
+    pub(super) limit: Option<Nanos>,
+}
+
+pub(crate) fn run(arguments: &MeasureArguments) -> CommandResult {
+    run_with(arguments, &GuestWishes::default())
+}
+
+/// Measures, with guests as they are wished.
+pub(super) fn run_with(arguments: &MeasureArguments, guests: &GuestWishes) -> CommandResult {
     let planned = match &arguments.continued {
         Some(_) if !arguments.settings.is_empty() => {
             return Err(CommandError::usage(
@@ -108,24 +138,28 @@ pub(crate) fn run(arguments: MeasureArguments) -> CommandResult {
             ));
         }
         Some(_) => None,
-        None => Some(plan(&arguments)?),
+        None => Some(plan(arguments, guests.time)?),
     };
     if arguments.plan_only {
-        return print_plan(planned.as_ref(), &arguments);
+        return print_plan(planned.as_ref(), arguments);
     }
     let mut store = open_store()?;
-    let id = match (&planned, &arguments.continued) {
-        (Some(plan), _) => store.create_run(
-            plan,
-            &read_facts(),
-            env!("CARGO_PKG_VERSION"),
-            tactus_sys::clock::now::<Realtime>(),
-        )?,
-        (None, name) => unfinished(&store, name.as_deref().unwrap_or("last"))?,
+    let (id, targets) = match (&planned, &arguments.continued) {
+        (Some(plan), _) => {
+            let targets = targets(&plan.cells, guests.limit)?;
+            let now = tactus_sys::clock::now::<Realtime>();
+            let version = env!("CARGO_PKG_VERSION");
+            (store.create_run(plan, &read_facts(), version, now)?, targets)
+        }
+        (None, name) => {
+            let id = unfinished(&store, name.as_deref().unwrap_or("last"))?;
+            let targets = targets(&store.header(&id)?.plan.cells, guests.limit)?;
+            (id, targets)
+        }
     };
-    let status = carry_out(&mut store, &id, arguments.json)?;
+    let status = carry_out(&mut store, &id, targets, arguments.json)?;
     let run = store.load(&id)?;
-    conclude(&store, &run, &arguments)?;
+    conclude(&store, &run, arguments)?;
     match status {
         RunStatus::Complete => Ok(()),
         RunStatus::Interrupted | RunStatus::Unfinished => {
@@ -145,7 +179,7 @@ pub(super) fn read_facts() -> MachineFacts {
 }
 
 /// Reads the experiment and lays the options over it.
-fn plan(arguments: &MeasureArguments) -> CommandResult<Plan> {
+fn plan(arguments: &MeasureArguments, guest_time: Option<GuestTime>) -> CommandResult<Plan> {
     let (name, text) = experiment_text(arguments)?;
     let mut experiment = Experiment::parse(&text)
         .with_context(|| name.clone())
@@ -168,6 +202,7 @@ fn plan(arguments: &MeasureArguments) -> CommandResult<Plan> {
         seed: Some(seed.unwrap_or_else(new_seed)),
         until: arguments.until,
         limit: arguments.limit,
+        guest_time,
     };
     experiment
         .plan(&overrides)
@@ -233,12 +268,17 @@ fn unfinished(store: &Store, name: &str) -> CommandResult<RunId> {
 }
 
 /// Takes the turns, telling the listener that was asked for.
-pub(super) fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandResult<RunStatus> {
-    let executable = std::env::current_exe()
-        .context("the path of this program cannot be found")
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
-    let mut host = Host::new(executable, &["internal", "cell"]);
-    let mut engine = Engine::new(store, &mut host, &read_facts);
+pub(super) fn carry_out(
+    store: &mut Store,
+    id: &RunId,
+    mut targets: Targets,
+    json: bool,
+) -> CommandResult<RunStatus> {
+    let longest = store.header(id)?.plan.cells.iter().map(Cell::length).max();
+    // Guests are given up by their target, which knows more of them, and first.
+    let guests = targets.guests.as_ref().map(|guests| guests.limit(longest.unwrap_or(Nanos::ZERO)));
+    let mut engine = Engine::new(store, &mut targets, &read_facts);
+    engine.patience += guests.unwrap_or_default();
     let stopper = engine.stopper();
     on_interrupt(move || stopper.stop())?;
     let mut progress = Progress::new();
@@ -251,6 +291,28 @@ pub(super) fn carry_out(store: &mut Store, id: &RunId, json: bool) -> CommandRes
     };
     let status = engine.carry_out(id, &mut listener)?;
     lines.error.map_or(Ok(status), |error| Err(error.into()))
+}
+
+/// Prepares the targets of `cells`. Kernels that are not there are fetched now, before
+/// there is a run.
+pub(super) fn targets(cells: &[Cell], guest_limit: Option<Nanos>) -> CommandResult<Targets> {
+    let executable = std::env::current_exe()
+        .context("the path of this program cannot be found")
+        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
+    let host = Host::new(executable.clone(), &["internal", "cell"]);
+    let mut wanted = cells.iter().filter_map(|cell| cell.target.guest()).peekable();
+    if wanted.peek().is_none() {
+        return Ok(Targets { host, guests: None });
+    }
+    let places = GuestPlaces {
+        executable,
+        program: std::env::var_os("TACTUS_GUEST"),
+        search_path: std::env::var_os("PATH").unwrap_or_default(),
+        consoles: Store::default_path()?.with_file_name("consoles"),
+    };
+    let limit = guest_limit.map(Duration::from);
+    let guests = Guests::prepare(places, &lab::kernels()?, limit, wanted)?;
+    Ok(Targets { host, guests: Some(guests) })
 }
 
 /// Shows what the run found, and writes its page.

@@ -22,7 +22,7 @@ use tactus_report::{Form, format};
 use tactus_store::Store;
 
 use super::explain::{cost_of_cells, probe_tasks};
-use super::measure::{carry_out, read_facts};
+use super::measure::{carry_out, read_facts, targets};
 use super::report::{default_page, write_file};
 use super::{new_seed, open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
@@ -211,13 +211,14 @@ fn measured(
         let left: Nanos = estimates[place..].iter().copied().sum();
         let (name, of) = (&paper.parts[*number].name, plans.len());
         eprintln!("part {} of {of}, {name}: {} left in all", place + 1, format::span(left));
+        let targets = targets(&plan.cells, None)?;
         let id = store.create_run(
             plan,
             &read_facts(),
             env!("CARGO_PKG_VERSION"),
             tactus_sys::clock::now::<Realtime>(),
         )?;
-        let status = carry_out(&mut store, &id, json)?;
+        let status = carry_out(&mut store, &id, targets, json)?;
         runs[*number] = Some(store.load(&id)?);
         if status != RunStatus::Complete {
             let error = anyhow::anyhow!("{id} was interrupted; what was measured is kept");

@@ -87,6 +87,10 @@ fn cell(options: &Layer) -> CommandResult<Cell> {
     let overrides = Overrides { settings: options.clone(), ..Overrides::default() };
     let mut cells = experiment.plan(&overrides)?.cells;
     let mut cell = cells.swap_remove(0);
+    if cell.target.guest().is_some() {
+        return Err(CommandError::usage("a guest cannot be watched; leave --kernel out")
+            .with_hint("tactus lab measure --kernel …"));
+    }
     if options.values("duration").is_none() {
         cell.duration = WITHOUT_END;
     }

@@ -7,6 +7,7 @@ mod flight;
 mod imported;
 mod judged;
 mod killed;
+mod lab;
 mod quanta;
 mod reproduce;
 mod screen;
