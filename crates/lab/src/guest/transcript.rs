@@ -149,7 +149,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 /// What a console says of how its kernel ended: the line of a panic, else its last line.
 pub fn end_of(console: &str) -> Option<&str> {
     let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines().find(|line| line.contains("Kernel panic")).or_else(|| lines().last())
+    lines().find(|line| line.contains("Kernel panic")).or_else(|| lines().next_back())
 }
 
 #[cfg(test)]
