@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuList;
 use crate::experiment::Turn;
-use crate::load::Load;
 use crate::guest::GuestAccount;
+use crate::load::Load;
 use crate::origin::Precision;
 use crate::policy::Scheduling;
 use crate::sample::Sample;

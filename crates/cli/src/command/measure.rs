@@ -27,8 +27,6 @@ use tactus_store::Store;
 
 use super::report::{PageOptions, default_page, write_page};
 use super::show::{CellOverview, cell_overviews, verdicts};
-use super::{new_seed, open_store, table_options};
-use super::show::{CellOverview, cell_overviews, purposes_text, verdicts};
 use super::{lab, new_seed, open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::{JsonLines, write_line};
