@@ -25,6 +25,9 @@ fn main() -> ExitCode {
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     let done = match rest.as_slice() {
         ["internal", "cell"] => tactus_cell::main().map_err(|error| error.to_string()),
+        ["internal", "block-requests"] => {
+            tactus_cell::block_requests::main().map_err(|error| error.to_string())
+        }
         ["internal", "task"] => tactus_probe::task_main().map_err(|error| error.to_string()),
         ["internal", "load"] => tactus_load::host_main().map_err(|error| error.to_string()),
         ["internal", "load-worker"] => {
