@@ -4,7 +4,7 @@
 //! measurement. A process of our own, the keeper, changes it and waits for the end of
 //! its standard input, which comes when the measuring process ends, however it does.
 //! What the limit was is noted in a file beforehand: when the keeper itself is killed,
-//! the next measuring process puts the limit back ([`put_back_left`]).
+//! the next measuring process puts the limit back (`put_back_left`).
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};

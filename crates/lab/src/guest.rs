@@ -1,7 +1,7 @@
 //! Guests as targets: a kernel is booted for each turn, measures one cell, and is gone.
 //!
 //! [`machine`] says what is booted and [`archive`] what it finds there, both from values
-//! alone. [`emulator`] runs it as a process, and [`transcript`] judges what it says. A
+//! alone. [`emulator`] runs it as a process, and `transcript` judges what it says. A
 //! guest begins from the same state every time, and one that panics loses one turn.
 
 pub mod archive;
