@@ -48,9 +48,10 @@ impl Progress {
                 self.total = *estimate;
                 self.bar.set_length(estimate.as_nanos() / 1_000_000);
                 self.line(&format!(
-                    "{run}: {} cells, {}, {turns} turns, about {}; seed {}",
-                    plan.cells.len(),
+                    "{run}: {}, {}, {}, about {}; seed {}",
+                    format::counted(plan.cells.len() as u64, "cell"),
                     tactus_report::rounds_text(plan),
+                    format::counted(*turns as u64, "turn"),
                     format::span(*estimate),
                     plan.seed,
                 ));

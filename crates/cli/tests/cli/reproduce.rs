@@ -28,7 +28,7 @@ fn the_quick_form_is_shorter_than_the_papers_own() {
     let (quick, full) = (plan(&[]), plan(&["--full"]));
     assert_eq!(quick["cells"].as_array().unwrap().len(), full["cells"].as_array().unwrap().len());
     assert_eq!(full["cells"][0]["probe"]["interval"], "990ms");
-    assert_eq!(quick["cells"][0]["probe"]["interval"], "99ms");
+    assert_eq!(quick["cells"][0]["probe"]["interval"], "98.7ms");
 }
 
 #[test]
