@@ -346,7 +346,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__export)
-            opts="-o -h -V --output --without-samples --help --version"
+            opts="-o -h -V --output --without-samples --cell --round --as --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -358,6 +358,18 @@ _tactus() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --round)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --as)
+                    COMPREPLY=($(compgen -W "json-lines perfetto recording" -- "${cur}"))
                     return 0
                     ;;
                 *)

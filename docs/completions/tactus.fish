@@ -39,7 +39,7 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "report" -d 'Write run
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "reproduce" -d 'Measure what a paper measured, and set its figures beside this machine\'s'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md)'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md), or a recording of kernel events for other programs: the file of one, or what a run recorded in a turn'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "import" -d 'Take results into the store: exported runs, and those of other latency tools'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "delete" -d 'Delete runs from the store for good'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "completions" -d 'Write the completion script of a shell to standard output'
@@ -257,8 +257,13 @@ complete -c tactus -n "__fish_tactus_using_subcommand gate" -l json -d 'Write on
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s o -l output -d 'Write to this file instead of standard output' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Leave out the single samples, which are most of the size'
-complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Of a run only what was recorded under this cell, by label or number' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'In which round, counted from 1' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l as -d 'In which form a recording is written; without it as JSON lines' -r -f -a "json-lines\t'One event a line'
+perfetto\t'For ui.perfetto.dev'
+recording\t'As `tactus record` keeps it (docs/recording-format.md)'"
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Of a run leave out the single samples, which are most of the size'
+complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l format -d 'Take the files for this format: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log' -r
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l unit -d 'The unit of figures whose unit the file does not tell, as 1us; without it, nanoseconds in interval logs and microseconds elsewhere' -r
@@ -315,7 +320,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reproduce" -d 'Measure what a paper measured, and set its figures beside this machine\'s'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md)'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md), or a recording of kernel events for other programs: the file of one, or what a run recorded in a turn'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "import" -d 'Take results into the store: exported runs, and those of other latency tools'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store for good'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "completions" -d 'Write the completion script of a shell to standard output'

@@ -97,6 +97,8 @@ fn a_run_is_measured_kept_shown_exported_and_imported() {
     let file = tactus.folder().join("run.json");
     tactus.succeed(&["export", "-o", file.to_str().unwrap()]);
     let exported = tactus.succeed(&["export", &run]);
+    tactus.fail(2, &["export", &run, "--cell", "0", "--round", "9"]);
+    tactus.fail(2, &["export", &run, "--as", "perfetto"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), exported);
     tactus.succeed(&["delete", &run]);
     assert!(!tactus.succeed(&["list"]).contains(&run));
@@ -185,7 +187,12 @@ fn needs_tracing_a_command_is_recorded_and_every_event_is_accounted_for() {
     }
     let lines = fs::read_to_string(lines).unwrap();
     assert!(lines.lines().any(|line| line.contains("sched_switch")), "nothing was switched");
-    assert!(fs::metadata(perfetto).unwrap().len() > 0);
+    assert!(tactus.succeed(&["export", &recording]) == lines, "the lines are others later");
+    let later = path("later");
+    tactus.succeed(&["export", &recording, "--as", "perfetto", "-o", &later]);
+    let perfetto = fs::read(perfetto).unwrap();
+    assert!(!perfetto.is_empty() && fs::read(&later).unwrap() == perfetto);
+    tactus.fail(2, &["export", &recording, "--cell", "0"]);
     assert!(
         tactus
             .fail(2, &["record", "-o", &recording, "--", "/no/such/program"])

@@ -79,6 +79,15 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
 
     let text = tactus.succeed(&["explain", "last", "--threshold", "1ns", "--cell", "0"]);
     assert!(text.contains("of the time over 1ns") || text.contains("worst"), "{text}");
+    // What was recorded in a turn is a recording like any other.
+    let recording = tactus.folder().join("turn.tactusrec").to_str().unwrap().to_owned();
+    let turn = ["export", "last", "--cell", "0", "--round", "2", "--as"];
+    tactus.succeed(&[&turn[..], &["recording", "-o", &recording]].concat());
+    let lines = tactus.succeed(&[&turn[..], &["json-lines"]].concat());
+    assert!(tactus.succeed(&["export", &recording]) == lines);
+    let (of_turn, kept) = (lines.lines().count() as u64, &turns[1]["measurement"]["traced"]);
+    assert!(of_turn > nanos(&kept["recording"]["events"]), "{of_turn} lines, {kept}");
+
     let told = tactus.fail(2, &["explain", "--cell", "nothing"]);
     assert!(told.contains("no cell is called `nothing`"), "{told}");
 }
