@@ -103,7 +103,7 @@ pub enum StoreError {
     /// The run has no measurement of this turn.
     #[error(
         "run {run} has no measurement of cell {} in round {}; `tactus show {run}` lists what it has",
-        turn.cell, turn.round
+        turn.cell, turn.round + 1
     )]
     NotMeasured {
         /// The run.
@@ -117,7 +117,7 @@ pub enum StoreError {
     /// The turn was measured before.
     #[error(
         "run {run} already holds cell {} of round {}; is another process continuing the same run?",
-        turn.cell, turn.round
+        turn.cell, turn.round + 1
     )]
     TurnTaken {
         /// The run.
@@ -128,7 +128,7 @@ pub enum StoreError {
     /// The run's plan has no such turn.
     #[error(
         "the plan of run {run} has no cell {} in round {}; a result belongs to the run that planned it",
-        turn.cell, turn.round
+        turn.cell, turn.round + 1
     )]
     NotPlanned {
         /// The run.
@@ -139,7 +139,8 @@ pub enum StoreError {
     /// A result does not account for every sample, and is therefore not stored.
     #[error(
         "cell {} of round {} does not balance and was not stored: {imbalance}; this is a defect \
-         of the program that measured, please report it with the experiment", turn.cell, turn.round
+         of the program that measured, please report it with the experiment",
+        turn.cell, turn.round + 1
     )]
     Unbalanced {
         /// The turn.
