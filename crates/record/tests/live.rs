@@ -107,18 +107,20 @@ fn a_live_recording_is_whole_in_order_and_balanced(source: Source) {
     assert_eq!(recording.events.len() as u64, summary.cost.events);
     let read: u64 = summary.accounts.iter().map(|account| account.read).sum();
     assert_eq!(read, summary.cost.events);
-    let to_partner = recording
+    // Of who comes out of idle the kernels of some guests tell nothing; who leaves tells it.
+    let by_partner = recording
         .events
         .iter()
         .filter(|event| match event.kind {
-            EventKind::Switch { next_name, .. } => {
-                recording.dictionary.name(next_name) == "tactus-pong"
+            EventKind::Switch { prev_name, .. } => {
+                recording.dictionary.name(prev_name) == "tactus-pong"
             }
             _ => false,
         })
         .count();
     if summary.lost() == 0 {
-        assert!(to_partner >= 2_000, "{to_partner}");
+        // A byte that is there already is read without sleeping, which is seldom.
+        assert!(by_partner >= 1_000, "{by_partner}");
     }
     let own = ThreadId(std::process::id() as i32);
     assert_eq!(recording.dictionary.process_of(own).map(|process| process.0), Some(own.0));
