@@ -3,15 +3,11 @@
 //!
 //! `tests/data/billing/README.md` tells how the recording was made.
 
-#[path = "support/cut.rs"]
-mod cut;
-
 use std::collections::HashMap;
 use std::path::PathBuf;
 
 use tactus_explain::account::{AccountOptions, Accounts, Billing, TickClock, TickRate, account};
 use tactus_model::recording::{EventKind, Recording, ThreadId};
-use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 
 /// Ticks a second of the kernel that was recorded, and others.
@@ -126,21 +122,4 @@ fn who_works_right_after_each_tick_is_not_billed() {
     let used = sound.used.as_nanos() as f64;
     assert!((mean / used - 1.0).abs() < 0.05, "billed {mean} of {used}");
     assert!(simulated.ratio_range().is_some_and(|(_, greatest)| greatest > 5.0));
-}
-
-/// Makes the recording anew from one of `tactus record`, as README.md beside it tells.
-#[test]
-#[ignore = "it writes the checkout, from the file that TACTUS_GOLDEN_SOURCE names"]
-fn write() {
-    let source = std::env::var_os("TACTUS_GOLDEN_SOURCE").expect("a recording is named");
-    let mut file = RecordingFile::open(source.as_ref()).expect("it is a recording");
-    let mut whole = Recording::collect(&mut file).expect("it is not damaged");
-    // The processor of the programs alone.
-    whole.about.cpus = [0].into_iter().collect();
-    whole.events.retain(|event| event.cpu == 0);
-    let last = whole.events.last().expect("there are events").at;
-    let from = tactus_model::time::Instant::from_nanos(last.as_nanos() - 1_200_000_000);
-    let kept = cut::cut(&whole, from, from + Nanos::from_secs(1));
-    std::fs::create_dir_all(path().parent().expect("it has a folder")).expect("it can be made");
-    std::fs::write(path(), tactus_record::file::to_bytes(&kept)).expect("it can be written");
 }

@@ -1,0 +1,64 @@
+//! What the host took.
+
+use super::*;
+
+#[test]
+fn two_processors_that_resume_late_together_were_paused_by_the_host() {
+    let Stage { mut script, probe, .. } = stage();
+    script.noise(400, 1).arm_function(401, 1, 0x99, "tick_nohz_handler", 2000, 0);
+    // Both are silent until 27000, where both serve what was due meanwhile.
+    script.timer_wakes(27_000, 0, probe, true).switch(27_010, 0, PREEMPTED, probe);
+    script.vector_entry(27_004, 1, InterruptVector::LocalTimer);
+    script.expire(27_006, 27_008, 1, 0x99, "tick_nohz_handler");
+    script.vector_exit(27_009, 1, InterruptVector::LocalTimer);
+    let explained = script.explain_one(probe, 1000, 27_012);
+    assert_eq!(shown(&explained)[0], "26000 the host paused the whole machine");
+}
+
+#[test]
+fn silence_of_a_processor_with_nothing_due_proves_no_pause() {
+    let Stage { mut script, probe, .. } = stage();
+    script.noise(400, 1);
+    script.timer_wakes(27_000, 0, probe, true).switch(27_010, 0, PREEMPTED, probe);
+    script.noise(27_004, 1);
+    let explained = script.explain_one(probe, 1000, 27_012);
+    assert_eq!(shown(&explained)[0], "26000 unexplained gap");
+}
+
+#[test]
+fn what_was_not_charged_was_stolen() {
+    let Stage { mut script, probe, .. } = stage();
+    script.noise(600, 1).noise(3000, 1);
+    script.noise(900, 0);
+    script.timer_wakes(8000, 0, probe, true);
+    // From 20 to 8006 is 7986, of which 5 in the interrupt; 981 were charged.
+    script.charge(8006, 0, 981).switch(8010, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 8012);
+    assert_eq!(shown(&explained)[0], "7000 steal: the host took processor 0");
+}
+
+#[test]
+fn steal_within_an_interrupt_is_told_once_charges_are_known_to_include_interrupts() {
+    let Stage { mut script, probe, .. } = stage();
+    // Twenty charges over interrupts of 30 each, none of which leaves them out.
+    script.charge(21, 0, 1);
+    for tick in 1..21 {
+        let at = tick * 40;
+        script.irq(at, at + 30, 0, 25, "eth0").charge(at + 31, 0, 40);
+    }
+    script.vector_entry(1001, 0, InterruptVector::LocalTimer);
+    script.expire(8000, 8004, 0, TIMER, "hrtimer_wakeup").wake(8001, 0, probe, 0);
+    script.need_resched(0).vector_exit(8005, 0, InterruptVector::LocalTimer);
+    script.charge(8006, 0, 200).switch(8010, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 8012);
+    assert_eq!(shown(&explained)[0], "6975 steal: the host took processor 0");
+}
+
+#[test]
+fn a_small_residual_is_not_called_steal() {
+    let Stage { mut script, probe, .. } = stage();
+    script.timer_wakes(1500, 0, probe, true);
+    script.charge(1506, 0, 1450).switch(1510, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 1512);
+    assert_eq!(shown(&explained)[0], "500 unexplained gap");
+}

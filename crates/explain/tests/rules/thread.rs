@@ -1,0 +1,102 @@
+//! Threads, kernel sections and idle before the late thread.
+
+use super::*;
+
+#[test]
+fn leaving_idle_is_named_with_its_state() {
+    let mut script = Script::new(1);
+    let probe = script.thread("probe", 100, 9);
+    script.switch(5, 0, PREEMPTED, probe).arm(10, 0, TIMER, 1000, 0);
+    script.switch(20, 0, SLEEPING, IDLE).idle_entry(22, 0, 3);
+    script.timer_wakes(1300, 0, probe, false).idle_exit(1306, 0);
+    script.switch(1310, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 1312);
+    assert_eq!(shown(&explained)[0], "301 processor 0 leaving idle state 3");
+}
+
+#[test]
+fn timer_slack_is_told_apart_for_ordinary_threads() {
+    let Stage { mut script, probe, .. } = stage_of(120, 120);
+    script.timer_wakes(1051, 0, probe, true).switch(1060, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 1062);
+    assert_eq!(explained.outcome, MatchOutcome::Timer);
+    assert_eq!(shown(&explained)[0], "50 timer slack");
+}
+
+#[test]
+fn a_thread_of_higher_priority_is_named() {
+    let Stage { mut script, probe, .. } = stage_of(9, 4);
+    script.timer_wakes(1002, 0, probe, false).switch(4002, 0, SLEEPING, probe);
+    let explained = script.explain_one(probe, 1000, 4004);
+    assert_eq!(shown(&explained)[0], "2995 thread hog (200, rt:95)");
+}
+
+#[test]
+fn a_thread_of_the_same_class_runs_until_it_is_asked_to_give_way() {
+    let Stage { mut script, probe, .. } = stage_of(120, 120);
+    script.timer_wakes(1051, 0, probe, false);
+    // The tick at 4000 ends the hog's turn.
+    script.vector_entry(4000, 0, InterruptVector::LocalTimer).need_resched(0);
+    script.vector_exit(4010, 0, InterruptVector::LocalTimer);
+    script.switch(4015, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 4017);
+    assert_eq!(shown(&explained)[0], "2944 thread hog (200, other)");
+}
+
+#[test]
+fn a_kernel_section_is_what_a_thread_takes_after_it_was_asked_to_give_way() {
+    let Stage { mut script, probe, hog } = stage();
+    script.in_chain(&["asm_sysvec_apic_timer_interrupt", "clear_user_pages", "read_zero"]);
+    script.timer_wakes(1002, 0, probe, true).switch(1770, 0, PREEMPTED, probe);
+    assert_eq!(hog.priority, 120);
+    let explained = script.explain_one(probe, 1000, 1772);
+    assert_eq!(
+        shown(&explained)[0],
+        "763 a kernel section not preempted in clear_user_pages, thread hog (200, other)"
+    );
+}
+
+#[test]
+fn a_kernel_section_is_named_by_where_it_gave_way_when_nothing_else_tells() {
+    let Stage { mut script, probe, .. } = stage();
+    script.timer_wakes(1002, 0, probe, true);
+    script.in_chain(&["__schedule", "__cond_resched", "copy_page_range", "do_syscall_64"]);
+    script.switch(1770, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 1772);
+    assert_eq!(
+        shown(&explained)[0],
+        "763 a kernel section not preempted in copy_page_range, thread hog (200, other)"
+    );
+}
+
+#[test]
+fn a_thread_that_is_chosen_again_ran_because_it_was_chosen() {
+    let Stage { mut script, probe, .. } = stage_of(120, 120);
+    script.timer_wakes(1051, 0, probe, true);
+    // The scheduler takes the flag away and picks the hog once more.
+    script.asked_no_more(0).noise(4000, 0);
+    script.need_resched(0).noise(4001, 0).switch(4005, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 4007);
+    assert_eq!(shown(&explained)[0], "2945 thread hog (200, other)");
+}
+
+#[test]
+fn a_section_is_not_named_by_a_softirq_that_was_interrupted() {
+    let Stage { mut script, probe, .. } = stage();
+    script.softirq_entry(900, 0, Softirq::NET_RX);
+    script.in_chain(&["asm_sysvec_apic_timer_interrupt", "udp_rcv", "handle_softirqs", "send"]);
+    script.timer_wakes(1002, 0, probe, true);
+    script.softirq_exit(1010, 0, Softirq::NET_RX).switch(1310, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 1312);
+    assert_eq!(shown(&explained)[0], "300 a kernel section not preempted, thread hog (200, other)");
+}
+
+#[test]
+fn other_slices_after_the_flag_are_theirs() {
+    let Stage { mut script, probe, .. } = stage();
+    let irq_thread = script.thread("irq/25-eth0", 300, 4);
+    script.timer_wakes(1002, 0, probe, true);
+    script.switch(1010, 0, PREEMPTED, irq_thread).switch(1510, 0, SLEEPING, probe);
+    let explained = script.explain_one(probe, 1000, 1512);
+    assert_eq!(shown(&explained)[0], "500 thread irq/25-eth0 (300, rt:95)");
+}
