@@ -47,6 +47,8 @@ pub struct Processor {
     need_resched: bool,
     /// What was done when the current thread was first asked to give way.
     pub(super) asked: Option<Activity>,
+    /// When that was, as far as it was seen.
+    asked_at: Option<Instant<Monotonic>>,
     /// From when on the current thread is known to have been current.
     quantum_from: Instant<Monotonic>,
     /// Whether that is when it came.
@@ -88,6 +90,7 @@ impl Processor {
             watched: None,
             need_resched: false,
             asked: None,
+            asked_at: None,
             quantum_from: started,
             quantum_began: false,
             quantum_began_by: None,
@@ -190,6 +193,7 @@ impl Processor {
         self.close_slice(event, at, observer);
         self.need_resched = asked;
         self.asked = asked.then(|| self.activity());
+        self.asked_at = asked.then_some(at);
     }
 
     /// Until when it is known not to have switched before the event that it met last.
@@ -359,6 +363,7 @@ impl Processor {
         self.thread_since = at;
         self.need_resched = false;
         self.asked = None;
+        self.asked_at = None;
         self.quantum_began = true;
         self.quantum_began_by = None;
         self.idle_state = None;
@@ -373,6 +378,11 @@ impl Processor {
     /// charges by a clock from which steal is subtracted (`rq_clock_task` in
     /// `kernel/sched/core.c`). Whether interrupts are subtracted too depends on
     /// the kernel, which `charging` finds out.
+    ///
+    /// A thread that was asked to give way may be charged only until then when it does:
+    /// the kernel saves itself a second reading of the clock (`rq_clock_skip_update` in
+    /// the same file), and the next thread is charged the rest. Where the kernel does not
+    /// preempt itself that rest is long, and nobody took it.
     pub(super) fn charge(
         &mut self,
         cpu: u32,
@@ -392,7 +402,12 @@ impl Processor {
         let interrupted = self.interrupted + open_interrupt;
         let left_out = (at - self.charged_at) - runtime;
         if self.charge_known {
-            charging.learn(left_out, interrupted);
+            let maybe_next =
+                self.asked_at.map_or(Nanos::ZERO, |asked| at - asked.max(self.charged_at));
+            if maybe_next == Nanos::ZERO {
+                charging.learn(left_out, interrupted);
+            }
+            let left_out = left_out - maybe_next;
             let amount = match charging.leaves_out_interrupts() {
                 true => left_out - interrupted,
                 false => left_out,
@@ -455,6 +470,7 @@ impl Processor {
         self.quantum_began = false;
         self.quantum_began_by = None;
         self.asked = None;
+        self.asked_at = None;
         self.depth = 0;
         self.fire = None;
         self.need_resched = false;

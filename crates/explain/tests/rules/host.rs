@@ -31,8 +31,9 @@ fn what_was_not_charged_was_stolen() {
     script.noise(600, 1).noise(3000, 1);
     script.noise(900, 0);
     script.timer_wakes(8000, 0, probe, true);
-    // From 20 to 8006 is 7986, of which 5 in the interrupt; 981 were charged.
-    script.charge(8006, 0, 981).switch(8010, 0, PREEMPTED, probe);
+    // From 20 to 8003, where it is asked to give way, is 7983, of which 5 in the interrupt;
+    // 978 were charged.
+    script.charge(8006, 0, 978).switch(8010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 8012);
     assert_eq!(shown(&explained)[0], "7000 steal: the host took processor 0");
 }
@@ -49,7 +50,7 @@ fn steal_within_an_interrupt_is_told_once_charges_are_known_to_include_interrupt
     script.vector_entry(1001, 0, InterruptVector::LocalTimer);
     script.expire(8000, 8004, 0, TIMER, "hrtimer_wakeup").wake(8001, 0, probe, 0);
     script.need_resched(0).vector_exit(8005, 0, InterruptVector::LocalTimer);
-    script.charge(8006, 0, 200).switch(8010, 0, PREEMPTED, probe);
+    script.charge(8006, 0, 199).switch(8010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 8012);
     assert_eq!(shown(&explained)[0], "6975 steal: the host took processor 0");
 }
@@ -61,4 +62,16 @@ fn a_small_residual_is_not_called_steal() {
     script.charge(1506, 0, 1450).switch(1510, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1512);
     assert_eq!(shown(&explained)[0], "500 unexplained gap");
+}
+
+#[test]
+fn a_thread_that_was_asked_to_give_way_and_is_charged_until_then_lost_nothing() {
+    let Stage { mut script, probe, .. } = stage();
+    script.timer_wakes(1000, 0, probe, true);
+    // A kernel that does not preempt itself charges at the switch by the clock as it was
+    // read at the wakeup.
+    script.charge(8006, 0, 980).switch(8010, 0, PREEMPTED, probe);
+    let explained = script.explain_one(probe, 1000, 8012);
+    assert!(shown(&explained)[0].contains("a kernel section not preempted"), "{explained:?}");
+    assert!(!shown(&explained).iter().any(|cause| cause.contains("steal")), "{explained:?}");
 }
