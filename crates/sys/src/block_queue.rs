@@ -1,10 +1,10 @@
 //! How much block devices move at one request.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use crate::Errno;
 
@@ -47,62 +47,18 @@ fn collect(device: &Path, disks: &mut BTreeSet<String>) {
     }
 }
 
-/// The limit on the size of one request to a disk.
+/// Where the limit on the size of one request to the disk called `disk` is set, in KiB,
+/// below the root.
 #[doc(alias = "max_sectors_kb")]
-#[derive(Debug)]
-pub struct RequestLimit {
-    file: File,
+pub fn request_limit(disk: &str) -> PathBuf {
+    Path::new("sys/block").join(disk).join("queue/max_sectors_kb")
 }
 
-impl RequestLimit {
-    /// The limit of the disk called `disk`, to be read and written.
-    ///
-    /// # Errors
-    /// `EACCES`: it is for root. `EROFS`: a container sees it and may not change it.
-    pub fn open(root: &Path, disk: &str) -> io::Result<Self> {
-        let path = root.join("sys/block").join(disk).join("queue/max_sectors_kb");
-        Ok(Self { file: OpenOptions::new().read(true).write(true).open(path)? })
-    }
-
-    /// The least limit that the kernel takes, in KiB: a page.
-    pub fn least() -> u32 {
-        // SAFETY: sysconf only reads its argument.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-        u32::try_from(page / 1024).ok().filter(|&kib| kib > 0).unwrap_or(4)
-    }
-
-    /// Keeps others who ask likewise from changing it, for as long as this value lives,
-    /// by [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
-    ///
-    /// # Errors
-    /// `EWOULDBLOCK`: another holds it.
-    pub fn lock(&self) -> io::Result<()> {
-        self.file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => Errno::WOULDBLOCK.into(),
-            TryLockError::Error(error) => error,
-        })
-    }
-
-    /// The limit in KiB.
-    ///
-    /// # Errors
-    /// The kernel does not tell a number.
-    pub fn get(&self) -> io::Result<u32> {
-        let mut text = [0; 32];
-        let length = self.file.read_at(&mut text, 0)?;
-        let line = std::str::from_utf8(&text[..length]).ok().and_then(|text| text.lines().next());
-        let number = line.and_then(|line| line.trim().parse().ok());
-        number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is not a number"))
-    }
-
-    /// Sets the limit, in KiB.
-    ///
-    /// # Errors
-    /// `EINVAL`: it is less than [`Self::least`], or more than the device can.
-    pub fn set(&self, kib: u32) -> io::Result<()> {
-        // Written at once: to the kernel each call is a number of its own.
-        self.file.write_all_at(format!("{kib}\n").as_bytes(), 0)
-    }
+/// The least limit that the kernel takes, in KiB: a page.
+pub fn least_request() -> u64 {
+    // SAFETY: sysconf only reads its argument.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(page / 1024).ok().filter(|&kib| kib > 0).unwrap_or(4)
 }
 
 #[cfg(test)]
@@ -134,22 +90,5 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let error = disks_under(root.path(), Path::new("/proc")).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(Errno::NODEV.raw_os_error()));
-    }
-
-    #[test]
-    fn a_limit_is_read_set_and_held_by_one() {
-        let root = tempfile::tempdir().unwrap();
-        let queue = root.path().join("sys/block/sda/queue");
-        fs::create_dir_all(&queue).unwrap();
-        fs::write(queue.join("max_sectors_kb"), "1280\n").unwrap();
-        let limit = RequestLimit::open(root.path(), "sda").unwrap();
-        limit.lock().unwrap();
-        assert_eq!(limit.get().unwrap(), 1280);
-        limit.set(4).unwrap();
-        assert_eq!(limit.get().unwrap(), 4);
-        let other = RequestLimit::open(root.path(), "sda").unwrap();
-        assert_eq!(other.lock().unwrap_err().kind(), io::ErrorKind::WouldBlock);
-        drop(limit);
-        other.lock().unwrap();
     }
 }

@@ -45,6 +45,16 @@ pub fn resolution<C: Clock>() -> Nanos {
     nanos(time)
 }
 
+/// The length of the kernel's tick: the step of `CLOCK_MONOTONIC_COARSE`, by
+/// [clock_getres(2)](https://man7.org/linux/man-pages/man2/clock_getres.2.html).
+#[doc(alias = "HZ")]
+pub fn tick() -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for the write of one timespec.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut time) };
+    nanos(time)
+}
+
 #[cfg(test)]
 mod tests {
     use tactus_model::time::{Boottime, Monotonic, Realtime, Tai};
@@ -55,6 +65,7 @@ mod tests {
         let (first, second) = (now::<C>(), now::<C>());
         assert!(first.as_nanos() > 0 && second >= first, "{:?}", C::NAME);
         assert!(resolution::<C>() > Nanos::ZERO);
+        assert!(tick() >= resolution::<C>());
     }
 
     #[test]

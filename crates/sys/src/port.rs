@@ -25,6 +25,18 @@ impl Ports {
     pub fn write_all(self, port: u16, bytes: &[u8]) {
         write_all(port, bytes);
     }
+
+    /// Writes a word of two bytes to a port at once.
+    #[doc(alias = "outw")]
+    pub fn write_word(self, port: u16, word: u16) {
+        write_word(port, word);
+    }
+
+    /// Fills `bytes` from one port, one after another, by a single instruction.
+    #[doc(alias = "insb")]
+    pub fn read_all(self, port: u16, bytes: &mut [u8]) {
+        read_all(port, bytes);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -49,6 +61,34 @@ fn write_all(port: u16, bytes: &[u8]) {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+fn write_word(port: u16, word: u16) {
+    // SAFETY: a `Ports` exists, so the instruction is permitted; it touches no memory.
+    unsafe {
+        std::arch::asm!(
+            "out dx, ax",
+            in("dx") port,
+            in("ax") word,
+            options(nostack, preserves_flags, nomem),
+        );
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn read_all(port: u16, bytes: &mut [u8]) {
+    // SAFETY: a `Ports` exists, so the instruction is permitted; it writes exactly the
+    // bytes of the slice, upwards, since the ABI keeps the direction flag clear.
+    unsafe {
+        std::arch::asm!(
+            "rep insb",
+            in("dx") port,
+            inout("rdi") bytes.as_mut_ptr() => _,
+            inout("rcx") bytes.len() => _,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 fn take() -> Result<(), SysError> {
     Err(SysError::new("iopl", crate::error::Errno::NOSYS))
@@ -57,4 +97,14 @@ fn take() -> Result<(), SysError> {
 #[cfg(not(target_arch = "x86_64"))]
 fn write_all(_port: u16, _bytes: &[u8]) {
     // Without ports there is no `Ports` to call this by.
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn write_word(_port: u16, _word: u16) {
+    // As above.
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn read_all(_port: u16, _bytes: &mut [u8]) {
+    // As above.
 }

@@ -21,11 +21,22 @@ use crate::error::{Errno, SysError};
 /// order could be given.
 #[doc(alias = "PR_SET_PDEATHSIG")]
 pub fn die_with_parent(command: &mut Command) {
+    signal_with_parent(command, Signal::KILL);
+}
+
+/// As [`die_with_parent`], but the process is asked to end (`SIGTERM`): for one that ends
+/// processes of its own then, which a process that is killed leaves running.
+#[doc(alias = "PR_SET_PDEATHSIG")]
+pub fn end_with_parent(command: &mut Command) {
+    signal_with_parent(command, Signal::TERM);
+}
+
+fn signal_with_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     // SAFETY: the closure runs between fork and exec, where only calls that are
     // safe in a signal handler may be made: prctl and getppid are bare system calls.
     unsafe {
-        command.pre_exec(move || die_with(parent).map_err(|error| error.errno.into()));
+        command.pre_exec(move || order(parent, signal).map_err(|error| error.errno.into()));
     }
 }
 
@@ -34,7 +45,11 @@ pub fn die_with_parent(command: &mut Command) {
 /// # Errors
 /// `ESRCH`: the process `parent` is not our parent, so it has ended already.
 pub fn die_with(parent: u32) -> Result<(), SysError> {
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+    order(parent, Signal::KILL)
+}
+
+fn order(parent: u32, signal: Signal) -> Result<(), SysError> {
+    rustix::process::set_parent_process_death_signal(Some(signal))
         .map_err(SysError::of("prctl"))?;
     // The parent may have ended before the order was given: then it will never come.
     if parent_id() == parent { Ok(()) } else { Err(SysError::new("getppid", Errno::SRCH)) }

@@ -50,10 +50,13 @@ fn watchdog(tree: &Tree<'_>, name: &str) -> Option<bool> {
     Some(on && tree.flag("proc/sys/kernel/watchdog") != Some(false))
 }
 
+/// More ticks a second than any kernel has: a resolution of 1 ns is no tick.
+const TICK_RATE_MAX: u32 = 100_000;
+
 /// Ticks a second, from the length of one as the kernel rounds it.
 fn tick_rate(tick: Nanos) -> Option<u32> {
     let rate = 1_000_000_000_u64.checked_add(tick.as_nanos() / 2)?.checked_div(tick.as_nanos())?;
-    u32::try_from(rate).ok().filter(|rate| (1..=10_000).contains(rate))
+    u32::try_from(rate).ok().filter(|rate| (1..=TICK_RATE_MAX).contains(rate))
 }
 
 fn high_resolution(tree: &Tree<'_>, calls: &CallFacts) -> Option<bool> {

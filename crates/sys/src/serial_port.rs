@@ -1,0 +1,65 @@
+//! Serial ports: see [ttyS(4)](https://man7.org/linux/man-pages/man4/ttyS.4.html).
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::SysError;
+
+/// The device files of the serial ports behind which there is a UART and which are not
+/// the kernel's console, in the order of their numbers.
+///
+/// `root` is `/`, or the root of a tree that was made up for a test. See
+/// [sysfs-tty](https://docs.kernel.org/admin-guide/abi-testing.html#abi-sys-class-tty-ttys-x-type):
+/// a port without a UART has the type 0.
+pub fn free(root: &Path) -> Vec<PathBuf> {
+    let class = root.join("sys/class/tty");
+    let active = fs::read_to_string(class.join("console/active")).unwrap_or_default();
+    let consoles: Vec<&str> = active.split_whitespace().collect();
+    let entries = fs::read_dir(&class).into_iter().flatten().flatten();
+    let mut numbers: Vec<u32> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let number = name.strip_prefix("ttyS")?.parse().ok()?;
+            let kind = fs::read_to_string(entry.path().join("type")).ok()?;
+            (kind.trim() != "0" && !consoles.contains(&name.as_str())).then_some(number)
+        })
+        .collect();
+    numbers.sort_unstable();
+    numbers.iter().map(|number| root.join(format!("dev/ttyS{number}"))).collect()
+}
+
+/// Opens a port for writing, without making it the terminal that controls us:
+/// [open(2)](https://man7.org/linux/man-pages/man2/open.2.html) with `O_NOCTTY`.
+///
+/// # Errors
+/// - `ENOENT`: there is no such file.
+/// - `EIO`: there is no UART behind it.
+/// - `EACCES`: it belongs to others, as a rule to the group `dialout`.
+#[doc(alias = "O_NOCTTY")]
+pub fn open(port: &Path) -> Result<File, SysError> {
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    rustix::fs::open(port, flags, Mode::empty()).map(File::from).map_err(SysError::of("open"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_ports_are_those_with_a_uart_that_are_no_console() {
+        let root = tempfile::tempdir().unwrap();
+        let class = root.path().join("sys/class/tty");
+        for (name, kind) in [("ttyS0", "4"), ("ttyS10", "4"), ("ttyS2", "4"), ("ttyS3", "0")] {
+            fs::create_dir_all(class.join(name)).unwrap();
+            fs::write(class.join(name).join("type"), format!("{kind}\n")).unwrap();
+        }
+        fs::create_dir_all(class.join("console")).unwrap();
+        fs::create_dir_all(class.join("tty1")).unwrap();
+        fs::write(class.join("console/active"), "tty0 ttyS0\n").unwrap();
+        let expected = ["dev/ttyS2", "dev/ttyS10"].map(|port| root.path().join(port));
+        assert_eq!(free(root.path()), expected);
+        assert!(free(&root.path().join("nothing")).is_empty());
+    }
+}

@@ -1,0 +1,57 @@
+//! The processor's time stamp counter.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How fast the time stamp counter counts, in kHz, measured beside the system's clock for a
+/// twentieth of a second; to some parts in a million where nothing delays each of many readings.
+/// `None` on a processor of another kind.
+#[doc(alias = "RDTSC")]
+pub fn frequency_khz() -> Option<u64> {
+    const BETWEEN: Duration = Duration::from_millis(50);
+    let (began, first) = reading()?;
+    thread::sleep(BETWEEN);
+    let (ended, last) = reading()?;
+    let ticks = u128::from(last.checked_sub(first)?);
+    u64::try_from(ticks * 1_000_000 / ended.duration_since(began).as_nanos().max(1)).ok()
+}
+
+/// A moment, and the counter then: of many readings the one that took the least time.
+fn reading() -> Option<(Instant, u64)> {
+    const READINGS: usize = 64;
+    let one = || {
+        let before = Instant::now();
+        let ticks = ticks()?;
+        let took = before.elapsed();
+        Some((took, before + took / 2, ticks))
+    };
+    let readings = (0..READINGS).filter_map(|_| one());
+    readings.min_by_key(|(took, ..)| *took).map(|(_, moment, ticks)| (moment, ticks))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn ticks() -> Option<u64> {
+    // SAFETY: every processor of this architecture has the instruction, and it only reads.
+    Some(unsafe { std::arch::x86_64::_rdtsc() })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks() -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_measurements_of_the_counter_agree() {
+        let Some(one) = frequency_khz() else {
+            eprintln!("skipped: this processor has no time stamp counter");
+            return;
+        };
+        let other = frequency_khz().unwrap();
+        // A busy machine delays readings; a counter of another unit would be far off.
+        assert!(one > 0 && one.abs_diff(other) < one / 10, "{one} and {other} kHz");
+    }
+}
