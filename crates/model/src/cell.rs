@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use crate::block_requests::BlockRequests;
 use crate::frames::Rate;
 use crate::guest::Guest;
-use crate::load::LoadPlan;
+use crate::load::{LoadPlan, NotInGuest};
 use crate::origin::ImportedCell;
-use crate::policy::Policy;
+use crate::policy::{Policy, Quanta};
 use crate::probe::{Interval, Probe, SleepMethod, TaskKind, Work};
+use crate::quantum::Quantum;
 use crate::time::Nanos;
 use crate::traced::TracedEvents;
 
@@ -57,6 +58,9 @@ pub struct Cell {
     /// How much block devices move at one request meanwhile.
     #[serde(default)]
     pub block_requests: BlockRequests,
+    /// How long its tasks may run before another of their class has its turn.
+    #[serde(default)]
+    pub quantum: Quantum,
     /// The most samples that a task keeps; those beyond it are counted as dropped.
     pub sample_limit: u64,
     /// What is known of the cell when another program measured it; `None` for our own.
@@ -103,6 +107,17 @@ pub enum Inconsistent {
         /// The slot that follows from it.
         slot: Nanos,
     },
+    /// A sort is all the work there is.
+    #[error("work = \"{0}\" is for tasks that sleep, and `sort` never does; leave it out")]
+    SortsWork(Work),
+    /// The load cannot run where the cell does.
+    #[error(transparent)]
+    NotInGuest(#[from] NotInGuest),
+    /// Neither the probe nor the load is of a class that has quanta.
+    #[error(
+        "quantum = \"{0}\" is for tasks that take turns: of the rr class or an ordinary one; leave it out"
+    )]
+    NoQuanta(Quantum),
     /// More tasks than can be meant.
     #[error("tasks-per-cpu = {0} is out of range; write 1 to 256")]
     TaskCount(u32),
@@ -112,11 +127,20 @@ impl Cell {
     /// The same cell as it is measured while events are recorded; none when it is not.
     ///
     /// Its window is as long as [`Self::traced`], but at least one interval, since
-    /// nothing is due in a shorter one.
+    /// nothing is due in a shorter one. A sort waits for nothing that could be late, so it
+    /// is not measured again.
     pub fn while_traced(&self) -> Option<Self> {
         let probe = self.probe.timer();
         let duration = self.traced.max(probe.interval.mean());
-        (self.traced > Nanos::ZERO).then(|| Self { duration, ..self.clone() })
+        let is_traced = self.traced > Nanos::ZERO && self.probe.sort().is_none();
+        is_traced.then(|| Self { duration, ..self.clone() })
+    }
+
+    /// The quanta by which the tasks of the probe and those of the load share processors.
+    pub fn quanta(&self) -> impl Iterator<Item = Quanta> + use<> {
+        let is_loaded = !self.load.load.is_idle();
+        let load = self.load.scheduling.quanta().filter(|_| is_loaded);
+        self.policy.scheduling.quanta().into_iter().chain(load)
     }
 
     /// How long the load runs in a turn at least: both windows and what precedes them.
@@ -152,6 +176,15 @@ impl Cell {
             if interval != Interval::Fixed(slot) {
                 return Err(Inconsistent::Slot { interval, frame_rate, slot });
             }
+        }
+        if self.probe.sort().is_some() && probe.work != Work::None {
+            return Err(Inconsistent::SortsWork(probe.work));
+        }
+        if self.target.guest().is_some() {
+            self.load.load.check_in_guest()?;
+        }
+        if self.quantum != Quantum::Untouched && self.quanta().next().is_none() {
+            return Err(Inconsistent::NoQuanta(self.quantum));
         }
         if !(1..=256).contains(&probe.tasks_per_cpu) {
             return Err(Inconsistent::TaskCount(probe.tasks_per_cpu));

@@ -452,6 +452,18 @@ impl SplitMix64 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_load_that_no_guest_can_run_is_refused_before_anything_runs() {
+        let plan = |load: &str, target: &str| {
+            let text = format!("name = \"x\"\n[settings]\nload = \"{load}\"\n{target}");
+            Experiment::parse(&text).unwrap().plan(&Overrides::default())
+        };
+        let error = plan("disk", "kernel = \"debian\"").unwrap_err().to_string();
+        assert!(error.contains("take `file`"), "{error}");
+        assert!(plan("file", "kernel = \"debian\"").is_ok());
+        assert!(plan("disk", "").is_ok());
+    }
+
     fn check_refused(text: &str, expected: &str) {
         let error = Experiment::parse(text)
             .and_then(|experiment| experiment.plan(&Overrides::default()))
@@ -507,6 +519,17 @@ mod tests {
             "`interval` is a setting of the timer probe",
         );
         check_refused("[settings]\nprobe = \"frames\"\nframe-rate = 0", "`0` is not a rate");
+        check_refused("[settings]\nquantum = \"6\"", "as 60ms; ticks, as 6ticks; or untouched");
+        check_refused(
+            "[settings]\nquantum = \"6ticks\"\npolicy = \"fifo:1\"",
+            "is for tasks that take turns",
+        );
+        check_refused("[settings]\nnumbers = 64", "`numbers` is a setting of the sort probe");
+        check_refused("[settings]\nprobe = \"sort\"\nnumbers = 1", "write 16 to 16777216");
+        check_refused(
+            "[settings]\nprobe = \"sort\"\nwork = \"5%\"",
+            "`sort` never does; leave it out",
+        );
     }
 
     #[test]
@@ -621,7 +644,7 @@ mod tests {
 
     #[test]
     fn every_setting_reads_back_what_it_shows() {
-        let text = "[settings]\nprobe = [\"timer\", \"frames\"]";
+        let text = "[settings]\nprobe = [\"timer\", \"frames\", \"sort\"]";
         for cell in Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap().cells {
             for setting in crate::settings::SETTINGS {
                 if !setting.applies_to(cell.probe.kind()) {

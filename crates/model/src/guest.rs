@@ -16,8 +16,20 @@ pub const MESSAGE_PORT: u16 = 0xe9;
 pub const EXIT_PORT: u16 = 0xf4;
 /// What a guest that did what it was asked writes to [`EXIT_PORT`].
 pub const DONE: u8 = 0x20;
-/// Where a guest finds its order, a line of JSON, below the root of its archive.
-pub const ORDER_PATH: &str = "order.json";
+/// The port by which a guest that has booted asks to be stopped, so that its state can be
+/// kept: the watchdog `ib700`, which stops a machine two seconds after [`PAUSE`] is written
+/// to it.
+pub const PAUSE_PORT: u16 = 0x443;
+/// What a guest that has booted writes to [`PAUSE_PORT`].
+pub const PAUSE: u8 = 0x0e;
+/// How long the guest sleeps then, in seconds: it is stopped while it is idle, since a
+/// stop in the midst of instructions is at none in particular.
+pub const PAUSE_SECONDS: u64 = 3;
+/// The ports of the emulator's `fw_cfg`, by which a guest reads its order: which item is
+/// read, and its bytes.
+pub const ITEM_PORTS: (u16, u16) = (0x510, 0x511);
+/// The name of the order among the emulator's items: a line of JSON.
+pub const ORDER_ITEM: &str = "opt/tactus/order";
 
 /// With what exit code QEMU ends when the guest writes `status` to its exit device.
 ///
@@ -147,7 +159,7 @@ pub struct GuestAccount {
     pub kernel_sha256: String,
     /// The SHA-256 digest of the program that runs in the guest.
     pub program_sha256: String,
-    /// The SHA-256 digest of the archive that holds program and order.
+    /// The SHA-256 digest of the archive that holds the program; the order is in the plan.
     pub archive_sha256: String,
     /// The emulator's own word for its version.
     pub emulator: String,
@@ -155,7 +167,8 @@ pub struct GuestAccount {
     pub accelerator: String,
     /// The emulator's arguments; files are named as they stand in its working directory.
     pub command_line: Vec<String>,
-    /// The seed of all random numbers that the emulator gives the guest.
+    /// The seed of all random numbers that the emulator gives the guest; in exact time the
+    /// turns of a round share it.
     pub seed: u32,
     /// How the run was proved to repeat; `None` in wall time, where none does.
     pub proof: Option<Proof>,

@@ -1,7 +1,11 @@
 //! Kernels to boot as guests, as people name them.
 
+mod built;
+
 use std::fmt;
 use std::str::FromStr;
+
+pub use built::{BuiltKernel, BuiltPreemption, NotABuiltKernel, TickRate, Timers};
 
 use crate::text::{UnknownWord, keywords, nearest, serde_as_text};
 
@@ -32,6 +36,8 @@ pub enum KernelSource {
         /// Its release, as `uname -r` tells it; the one that runs when absent.
         release: Option<String>,
     },
+    /// Built from Debian's source, with a patch and a configuration of ours.
+    Built(BuiltKernel),
     /// A file.
     File(String),
 }
@@ -39,7 +45,7 @@ pub enum KernelSource {
 /// A kernel to boot, and what is added to its command line.
 ///
 /// As text: `debian-rt`, `debian@6.1.0-56`, `installed`, `installed@6.1.0-56-amd64`,
-/// `./bzImage`; with parameters after a colon, separated by commas:
+/// `built+hz=1000+timers=periodic`, `./bzImage`; with parameters after a colon, separated by commas:
 /// `debian:preempt=none,threadirqs`. A parameter with a comma of its own cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GuestKernel {
@@ -56,9 +62,17 @@ impl GuestKernel {
     /// The preemption model that is asked for, where one is.
     pub fn preemption(&self) -> Option<&str> {
         let asked = self.parameters.iter().rev().find_map(|word| word.strip_prefix("preempt="));
-        match &self.source {
-            KernelSource::Debian { flavour: Flavour::Realtime, .. } => Some("rt"),
-            _ => asked,
+        self.source.fixed_preemption().or(asked)
+    }
+}
+
+impl KernelSource {
+    /// The only preemption model that its kernel can have, where the name tells.
+    fn fixed_preemption(&self) -> Option<&'static str> {
+        match self {
+            Self::Debian { flavour: Flavour::Realtime, .. } => Some("rt"),
+            Self::Built(kernel) => kernel.fixed_preemption(),
+            Self::Debian { .. } | Self::Installed { .. } | Self::File(_) => None,
         }
     }
 }
@@ -68,6 +82,7 @@ impl fmt::Display for KernelSource {
         let (word, version) = match self {
             Self::Debian { flavour, version } => (flavour.word(), version),
             Self::Installed { release } => ("installed", release),
+            Self::Built(kernel) => return kernel.fmt(f),
             Self::File(path) => return f.write_str(path),
         };
         match version {
@@ -111,9 +126,21 @@ pub enum NotAKernel {
         /// " (did you mean …?)", or nothing.
         hint: String,
     },
-    /// A kernel of the real-time patches has one model.
-    #[error("debian-rt is always preempted as `rt`; leave preempt= out, or take `debian`")]
-    Realtime,
+    /// The kernel has one model, whatever it is told when it boots.
+    #[error(
+        "{source_text} is always preempted as `{model}`; leave preempt= out, or take {instead}"
+    )]
+    FixedPreemption {
+        /// The kernel, without parameters.
+        source_text: String,
+        /// Its model.
+        model: &'static str,
+        /// A kernel that has the choice.
+        instead: &'static str,
+    },
+    /// It cannot be built.
+    #[error(transparent)]
+    Built(#[from] NotABuiltKernel),
 }
 
 /// Parameters by which the guest boots and by which it is heard.
@@ -131,10 +158,15 @@ impl FromStr for GuestKernel {
             }
         };
         let kernel = Self { source: self::source(source)?, parameters };
-        let is_realtime =
-            matches!(kernel.source, KernelSource::Debian { flavour: Flavour::Realtime, .. });
-        if is_realtime && kernel.parameters.iter().any(|word| word.starts_with("preempt=")) {
-            return Err(NotAKernel::Realtime);
+        if let Some(model) = kernel.source.fixed_preemption()
+            && kernel.parameters.iter().any(|word| word.starts_with("preempt="))
+        {
+            let instead = match kernel.source {
+                KernelSource::Built(_) => "`built` without +preempt=",
+                _ => "`debian`",
+            };
+            let source_text = kernel.source.to_string();
+            return Err(NotAKernel::FixedPreemption { source_text, model, instead });
         }
         Ok(kernel)
     }
@@ -143,6 +175,10 @@ impl FromStr for GuestKernel {
 fn source(text: &str) -> Result<KernelSource, NotAKernel> {
     if text.starts_with(['/', '.']) {
         return Ok(KernelSource::File(text.to_owned()));
+    }
+    let begin = text.split(['@', '+']).next().unwrap_or_default();
+    if begin == BuiltKernel::WORD {
+        return Ok(KernelSource::Built(text.parse()?));
     }
     let (word, version) = match text.split_once('@') {
         None => (text, None),
@@ -158,9 +194,12 @@ fn source(text: &str) -> Result<KernelSource, NotAKernel> {
         return Ok(KernelSource::Installed { release: version });
     }
     let flavour = word.parse().map_err(|_| {
-        let known: Vec<&str> =
-            Flavour::ALL.iter().map(|flavour| flavour.word()).chain(["installed"]).collect();
-        NotAKernel::Source(UnknownWord::new("kernel", word, &known))
+        let known: Vec<&str> = Flavour::ALL
+            .iter()
+            .map(|flavour| flavour.word())
+            .chain(["installed", BuiltKernel::WORD])
+            .collect();
+        NotAKernel::Source(UnknownWord::new("kernel", begin, &known))
     })?;
     Ok(KernelSource::Debian { flavour, version })
 }
@@ -196,6 +235,7 @@ mod tests {
             "debian-cloud:preempt=none,threadirqs",
             "installed",
             "installed@6.18.44",
+            "built+hz=1000+timers=periodic:preempt=none",
             "./bzImage",
             "/boot/vmlinuz-6.1:nosmt",
         ] {
@@ -209,6 +249,9 @@ mod tests {
             |text: &str| text.parse::<GuestKernel>().unwrap().preemption().map(str::to_owned);
         assert_eq!(asked("debian:preempt=full,nosmt"), Some("full".to_owned()));
         assert_eq!(asked("debian-rt"), Some("rt".to_owned()));
+        assert_eq!(asked("built+preempt=rt"), Some("rt".to_owned()));
+        assert_eq!(asked("built:preempt=none"), Some("none".to_owned()));
+        assert_eq!(asked("built"), None);
         assert_eq!(asked("debian"), None);
     }
 
@@ -225,6 +268,9 @@ mod tests {
         check_refused("debian@6.1 rm", "is not a version");
         check_refused("debian:preempt=ful", "did you mean `full`?");
         check_refused("debian-rt:preempt=none", "always preempted");
+        check_refused("built+preempt=rt:preempt=none", "take `built` without +preempt=");
+        check_refused("bult+hz=100", "did you mean `built`?");
+        check_refused("built+hz=20", "did you mean `100`?");
         check_refused("debian:console=ttyS0", "cannot be added");
         check_refused("debian:", "cannot be added");
         check_refused("debian:a b", "cannot be added");

@@ -27,7 +27,7 @@ keywords! {
         Disk = "disk",
         /// UDP and TCP over the loopback interface.
         Net = "net",
-        /// A 200-line file copied to a pseudo-terminal with a reading end.
+        /// A 200-line file copied to a pseudo-terminal with a reading end, in a guest to a serial port.
         Serial = "serial",
         /// fork, exec, exit.
         Process = "process",
@@ -124,6 +124,19 @@ impl Load {
         self.kind == LoadKind::Builtin(BuiltinLoad::Idle)
     }
 
+    /// Whether it can run in a guest, where there is no disk and no program but ours.
+    ///
+    /// # Errors
+    /// It cannot: why, and which load comes nearest.
+    pub fn check_in_guest(&self) -> Result<(), NotInGuest> {
+        self.parts().iter().try_for_each(|part| match &part.kind {
+            LoadKind::Builtin(BuiltinLoad::Disk) => Err(NotInGuest::Disk),
+            LoadKind::Command(_) => Err(NotInGuest::Command(part.to_string())),
+            LoadKind::StressNg(_) => Err(NotInGuest::StressNg),
+            LoadKind::Builtin(_) | LoadKind::Paced(..) | LoadKind::Mix(_) => Ok(()),
+        })
+    }
+
     /// The loads that run side by side: those of a mix, or this alone.
     pub fn parts(&self) -> &[Self] {
         match &self.kind {
@@ -178,6 +191,26 @@ pub enum NotALoad {
     /// Doing nothing beside something else.
     #[error("`{0}` has `idle` beside other loads; leave it out")]
     IdleBeside(String),
+}
+
+/// Why a load cannot run in a guest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotInGuest {
+    /// It wants a disk.
+    #[error(
+        "the load disk cannot run in a guest, which has no disk: one that its host serves would bring the host's time in; take `file`, which runs there on a RAM disk"
+    )]
+    Disk,
+    /// It wants a shell.
+    #[error(
+        "the load {0} cannot run in a guest, which has neither a shell nor programs but its own; take `process`, or `compile` for processes that do more"
+    )]
+    Command(String),
+    /// It wants stress-ng.
+    #[error(
+        "the load stress-ng cannot run in a guest, which has no programs but its own; take the nearest of these: compute, memory, pagefault, process, syscall, timer"
+    )]
+    StressNg,
 }
 
 impl FromStr for Load {
@@ -395,6 +428,19 @@ mod tests {
         assert!(error("compute@3").contains("these do: editor, player"));
         assert!(error("player@fast").contains("is not a rate"));
         assert!(error("cmd:say \"a\"+compute").contains("reads as its end"));
+    }
+
+    #[test]
+    fn what_no_guest_can_run_is_told_with_what_comes_nearest() {
+        let check = |text: &str| text.parse::<Load>().unwrap().check_in_guest();
+        for load in BuiltinLoad::ALL.iter().filter(|load| **load != BuiltinLoad::Disk) {
+            assert_eq!(check(load.word()), Ok(()), "{load}");
+        }
+        assert_eq!(check("player@30+display+compute:2"), Ok(()));
+        let refused = |text: &str| check(text).unwrap_err().to_string();
+        assert!(refused("compute+disk:2").contains("take `file`"));
+        assert!(refused("cmd:\"make\"+compute").contains("cmd:\"make\" cannot run"));
+        assert!(refused("stress-ng:--vm 2").contains("memory"));
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub struct Order {
     pub cell: Cell,
     /// The seed of this turn's random intervals.
     pub seed: u64,
+    /// The seed of all that is random when a guest boots. Turns of a round share it, so that
+    /// they can be measured in a guest that booted once.
+    pub boot_seed: u64,
 }
 
 /// What a measuring process answers.

@@ -48,6 +48,15 @@ pub enum Scheduling {
     },
 }
 
+/// The quanta that a kernel has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quanta {
+    /// Of tasks of the rr class.
+    RoundRobin,
+    /// Of tasks under time sharing.
+    Ordinary,
+}
+
 /// A priority of the real-time classes: 1 (lowest) to 99.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RealtimePriority(u8);
@@ -77,6 +86,16 @@ impl Scheduling {
             Self::Fifo(_) => "fifo",
             Self::RoundRobin(_) => "rr",
             Self::Deadline { .. } => "deadline",
+        }
+    }
+
+    /// Which quantum the class shares the processor by; none where a task runs until it
+    /// blocks or its runtime is used up.
+    pub const fn quanta(self) -> Option<Quanta> {
+        match self {
+            Self::Other { .. } | Self::Batch { .. } | Self::Idle => Some(Quanta::Ordinary),
+            Self::RoundRobin(_) => Some(Quanta::RoundRobin),
+            Self::Fifo(_) | Self::Deadline { .. } => None,
         }
     }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::frames::{FramesProbe, Rate, Tick, TickShift};
+use crate::sort::{Numbers, SortProbe};
 use crate::text::{UnknownWord, keywords, serde_as_text};
 use crate::time::{ClockName, Nanos, NotALength};
 
@@ -16,6 +17,8 @@ keywords! {
         Timer = "timer",
         /// Shows frames at a rate, none early, and skips those that are too late.
         Frames = "frames",
+        /// Sorts an array again and again and measures how long each sort takes.
+        Sort = "sort",
     }
 }
 
@@ -231,6 +234,8 @@ pub enum Probe {
     Timer(TimerProbe),
     /// Frames that are shown and frames that are skipped.
     Frames(FramesProbe),
+    /// How long a computation takes.
+    Sort(SortProbe),
 }
 
 impl Probe {
@@ -239,6 +244,7 @@ impl Probe {
         match self {
             Self::Timer(_) => ProbeKind::Timer,
             Self::Frames(_) => ProbeKind::Frames,
+            Self::Sort(_) => ProbeKind::Sort,
         }
     }
 
@@ -247,6 +253,7 @@ impl Probe {
         match self {
             Self::Timer(timer) => timer,
             Self::Frames(frames) => &frames.timer,
+            Self::Sort(sort) => &sort.timer,
         }
     }
 
@@ -255,6 +262,7 @@ impl Probe {
         match self {
             Self::Timer(timer) => timer,
             Self::Frames(frames) => &mut frames.timer,
+            Self::Sort(sort) => &mut sort.timer,
         }
     }
 
@@ -262,7 +270,7 @@ impl Probe {
     pub const fn frames(&self) -> Option<&FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
-            Self::Timer(_) => None,
+            Self::Timer(_) | Self::Sort(_) => None,
         }
     }
 
@@ -270,7 +278,23 @@ impl Probe {
     pub const fn frames_mut(&mut self) -> Option<&mut FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
-            Self::Timer(_) => None,
+            Self::Timer(_) | Self::Sort(_) => None,
+        }
+    }
+
+    /// The settings of sorts; none of another probe.
+    pub const fn sort(&self) -> Option<&SortProbe> {
+        match self {
+            Self::Sort(sort) => Some(sort),
+            Self::Timer(_) | Self::Frames(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn sort_mut(&mut self) -> Option<&mut SortProbe> {
+        match self {
+            Self::Sort(sort) => Some(sort),
+            Self::Timer(_) | Self::Frames(_) => None,
         }
     }
 
@@ -287,6 +311,7 @@ impl Probe {
                 tick_shift: TickShift::Sweep,
                 timer,
             }),
+            ProbeKind::Sort => Self::Sort(SortProbe { timer, numbers: Numbers::OF_THE_PAPER }),
         }
     }
 }

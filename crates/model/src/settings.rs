@@ -15,6 +15,8 @@ use crate::kernel::GuestKernel;
 use crate::load::LoadPlan;
 use crate::policy::{Policy, Scheduling};
 use crate::probe::{Interval, Probe, ProbeKind, TimerProbe};
+use crate::quantum::Quantum;
+use crate::sort::SortProbe;
 use crate::text::UnknownWord;
 use crate::time::Nanos;
 use crate::traced::TracedEvents;
@@ -79,6 +81,10 @@ fn frames_mut(cell: &mut Cell) -> Result<&mut FramesProbe, String> {
     cell.probe.frames_mut().ok_or_else(|| "only the frames probe has it".to_owned())
 }
 
+fn sort_mut(cell: &mut Cell) -> Result<&mut SortProbe, String> {
+    cell.probe.sort_mut().ok_or_else(|| "only the sort probe has it".to_owned())
+}
+
 /// Nothing where the cell's probe has no frames.
 fn frames_text<T: ToString>(cell: &Cell, of: fn(&FramesProbe) -> T) -> String {
     cell.probe.frames().map(|frames| of(frames).to_string()).unwrap_or_default()
@@ -112,7 +118,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "probe",
         of: None,
         value: "KIND",
-        about: "What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips)",
+        about: "What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)",
         set: |cell, text| {
             let kind = text.parse().map_err(|error: UnknownWord| error.to_string())?;
             cell.probe = cell.probe.of_kind(kind);
@@ -184,7 +190,7 @@ pub const SETTINGS: &[Setting] = &[
         set: |cell, text| put(&mut timer_mut(cell).interval, text),
         get: |cell| match cell.probe.kind() {
             ProbeKind::Timer => timer(cell).interval.to_string(),
-            ProbeKind::Frames => String::new(),
+            ProbeKind::Frames | ProbeKind::Sort => String::new(),
         },
     },
     Setting {
@@ -215,6 +221,14 @@ pub const SETTINGS: &[Setting] = &[
         about: "How long after the first frame a tick comes: 5ms; sweep, for every shift in turn",
         set: |cell, text| put(&mut frames_mut(cell)?.tick_shift, text),
         get: |cell| frames_text(cell, |frames| frames.tick_shift),
+    },
+    Setting {
+        name: "numbers",
+        of: Some(ProbeKind::Sort),
+        value: "N",
+        about: "How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB",
+        set: |cell, text| put(&mut sort_mut(cell)?.numbers, text),
+        get: |cell| cell.probe.sort().map(|sort| sort.numbers.to_string()).unwrap_or_default(),
     },
     Setting {
         name: "align",
@@ -310,6 +324,14 @@ pub const SETTINGS: &[Setting] = &[
         about: "How much block devices move at one request: untouched, or single for one page; put back afterwards",
         set: |cell, text| put(&mut cell.block_requests, text),
         get: |cell| cell.block_requests.to_string(),
+    },
+    Setting {
+        name: "quantum",
+        of: None,
+        value: "LENGTH",
+        about: "How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards",
+        set: |cell, text| put(&mut cell.quantum, text),
+        get: |cell| cell.quantum.to_string(),
     },
     Setting {
         name: "warmup",
@@ -486,6 +508,7 @@ impl Cell {
             traced: Nanos::ZERO,
             traced_events: TracedEvents::All,
             block_requests: BlockRequests::Untouched,
+            quantum: Quantum::Untouched,
             sample_limit: 0,
             imported: None,
         }

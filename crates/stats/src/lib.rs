@@ -6,7 +6,8 @@
 //! [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and [`unseen`] say
 //! what the pool supports, [`narrow`] whether to measure on, [`extreme`] what may be
 //! expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`]
-//! what two kinds of window differ by, [`frames`] what a player is expected to show.
+//! what two kinds of window differ by, [`frames`] what a player is expected to show,
+//! [`sorts`] what took the processor from a computation.
 #![forbid(unsafe_code)]
 
 pub mod axis;
@@ -19,6 +20,7 @@ pub mod histogram;
 pub mod narrow;
 pub mod paired;
 pub mod simulate;
+pub mod sorts;
 pub mod summary;
 pub mod unseen;
 

@@ -193,9 +193,14 @@ fn a_run_of_guests_is_as_the_schema_says() {
     let run = store.create_run(&planned, &facts, "test", crate::common::CREATED).unwrap();
     let (measurement, samples) = crate::common::measured_in_guest(crate::common::turn(0, 0));
     store.save_measurement(&run, &measurement, &samples).unwrap();
-    assert_eq!(store.load(&run).unwrap().measurements, [measurement]);
+    assert_eq!(store.load(&run).unwrap().measurements, std::slice::from_ref(&measurement));
     let mut exported = Vec::new();
     store.export(&run, &mut exported, true).unwrap();
+    let mut elsewhere = tactus_store::Store::open_in_memory().unwrap();
+    let imported = elsewhere.import(&exported[..]).unwrap();
+    let imported = elsewhere.load(&imported).unwrap();
+    assert_eq!(imported.measurements, [measurement], "what is known of the guest is kept");
+    assert_eq!(imported.header.plan, planned);
     let document: Value = serde_json::from_slice(&exported).unwrap();
     assert_eq!(document["header"]["plan"]["cells"][0]["target"]["time"], "exact:500");
     assert_eq!(document["results"][0]["measurement"]["guest"]["proof"]["runs"], 2);

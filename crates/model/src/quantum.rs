@@ -1,0 +1,102 @@
+//! How long a task may run before another of its class has its turn.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text::serde_as_text;
+use crate::time::Nanos;
+
+/// The quantum of the scheduling classes that have one, while a cell is measured.
+///
+/// As text: `untouched`, `60ms`, `6ticks`.
+#[doc(alias = "sched_rr_timeslice_ms")]
+#[doc(alias = "base_slice_ns")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quantum {
+    /// What the machine is set to.
+    #[default]
+    Untouched,
+    /// So long.
+    Length(Nanos),
+    /// So many of the kernel's ticks.
+    Ticks(u32),
+}
+
+impl Quantum {
+    /// How long that is where a tick is `tick` long; none where it is left alone.
+    pub const fn length(self, tick: Nanos) -> Option<Nanos> {
+        match self {
+            Self::Untouched => None,
+            Self::Length(length) => Some(length),
+            Self::Ticks(ticks) => Some(tick.saturating_mul(ticks as u64)),
+        }
+    }
+}
+
+impl fmt::Display for Quantum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Untouched => f.pad("untouched"),
+            Self::Length(length) => f.pad(&length.to_string()),
+            Self::Ticks(ticks) => f.pad(&format!("{ticks}ticks")),
+        }
+    }
+}
+
+/// Why a text is not a quantum.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a quantum: write a length from 100us to 10s, as 60ms; ticks, as 6ticks; or untouched"
+)]
+pub struct NotAQuantum(String);
+
+/// The shortest quantum, as sched_setattr(2) has it for ordinary tasks, and the longest.
+const SHORTEST: Nanos = Nanos::from_micros(100);
+const LONGEST: Nanos = Nanos::from_secs(10);
+
+impl FromStr for Quantum {
+    type Err = NotAQuantum;
+
+    fn from_str(text: &str) -> Result<Self, NotAQuantum> {
+        let wrong = || NotAQuantum(text.to_owned());
+        if text == "untouched" {
+            return Ok(Self::Untouched);
+        }
+        if let Some(ticks) = text.strip_suffix("ticks") {
+            let ticks = ticks.trim_end().parse().ok().filter(|ticks| (1..=10_000).contains(ticks));
+            return ticks.map(Self::Ticks).ok_or_else(wrong);
+        }
+        let length = text.parse().ok().filter(|length| (SHORTEST..=LONGEST).contains(length));
+        length.map(Self::Length).ok_or_else(wrong)
+    }
+}
+
+serde_as_text!(Quantum);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quanta_are_read_and_written_or_refused_with_what_to_write() {
+        for text in ["untouched", "60ms", "100us", "6ticks"] {
+            assert_eq!(text.parse::<Quantum>().unwrap().to_string(), text);
+        }
+        assert_eq!("6 ticks".parse(), Ok(Quantum::Ticks(6)));
+        for text in ["0ticks", "6", "1us", "20s", "ticks", "short"] {
+            let error = text.parse::<Quantum>().unwrap_err().to_string();
+            assert!(error.contains("6ticks"), "{error}");
+        }
+    }
+
+    #[test]
+    fn ticks_are_as_long_as_the_kernel_has_them() {
+        let tick = Nanos::from_micros(50);
+        assert_eq!(Quantum::Ticks(2).length(tick), Some(Nanos::from_micros(100)));
+        assert_eq!(
+            Quantum::Length(Nanos::from_millis(60)).length(tick),
+            Some(Nanos::from_millis(60))
+        );
+        assert_eq!(Quantum::Untouched.length(tick), None);
+    }
+}
