@@ -15,6 +15,7 @@ use tactus_sys::{SysError, clock};
 use crate::cost::{cost_of_loop, cost_of_playing};
 use crate::frames::{Player, play};
 use crate::schedule::Schedule;
+use crate::sort::{Sorts, sort_repeatedly};
 use crate::stream::RingWriter;
 use crate::timer::{Recording, Rest, SampleMemory, keep_measuring, measure};
 use crate::work::{Computing, Pace, Share};
@@ -26,14 +27,27 @@ pub(crate) enum Course {
     Wakeups(Schedule),
     /// To play frames.
     Frames(Player),
+    /// To sort again and again.
+    Sorts(Sorts),
 }
 
 impl Course {
-    /// How many due times there are.
-    pub(crate) fn intended(&self) -> u64 {
+    /// How many samples there can be: all that are due, or as many sorts as the fastest
+    /// machine could do.
+    pub(crate) fn at_most(&self) -> u64 {
         match self {
             Self::Wakeups(schedule) => schedule.remaining(),
             Self::Frames(player) => player.intended(),
+            Self::Sorts(sorts) => sorts.at_most(),
+        }
+    }
+
+    /// How many samples were intended. Due times are counted without the recording, so that
+    /// the sum proves the loop; of sorts all that were begun were intended.
+    pub(crate) fn intended(&self, recording: &Recording) -> u64 {
+        match self {
+            Self::Wakeups(_) | Self::Frames(_) => self.at_most(),
+            Self::Sorts(_) => recording.samples.len() as u64 + recording.dropped,
         }
     }
 }
@@ -140,6 +154,7 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
             }
             (Course::Frames(player), Some(share)) => play(sleeper, share, &player, start, memory),
             (Course::Frames(player), None) => play(sleeper, &mut Rest, &player, start, memory),
+            (Course::Sorts(sorts), _) => sort_repeatedly(sorts, start, memory),
         }
     }
 
@@ -186,5 +201,7 @@ fn cost_by<C: Clock>(probe: &Probe) -> ProbeCost {
     match probe {
         Probe::Timer(timer) => cost_of_loop::<C>(timer.interval),
         Probe::Frames(frames) => cost_of_playing::<C>(frames),
+        // A turn holds a reading of the clock and a sample, as a turn of the timer's does.
+        Probe::Sort(sort) => cost_of_loop::<C>(sort.timer.interval),
     }
 }

@@ -3,11 +3,12 @@
 //! [`run()`] measures one cell: it starts a task on each processor, has each
 //! prepare itself as the [policy](tactus_model::policy) asks, lets all of them
 //! meet, gives them one instant to start at, and evaluates what they found after
-//! the window has closed. There are two probes. The tasks of the timer probe sleep
-//! until a due time and tell when they came; those of the frames probe are players.
+//! the window has closed. There are three probes. The tasks of the timer probe sleep
+//! until a due time and tell when they came; those of the frames probe are players; those
+//! of the sort probe compute.
 //!
 //! The parts, in the order in which data flows through them: [`schedule`] says
-//! when wakeups are due, [`timer`] and [`frames`] are the measured loops, [`policy`] prepares the
+//! when wakeups are due, [`timer`], [`frames`] and [`sort`] are the measured loops, [`policy`] prepares the
 //! thread it runs in, [`evaluate`] turns its samples into a result.
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ pub mod frames;
 pub mod policy;
 mod run;
 pub mod schedule;
+pub mod sort;
 pub mod stream;
 mod task;
 pub mod timer;

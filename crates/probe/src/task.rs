@@ -21,6 +21,7 @@ use crate::facility::{self, Course, Facility};
 use crate::frames::Player;
 use crate::policy::Preparation;
 use crate::schedule::Schedule;
+use crate::sort::Sorts;
 use crate::stream::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::timer::{Recording, SampleMemory};
 
@@ -118,6 +119,14 @@ impl Unable {
             hint: Some("tactus measure, or watch the timer probe".to_owned()),
         }
     }
+
+    /// A sort leaves nothing of its processor to those who look.
+    fn sorts_are_not_watched() -> Self {
+        Self {
+            reason: "sorts cannot be watched: they are told when their window is over".to_owned(),
+            hint: Some("tactus measure, or watch the timer probe".to_owned()),
+        }
+    }
 }
 
 impl From<SysError> for Unable {
@@ -155,6 +164,7 @@ impl<'a> Task<'a> {
                 let offset = probe.offset.saturating_mul(order.task.into());
                 Course::Frames(Player::new(frames, offset, order.cell.duration))
             }
+            Probe::Sort(sort) => Course::Sorts(Sorts::new(sort, order.cell.duration)),
         };
         Self { order, probe, course }
     }
@@ -185,6 +195,7 @@ impl<'a> Task<'a> {
                 None
             }
             (Keeper::Ring(_), Course::Frames(_)) => return Err(Unable::players_are_judged_later()),
+            (Keeper::Ring(_), Course::Sorts(_)) => return Err(Unable::sorts_are_not_watched()),
             (Keeper::Memory(memory), course) => Some(facility.measure(course, at, memory)?),
         };
         let used = usage::difference(before, usage::of_this_thread()?);
@@ -201,7 +212,7 @@ impl<'a> Task<'a> {
             return Ok(());
         };
         let recording = match &self.course {
-            Course::Wakeups(_) => recording,
+            Course::Wakeups(_) | Course::Sorts(_) => recording,
             Course::Frames(player) => player.judged(recording),
         };
         self.hand_over(&recording, line);
@@ -229,7 +240,7 @@ impl<'a> Task<'a> {
     }
 
     fn take_memory(&self) -> Result<SampleMemory, Unable> {
-        let wanted = self.course.intended().min(self.order.cell.sample_limit);
+        let wanted = self.course.at_most().min(self.order.cell.sample_limit);
         let samples = usize::try_from(wanted).unwrap_or(usize::MAX);
         SampleMemory::take(samples).map_err(|_| Unable {
             reason: format!("there is no memory for {wanted} samples"),

@@ -117,6 +117,25 @@ fn a_task_that_computes_all_the_time_is_interrupted() {
 }
 
 #[test]
+fn sorts_are_accounted_for_however_many_tasks_there_are() {
+    let one = check("probe = \"sort\"\nnumbers = 4096");
+    let samples = &one.samples[0].1;
+    assert!(samples.windows(2).all(|pair| pair[0].came == pair[1].due));
+    let two = check("probe = \"sort\"\nnumbers = 256\ntasks-per-cpu = 2");
+    assert_eq!(two.outcome.tasks.len(), 2);
+}
+
+#[test]
+fn more_numbers_take_longer_to_sort() {
+    let least = |numbers: u32| {
+        let measured = check(&format!("probe = \"sort\"\nnumbers = {numbers}"));
+        let samples = measured.samples.into_iter().flat_map(|(_, samples)| samples);
+        samples.map(|sample| sample.latency()).min().expect("one sort at least is begun")
+    };
+    assert!(least(16_384) > least(1024));
+}
+
+#[test]
 fn players_show_no_frame_early_and_account_for_all() {
     for (rate, tick) in [("60", "none"), ("60", "100"), ("60000/1001", "1000"), ("240", "300")] {
         for shift in ["sweep", "3ms"] {
