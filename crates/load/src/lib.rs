@@ -31,7 +31,8 @@
 //! A copy is a process of its own, so that copies share neither address space nor
 //! descriptors with each other, as independent programs would not. Within a copy,
 //! loads that need several tasks (net, message, timer, serial, player) use threads; who
-//! types into an editor is a process that the copy starts.
+//! types into an editor is a process that the copy starts, and so are the passes of a
+//! compiler that is imitated.
 //!
 //! Of loads side by side, as `player+display`, the copies are numbered through and kept
 //! by one keeper. Every process and thread bears the name of its load.
@@ -57,6 +58,7 @@ mod running;
 mod scheduling;
 mod site;
 mod snapshot;
+mod surroundings;
 mod worker;
 
 pub use containment::Containment;
@@ -65,4 +67,5 @@ pub use host::host_main;
 pub use order::MARK;
 pub use running::{HostOptions, RunningLoad};
 pub use snapshot::LoadSnapshot;
+pub use surroundings::Surroundings;
 pub use worker::worker_main;

@@ -10,6 +10,7 @@ mod disk;
 mod display;
 mod editor;
 mod file;
+mod imitation;
 mod memory;
 mod message;
 mod net;
@@ -31,8 +32,9 @@ use tactus_model::frames::Rate;
 use tactus_model::load::{BuiltinLoad, LoadKind};
 
 use crate::error::LoadError;
-use crate::order::Companion;
+use crate::order::{Companion, WorkerOrder};
 use crate::site::Site;
+use crate::surroundings::Surroundings;
 
 /// What the work of a copy comes to: it never ends but by an error.
 pub(crate) type Endless = Result<Infallible, LoadError>;
@@ -126,9 +128,15 @@ fn find(load: BuiltinLoad) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.load == load)
 }
 
-/// What a load of this kind counts; of a mix each part counts for itself.
-pub(crate) fn measure(kind: &LoadKind) -> Measure {
+/// What a load of this kind counts in these surroundings; of a mix each part counts for itself.
+pub(crate) fn measure(kind: &LoadKind, surroundings: Surroundings) -> Measure {
     match kind {
+        LoadKind::Builtin(load @ (BuiltinLoad::Compile | BuiltinLoad::BuildOverNetwork))
+            if surroundings == Surroundings::Guest =>
+        {
+            let measure = find(*load).map_or(NOTHING, |kind| kind.measure);
+            Measure { unit: imitation::UNIT, ..measure }
+        }
         LoadKind::Builtin(load) | LoadKind::Paced(load, _) => {
             find(*load).map_or(NOTHING, |kind| kind.measure)
         }
@@ -196,9 +204,12 @@ fn run_builtin(load: BuiltinLoad, rate: Option<Rate>, site: &'static Site) -> En
 }
 
 /// Works as a process that belongs to a copy, until that has ended.
-pub(crate) fn run_companion(companion: &Companion) -> Result<(), LoadError> {
+pub(crate) fn run_companion(companion: &Companion, order: &WorkerOrder) -> Result<(), LoadError> {
     match companion {
         Companion::Typist { rate, seed } => editor::type_keys(*rate, *seed),
+        Companion::Pass { pass, inputs, output, tree } => {
+            imitation::work(*pass, inputs, output, tree, order)
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use tactus_model::load::{Load, LoadPlan};
 use crate::containment::Containment;
 use crate::error::{During, LoadError};
 use crate::not_granted::NotGranted;
+use crate::surroundings::Surroundings;
 
 /// The environment variable that every process of a load carries, so that people and
 /// tests can tell whose it is; its value is the number of the measuring process.
@@ -67,6 +68,8 @@ pub(crate) struct Task {
     pub copies: Vec<u32>,
     /// The file by which the counters are inherited.
     pub counters: RawFd,
+    /// Where that is.
+    pub surroundings: Surroundings,
 }
 
 impl Task {
@@ -131,6 +134,13 @@ pub(crate) struct WorkerOrder {
     pub companion: Option<Companion>,
 }
 
+impl WorkerOrder {
+    /// What a process is told that this process starts and that ends with it.
+    pub(crate) fn for_companion(&self, companion: Companion) -> Self {
+        Self { keeper: std::process::id(), companion: Some(companion), ..self.clone() }
+    }
+}
+
 /// A process that belongs to a copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "companion", rename_all = "kebab-case")]
@@ -142,6 +152,31 @@ pub(crate) enum Companion {
         /// The seed of the times between two keys.
         seed: u64,
     },
+    /// A pass of a compiler that is imitated.
+    Pass {
+        /// Which.
+        pass: Pass,
+        /// The files that it is given.
+        inputs: Vec<PathBuf>,
+        /// The file that it makes.
+        output: PathBuf,
+        /// Where its headers and libraries are.
+        tree: PathBuf,
+    },
+}
+
+/// The passes of a compiler, each a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Pass {
+    /// Makes assembly of a source, on its standard output.
+    Compile,
+    /// Makes an object of the assembly on its standard input.
+    Assemble,
+    /// Starts the linker.
+    Collect,
+    /// Makes a program of objects.
+    Link,
 }
 
 impl Companion {
@@ -149,6 +184,11 @@ impl Companion {
     pub(crate) const fn program(&self) -> &'static str {
         match self {
             Self::Typist { .. } => "typist",
+            // After GCC's own, so that recordings of both look alike.
+            Self::Pass { pass: Pass::Compile, .. } => "compile/cc1",
+            Self::Pass { pass: Pass::Assemble, .. } => "compile/as",
+            Self::Pass { pass: Pass::Collect, .. } => "compile/collect",
+            Self::Pass { pass: Pass::Link, .. } => "compile/ld",
         }
     }
 }
@@ -211,7 +251,8 @@ mod tests {
     #[test]
     fn copies_are_numbered_through_all_loads() {
         let plan = LoadPlan { load: "compute:2+net+disk:3".parse().unwrap(), ..LoadPlan::IDLE };
-        let task = Task { plan, copies: vec![2, 1, 3], counters: 0 };
+        let surroundings = Surroundings::Host;
+        let task = Task { plan, copies: vec![2, 1, 3], counters: 0, surroundings };
         assert_eq!(task.total(), 6);
         let loads: Vec<String> = (0..6).map(|copy| task.load_of(copy).to_string()).collect();
         assert_eq!(loads, ["compute:2", "compute:2", "net", "disk:3", "disk:3", "disk:3"]);

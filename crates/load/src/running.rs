@@ -20,6 +20,7 @@ use crate::not_granted::NotGranted;
 use crate::order::{Answer, HostOrder, MARK, Order, Role, Task, hear, tell};
 use crate::processes;
 use crate::snapshot::LoadSnapshot;
+use crate::surroundings::Surroundings;
 
 /// How a load's processes are made.
 #[derive(Clone, Debug)]
@@ -32,12 +33,16 @@ pub struct HostOptions {
     /// What holds the load together; `None` for the first of [`Containment::ALL`] that
     /// is permitted.
     pub containment: Option<Containment>,
+    /// Where the load runs.
+    pub surroundings: Surroundings,
 }
 
 impl HostOptions {
-    /// Options with the system's directory for temporary files and the best containment.
+    /// Options with the system's directory for temporary files and the best containment,
+    /// on a host.
     pub fn new(executable: PathBuf) -> Self {
-        Self { executable, directory: std::env::temp_dir(), containment: None }
+        let directory = std::env::temp_dir();
+        Self { executable, directory, containment: None, surroundings: Surroundings::Host }
     }
 }
 
@@ -85,7 +90,8 @@ impl RunningLoad {
         let copies = copies::wanted(plan)?;
         let counters =
             Counters::create(copies.iter().sum()).during("take memory for the load's counters")?;
-        let task = Task { plan: plan.clone(), copies, counters: counters.file() };
+        let (counters_file, surroundings) = (counters.file(), options.surroundings);
+        let task = Task { plan: plan.clone(), copies, counters: counters_file, surroundings };
         load.task = Some(task.clone());
         let order = Order::Host(HostOrder {
             task,
@@ -134,7 +140,8 @@ impl RunningLoad {
         let alive = matches!(host.process.try_wait(), Ok(None));
         let part = |(load, copies): (&Load, Range<u32>)| {
             let copies = copies.map(|copy| host.counters.copy(copy));
-            (load.clone(), LoadSnapshot::of(loads::measure(&load.kind), copies, alive))
+            let measure = loads::measure(&load.kind, task.surroundings);
+            (load.clone(), LoadSnapshot::of(measure, copies, alive))
         };
         let mut parts: Vec<(Load, LoadSnapshot)> = task.parts().map(part).collect();
         let mut snapshot = match parts.len() {

@@ -16,6 +16,7 @@ use crate::error::{During, LoadError};
 use crate::loads;
 use crate::not_granted::NotGranted;
 use crate::order::{Companion, News, TOLD_WHY, WorkerAnswer, WorkerOrder, tell};
+use crate::surroundings::Surroundings;
 
 /// The place of one copy; shared by its threads.
 #[derive(Debug)]
@@ -78,7 +79,17 @@ impl Site {
 
     /// What a process is told that belongs to this copy.
     pub(crate) fn order_for(&self, companion: Companion) -> WorkerOrder {
-        WorkerOrder { keeper: std::process::id(), companion: Some(companion), ..self.order.clone() }
+        self.order.for_companion(companion)
+    }
+
+    /// Where the load runs.
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        self.order.task.surroundings
+    }
+
+    /// The number of this copy, counted from 0.
+    pub(crate) fn copy(&self) -> u32 {
+        self.order.copy
     }
 
     /// What holds the load together.

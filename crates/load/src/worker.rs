@@ -24,7 +24,7 @@ pub fn worker_main() -> Result<(), LoadError> {
     if let Some(companion) = &order.companion {
         // By a wrong name it works all the same.
         let _ = tactus_sys::thread::set_name(companion.program());
-        return loads::run_companion(companion);
+        return loads::run_companion(companion, &order);
     }
     let Err(error) = work(&order);
     tell(io::stdout(), &WorkerAnswer { copy: order.copy, news: News::Failed(error) })

@@ -19,7 +19,7 @@ use crate::site::Site;
 pub(super) fn run(site: &'static Site) -> Endless {
     let directory = site.path("build");
     fs::create_dir(&directory).during("make a directory for the build")?;
-    let compiler = Compiler::find(&directory)?;
+    let compiler = Compiler::find(&directory, site)?;
     let sources = source::divided_program(&mut site.random());
     let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))

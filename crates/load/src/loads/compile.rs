@@ -13,7 +13,7 @@ use crate::site::Site;
 /// Counts an operation each time the program was preprocessed, compiled, optimised,
 /// assembled and linked.
 pub(super) fn run(site: &'static Site) -> Endless {
-    let compiler = Compiler::find(site.directory())?;
+    let compiler = Compiler::find(site.directory(), site)?;
     let (program, output) = (site.path("program.c"), site.path("program"));
     fs::write(&program, source::program(&mut site.random())).during("write a C program")?;
     loop {

@@ -8,6 +8,7 @@ use tactus_sys::filesystem;
 
 use crate::error::{During, LoadError};
 use crate::site::Site;
+use crate::surroundings::Surroundings;
 
 /// What all copies of a load together may keep on a disk.
 const ALL_COPIES: u64 = 256 << 20;
@@ -26,12 +27,23 @@ pub(super) fn require_disk(load: &str, site: &Site) -> Result<(), LoadError> {
     let in_memory = filesystem::is_in_memory(site.directory())
         .during(&format!("find the filesystem of {directory}"))?;
     if in_memory {
-        site.shortfall(Shortfall {
-            asked: format!("load {load} on a disk"),
-            granted: format!("load {load} in memory"),
-            reason: format!("{directory} lies on a filesystem in memory"),
-            mend: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
-        });
+        let shortfall = match site.surroundings() {
+            Surroundings::Host => Shortfall {
+                asked: format!("load {load} on a disk"),
+                granted: format!("load {load} in memory"),
+                reason: format!("{directory} lies on a filesystem in memory"),
+                mend: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
+            },
+            Surroundings::Guest => Shortfall {
+                asked: format!("load {load} on a disk"),
+                granted: format!("load {load} on a RAM disk (tmpfs)"),
+                reason:
+                    "a guest has no disk: one that its host serves would bring the host's time in"
+                        .to_owned(),
+                mend: None,
+            },
+        };
+        site.shortfall(shortfall);
     }
     Ok(())
 }

@@ -1,24 +1,40 @@
-//! Copies a 200-line file to a pseudo-terminal, over and over, while another thread
-//! reads what comes out: the I/O load of 1992, whose files went to serial lines.
+//! Copies a 200-line file to a serial line, over and over: the I/O load of 1992.
 //!
-//! The bytes go through the terminal's line discipline, as they do on a serial line. A
-//! pseudo-terminal has no speed limit and no interrupts; it is bounded by its buffer.
+//! On a host the line is a pseudo-terminal of which another thread reads what comes out. The
+//! bytes go through the terminal's line discipline, as they do on a serial line; but a
+//! pseudo-terminal has no speed limit and no interrupts, and is bounded by its buffer.
+//!
+//! In a guest the lines are emulated 16550s whose other ends lead nowhere: every byte goes
+//! by the driver, its interrupts and its ports. Their speed is that of the driver, since an
+//! emulated port sends at once. Copies beyond the ports there are share them.
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::path::Path;
 
+use tactus_model::result::Shortfall;
 use tactus_sys::pty::Pty;
+use tactus_sys::serial_port;
 
 use super::Endless;
 use crate::error::During;
 use crate::site::Site;
+use crate::surroundings::Surroundings;
 
 /// Lines of the file, as in the paper of 1992.
 const LINES: usize = 200;
 
 /// Counts an operation each time the file was written, and the bytes that came out of
-/// the line, which has made two characters of each line's end.
+/// the line, which has made two characters of each line's end; of a serial port those that
+/// were written to it.
 pub(super) fn run(site: &'static Site) -> Endless {
+    if site.surroundings() == Surroundings::Guest {
+        let ports = serial_port::free(Path::new("/"));
+        match ports.get(site.copy() as usize % ports.len().max(1)) {
+            Some(port) => return copy_to(port, site),
+            None => site.shortfall(no_port()),
+        }
+    }
     let mut pty = Pty::open().during("open a pseudo-terminal").map_err(|error| {
         error.hint("mount devpts on /dev/pts, or raise /proc/sys/kernel/pty/max")
     })?;
@@ -28,6 +44,24 @@ pub(super) fn run(site: &'static Site) -> Endless {
     loop {
         pty.terminal.write_all(file.as_bytes()).during("write to the pseudo-terminal")?;
         site.did(1, 0);
+    }
+}
+
+fn copy_to(port: &Path, site: &Site) -> Endless {
+    let mut line = serial_port::open(port).during(&format!("open {}", port.display()))?;
+    let file = text();
+    loop {
+        line.write_all(file.as_bytes()).during("write to the serial port")?;
+        site.did(1, file.len() as u64);
+    }
+}
+
+fn no_port() -> Shortfall {
+    Shortfall {
+        asked: "load serial on a serial port".to_owned(),
+        granted: "load serial on a pseudo-terminal".to_owned(),
+        reason: "the guest's kernel knows no serial port beside its console".to_owned(),
+        mend: Some("boot a kernel with CONFIG_SERIAL_8250".to_owned()),
     }
 }
 

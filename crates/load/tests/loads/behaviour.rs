@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tactus_load::{Containment, HostOptions, RunningLoad};
+use tactus_load::{Containment, HostOptions, RunningLoad, Surroundings};
 use tactus_model::cpus::CpuChoice;
 use tactus_model::load::LoadPlan;
-use tactus_model::result::LoadResult;
+use tactus_model::result::{LoadResult, Shortfall};
 
 use crate::Test;
 use crate::marked::{self, wait_until_none};
@@ -41,6 +41,12 @@ pub fn tests() -> Vec<Test> {
         tests.push((
             format!("{load}_achieves_something_when_watched"),
             Box::new(move || achieves(load, watched)),
+        ));
+    }
+    for load in ["compile", "build-over-network"] {
+        tests.push((
+            format!("{load}_is_imitated_where_there_is_no_compiler"),
+            Box::new(move || is_imitated(load)),
         ));
     }
     let mut add = |name: &str, test: fn()| tests.push((name.to_owned(), Box::new(test)));
@@ -99,6 +105,25 @@ fn achieves(text: &str, containment: Option<Containment>) {
     none_is_left();
 }
 
+/// As in a guest, which has no compiler: the processes of one are there, and it is said.
+fn is_imitated(text: &str) {
+    let options = HostOptions { surroundings: Surroundings::Guest, ..options(None) };
+    let mut load = RunningLoad::start(&plan(text), &options).unwrap();
+    let told = |shortfall: &Shortfall| shortfall.reason == "no compiler in the guest";
+    assert!(load.shortfalls().iter().any(told), "{:?}", load.shortfalls());
+    let mut passes = vec!["compile/as", "compile/cc1", "compile/collect", "compile/ld"];
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !passes.is_empty() {
+        let names = names_of_tasks();
+        passes.retain(|pass| !names.iter().any(|name| name == pass));
+        assert!(Instant::now() < deadline, "never seen: {passes:?}");
+    }
+    let result = measure(&mut load);
+    assert_eq!((result.ended, result.unit.as_str()), (0, "compile-like build"));
+    assert_eq!(load.stop(), Vec::<String>::new());
+    none_is_left();
+}
+
 fn idle_starts_nothing() {
     let mut load = RunningLoad::start(&plan("idle"), &options(None)).unwrap();
     assert_eq!(load.host_process(), None);
@@ -131,9 +156,14 @@ fn tasks_bear_names() {
         ("cmd:\"sleep 1000\"", &["cmd", "sleep"]),
     ] {
         let load = RunningLoad::start(&plan(load), &options(None)).unwrap();
-        let names = names_of_tasks();
-        for name in expected {
-            assert!(names.iter().any(|found| found == name), "{name} is not among {names:?}");
+        // A thread names itself when it first runs, which may be after the load is ready.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let names = names_of_tasks();
+            let missing = expected.iter().find(|&name| !names.iter().any(|found| found == name));
+            let Some(missing) = missing else { break };
+            assert!(Instant::now() < deadline, "{missing} is not among {names:?}");
+            std::thread::sleep(Duration::from_millis(10));
         }
         drop(load);
     }
