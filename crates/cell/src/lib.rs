@@ -4,7 +4,10 @@
 //! engine, the store or the terminal is wanted.
 #![forbid(unsafe_code)]
 
-pub mod block_requests;
+mod block_requests;
+pub mod keeper;
+pub mod machine;
+mod quantum;
 mod tracer;
 
 use std::io::{self, BufRead, Write};
@@ -12,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use tactus_load::{HostOptions, LoadError, LoadSnapshot, RunningLoad};
-use tactus_model::cell::Cell;
+use tactus_load::{HostOptions, LoadError, LoadSnapshot, RunningLoad, Surroundings};
+use tactus_model::cell::{Cell, Target};
 use tactus_model::experiment::SplitMix64;
 use tactus_model::message::{Message, Order};
 use tactus_model::recording::ThreadId;
@@ -117,10 +120,14 @@ pub fn own_executable() -> Result<PathBuf, Stopped> {
 fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measurement, Stopped> {
     let executable = own_executable()?;
     let mut shortfalls = Shortfalls::default();
-    let options = HostOptions::new(executable.clone());
+    let surroundings = match order.cell.target {
+        Target::Host => Surroundings::Host,
+        Target::Guest(_) => Surroundings::Guest,
+    };
+    let options = HostOptions { surroundings, ..HostOptions::new(executable.clone()) };
     // Held until the turn is over, its load included.
-    let requests = block_requests::hold(order.cell.block_requests, &executable, &options.directory);
-    let _requests = requests.map_err(|error| shortfalls.tell(error, messages));
+    let (_settings, refused) = machine::hold(&order.cell, &executable, &options.directory);
+    refused.into_iter().for_each(|refused| shortfalls.tell(refused, messages));
     let tracing = order.cell.while_traced().and_then(|cell| {
         let prepared = Tracer::prepare(&cell);
         prepared.map(|tracer| (cell, tracer)).map_err(|error| shortfalls.tell(error, messages)).ok()
@@ -267,7 +274,8 @@ impl<W: Write> Turn<'_, W> {
             reason: format!("the recording cannot be read back: {error}"),
             hint: None,
         })?;
-        for shortfall in &summary.shortfalls {
+        let lacking = tracer::lacking(&summary.absent, &summary.accounts);
+        for shortfall in summary.shortfalls.iter().chain(&lacking) {
             self.shortfalls.tell(shortfall.clone(), self.messages);
         }
         let length = bytes.len() as u64;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tactus_model::cell::Cell;
 use tactus_model::cpus::{CpuChoice, CpuList};
-use tactus_model::recording::ThreadId;
+use tactus_model::recording::{AbsentEvent, EventAccount, ThreadId};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_model::traced::{Evidence, TracedEvents};
@@ -120,6 +120,55 @@ fn refused(window: Nanos, error: &RecordError) -> Shortfall {
     }
 }
 
+/// What the kernel lacks of what explanations are made from: one shortfall for each kind of
+/// which nothing was recorded. Events that a kernel or a processor may well not have, as
+/// the vectors of devices that are not there, are none.
+pub(super) fn lacking(absent: &[AbsentEvent], recorded: &[EventAccount]) -> Vec<Shortfall> {
+    KINDS
+        .iter()
+        .filter_map(|kind| {
+            let is_of_it = |event: &str| event.starts_with(kind.events);
+            let first = absent.iter().find(|absent| is_of_it(&absent.event))?;
+            let nothing = !recorded.iter().any(|account| is_of_it(&account.event));
+            nothing.then(|| Shortfall {
+                asked: format!("events of {}", kind.of),
+                granted: kind.without.to_owned(),
+                reason: format!("{}: {}", first.event, first.reason),
+                mend: kind.mend.map(str::to_owned),
+            })
+        })
+        .collect()
+}
+
+/// Events that tell of one thing, by the beginning of their names.
+struct Kind {
+    events: &'static str,
+    of: &'static str,
+    without: &'static str,
+    mend: Option<&'static str>,
+}
+
+const KINDS: [Kind; 3] = [
+    Kind {
+        events: "syscalls/",
+        of: "system calls",
+        without: "explanations and quanta that do not tell in which call a thread slept",
+        mend: Some("a kernel with CONFIG_FTRACE_SYSCALLS, as --kernel built+FTRACE_SYSCALLS=y"),
+    },
+    Kind {
+        events: "timer/hrtimer_",
+        of: "timers",
+        without: "explanations that match no wakeup with its timer",
+        mend: None,
+    },
+    Kind {
+        events: "irq/softirq_",
+        of: "softirqs",
+        without: "explanations in which softirqs are not told from what they interrupt",
+        mend: None,
+    },
+];
+
 /// What is told of a recording that is too large to be kept.
 pub(super) fn too_large(window: Nanos, bytes: u64) -> Shortfall {
     Shortfall {
@@ -139,4 +188,34 @@ pub fn unmeasured(cell: &Cell) -> Option<CpuList> {
     let CpuChoice::These(measured) = &cell.policy.cpus else { return None };
     let ours = affinity::get().ok()?;
     Some(ours.without(measured)).filter(|aside| !aside.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(absent: &[&str], recorded: &[&str], asked: &[&str]) {
+        let absent: Vec<AbsentEvent> = absent
+            .iter()
+            .map(|event| AbsentEvent {
+                event: (*event).to_owned(),
+                reason: "this kernel has no such event".to_owned(),
+            })
+            .collect();
+        let recorded: Vec<EventAccount> = recorded
+            .iter()
+            .map(|event| EventAccount { event: (*event).to_owned(), read: 1, count: None })
+            .collect();
+        let told = lacking(&absent, &recorded);
+        let told: Vec<&str> = told.iter().map(|shortfall| shortfall.asked.as_str()).collect();
+        assert_eq!(told, asked);
+    }
+
+    #[test]
+    fn a_kernel_without_a_kind_of_events_is_told_once_for_the_kind() {
+        let calls = ["syscalls/sys_enter_read", "syscalls/sys_exit_read"];
+        check(&calls, &["sched/sched_switch"], &["events of system calls"]);
+        check(&calls[..1], &calls[1..], &[]);
+        check(&["irq_vectors/threshold_apic_entry", "block/block_rq_issue"], &[], &[]);
+    }
 }

@@ -1,14 +1,13 @@
 //! The first process: it mounts the kernel's filesystems, tells what machine this is,
-//! and has the cell measured that its archive orders.
+//! and has the cell measured that the emulator orders.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use tactus_model::guest::{DONE, ORDER_PATH};
+use tactus_model::guest::{DONE, ORDER_ITEM};
 use tactus_model::message::Message;
 use tactus_sys::{SysError, facts, mount};
 
@@ -18,7 +17,7 @@ use crate::wire::Wire;
 /// Why nothing could be measured or told; the kernel panics when its first process ends,
 /// so this is the last line but those of its console.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FirstError {
+pub enum FirstError {
     /// The guest cannot speak.
     #[error("the debug console cannot be reached: {0}")]
     Wire(#[from] SysError),
@@ -40,17 +39,43 @@ const MOUNTS: [(&str, &str); 8] = [
     ("cgroup2", "/sys/fs/cgroup"),
 ];
 
+/// What brings the loopback interface up, as netdevice(7) numbers it, and where it is
+/// written; its address it has from the kernel then.
+const LOOPBACK_FLAGS: &str = "/sys/class/net/lo/flags";
+const IFF_UP: &str = "0x1";
+
 /// Does all that the guest is booted for, and ends it.
-pub(crate) fn main() -> Result<(), FirstError> {
+///
+/// # Errors
+/// Nobody can be told anything.
+pub fn main() -> Result<(), FirstError> {
+    let wire = begin()?;
+    if let Err(reason) = order(wire).and_then(|order| measure(wire, &order)) {
+        wire.say(&Message::Failed { reason, hint: None })?;
+    }
+    end(wire)
+}
+
+/// Prepares the system, and tells what machine this is.
+///
+/// # Errors
+/// The guest cannot speak.
+pub fn begin() -> Result<Wire, FirstError> {
     for (filesystem, directory) in MOUNTS {
         prepare(filesystem, Path::new(directory));
     }
+    if let Err(error) = fs::write(LOOPBACK_FLAGS, IFF_UP) {
+        eprintln!("tactus-guest: the loopback interface is not up: {error}");
+    }
     let wire = Wire::open()?;
     clock::settle();
+    wire.pause();
     wire.say(&facts::read(Path::new("/")))?;
-    if let Err(reason) = measure(wire) {
-        wire.say(&Message::Failed { reason, hint: None })?;
-    }
+    Ok(wire)
+}
+
+/// Ends the guest as one that did what it was asked.
+pub fn end(wire: Wire) -> ! {
     wire.end(DONE);
     // Without an exit device the emulator is ended from outside.
     loop {
@@ -66,14 +91,23 @@ fn prepare(filesystem: &str, directory: &Path) {
     }
 }
 
-/// Starts the measuring process and passes on what it says, line by line.
-fn measure(wire: Wire) -> Result<(), String> {
-    let order = fs::read(Path::new("/").join(ORDER_PATH))
-        .map_err(|error| format!("the order in the guest's archive cannot be read: {error}"))?;
+/// The order that the emulator has for the guest, as it stands there.
+///
+/// # Errors
+/// There is none, in a sentence.
+pub fn order(wire: Wire) -> Result<Vec<u8>, String> {
+    wire.item(ORDER_ITEM).ok_or_else(|| "the emulator has no order for the guest".to_owned())
+}
+
+/// Has `order` carried out by a measuring process, and passes on what that says, line by line.
+///
+/// # Errors
+/// The process could not be started or did not end well, in a sentence.
+pub fn measure(wire: Wire, order: &[u8]) -> Result<(), String> {
     let unstartable =
         |error: io::Error| format!("the measuring process cannot be started in the guest: {error}");
-    let mut child = Command::new("/proc/self/exe")
-        .arg0("tactus")
+    let program = std::env::current_exe().map_err(unstartable)?;
+    let mut child = Command::new(program)
         .args(["internal", "cell"])
         .env("PATH", "/bin")
         .stdin(Stdio::piped())
@@ -82,7 +116,7 @@ fn measure(wire: Wire) -> Result<(), String> {
         .map_err(unstartable)?;
     let mut stdin = child.stdin.take().ok_or("the measuring process has no input")?;
     let stdout = child.stdout.take().ok_or("the measuring process has no output")?;
-    stdin.write_all(&order).map_err(unstartable)?;
+    stdin.write_all(order).map_err(unstartable)?;
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         wire.pass_on(&line);
     }
