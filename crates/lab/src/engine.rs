@@ -41,6 +41,18 @@ struct Sitting {
     before: Nanos,
     /// How many turns were taken in it.
     done: usize,
+    /// About how long these were expected to take.
+    expected: Nanos,
+}
+
+/// About how long turns take that are expected to take `expected`, at the pace of those
+/// before: how long a guest takes depends on the host more than on the plan.
+fn at_pace(expected: Nanos, before: Nanos, taken: Duration) -> Nanos {
+    if before == Nanos::ZERO {
+        return expected;
+    }
+    let pace = taken.as_secs_f64() / before.as_secs_f64();
+    Duration::try_from_secs_f64(expected.as_secs_f64() * pace).map_or(expected, Nanos::from)
 }
 
 /// What became of a turn.
@@ -93,8 +105,12 @@ impl<'a> Engine<'a> {
         let finished = self.store.finished_turns(run)?;
         let mut turns: Vec<Turn> =
             plan.turns().into_iter().filter(|turn| !finished.contains(turn)).collect();
-        let mut sitting =
-            Sitting { began: Instant::now(), before: plan.estimate(&finished), done: 0 };
+        let mut sitting = Sitting {
+            began: Instant::now(),
+            before: plan.estimate(&finished),
+            done: 0,
+            expected: Nanos::ZERO,
+        };
         listener(Event::RunStarted {
             run,
             plan: &plan,
@@ -130,10 +146,12 @@ impl<'a> Engine<'a> {
         let of = sitting.done + turns.len();
         for (taken, &turn) in turns.iter().enumerate() {
             let label = &labels[turn.cell];
-            let remaining = plan.estimate(&turns[taken..]);
+            let remaining =
+                at_pace(plan.estimate(&turns[taken..]), sitting.expected, sitting.began.elapsed());
             listener(Event::TurnStarted { turn, label, done: sitting.done, of, remaining });
             let outcome = self.take(plan, turn, sitting.done, listener);
             sitting.done += 1;
+            sitting.expected = sitting.expected + plan.estimate([&turn]);
             match outcome {
                 Outcome::Finished(measurement, samples, evidence) => {
                     self.store.save_traced(run, &measurement, &samples, &evidence)?;
@@ -193,7 +211,8 @@ impl<'a> Engine<'a> {
         listener: &mut dyn FnMut(Event<'_>),
     ) -> Outcome {
         let cell = &plan.cells[turn.cell];
-        let order = Order { turn, cell: cell.clone(), seed: seed_of(plan, turn) };
+        let (seed, boot_seed) = (seed_of(plan, turn), boot_seed_of(plan, turn.round));
+        let order = Order { turn, cell: cell.clone(), seed, boot_seed };
         let inbox = Inbox { turn: number, signals: self.sender.clone() };
         let measuring = match self.target.begin(&order, inbox) {
             Ok(measuring) => measuring,
@@ -293,4 +312,22 @@ fn hung(cell: &Cell) -> String {
 fn seed_of(plan: &Plan, turn: Turn) -> u64 {
     let place = u64::from(turn.round) * plan.cells.len() as u64 + turn.cell as u64;
     SplitMix64::new(plan.seed ^ place.wrapping_mul(0xD6E8_FEB8_6659_FD93)).next_u64()
+}
+
+/// The seed by which guests boot in one round; of the complement, so that it is no turn's.
+fn boot_seed_of(plan: &Plan, round: u32) -> u64 {
+    SplitMix64::new(!plan.seed ^ u64::from(round).wrapping_mul(0xD6E8_FEB8_6659_FD93)).next_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_at_the_pace_of_what_was_taken() {
+        let left = Nanos::from_secs(60);
+        assert_eq!(at_pace(left, Nanos::ZERO, Duration::from_secs(3)), left, "nothing was taken");
+        let slower = at_pace(left, Nanos::from_secs(10), Duration::from_secs(20));
+        assert_eq!(slower, Nanos::from_secs(120));
+    }
 }

@@ -1,13 +1,17 @@
-//! Guests as targets: a kernel is booted for each turn, measures one cell, and is gone.
+//! Guests as targets: a kernel that has booted measures one cell, and is gone.
 //!
 //! [`machine`] says what is booted and [`archive`] what it finds there, both from values
 //! alone. [`emulator`] runs it as a process, and `transcript` judges what it says. A
-//! guest begins from the same state every time, and one that panics loses one turn.
+//! guest begins from the same state every time, and one that panics loses one turn. In exact
+//! time that state is kept (`kept`) when it has booted, by the emulator's `monitor`.
 
 pub mod archive;
 pub mod emulator;
+mod kept;
 pub mod machine;
+mod monitor;
 mod program;
+mod running;
 mod target;
 mod transcript;
 
@@ -15,8 +19,8 @@ use std::io;
 use std::path::PathBuf;
 
 pub use program::{GuestProgram, STATIC_TARGET};
-pub use target::{GuestPlaces, Guests};
-pub(crate) use transcript::sha256;
+pub use target::{GuestPlaces, Guests, PROOFS};
+pub(crate) use transcript::{prove, sha256};
 
 use crate::kernels::KernelError;
 

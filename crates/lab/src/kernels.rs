@@ -1,20 +1,29 @@
-//! Kernels that can be booted: those of this system, files, and Debian's packages.
+//! Kernels that can be booted: those of this system, files, Debian's packages, and kernels
+//! built from Debian's source.
 //!
-//! A fetched kernel is kept by the digest of its content, so that a run of last year can
-//! name exactly what it measured; beside it stand the names of the packages it came in.
+//! A fetched or built kernel is kept by the digest of its content, so that a run of last year
+//! can name exactly what it measured; beside it stand the names of the packages it came in.
 
+mod build;
 mod cache;
 mod debian;
 mod image;
+mod tool;
 
+use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use tactus_model::kernel::{Flavour, KernelSource};
 
+pub use build::{BuildError, BuildEvent, Tool};
+
 use crate::guest::sha256;
+use build::{Builder, Listener};
 use cache::Cache;
 
 /// A kernel that can be booted.
@@ -37,7 +46,7 @@ pub struct KnownKernel {
     pub name: String,
     /// Where it stands.
     pub state: KernelState,
-    /// Its file, or the package it is fetched from.
+    /// Its file, or the package it is fetched from, or what is known of its build.
     pub from: String,
 }
 
@@ -51,6 +60,14 @@ pub enum KernelState {
     Fetched,
     /// The system's package tool can fetch it.
     Available,
+    /// Built earlier.
+    Built,
+    /// Built earlier, of another source, patch or compiler than its name stands for today.
+    Outdated,
+    /// It is being built.
+    Building,
+    /// Its build was interrupted, and goes on when it is wanted.
+    Unfinished,
 }
 
 impl KernelState {
@@ -60,6 +77,10 @@ impl KernelState {
             Self::Installed => "installed",
             Self::Fetched => "fetched",
             Self::Available => "available",
+            Self::Built => "built",
+            Self::Outdated => "outdated",
+            Self::Building => "building",
+            Self::Unfinished => "unfinished",
         }
     }
 }
@@ -92,6 +113,9 @@ pub enum KernelError {
     /// The package holds no kernel.
     #[error("the package {0} holds no kernel")]
     Empty(String),
+    /// The kernel cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// A file cannot be read or written.
     #[error("cannot read or write {}: {source}", .path.display())]
     Io {
@@ -117,32 +141,70 @@ impl KernelError {
                 "sudo apt-get update; `apt-cache search '^linux-image-'` lists what there is"
                     .to_owned(),
             ),
+            Self::Build(error) => error.hint(),
             Self::NotAKernel(_) | Self::NotFetched(..) | Self::Empty(_) | Self::Io { .. } => None,
         }
     }
 }
 
 /// Where kernels are looked for and kept.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Kernels {
     installed: PathBuf,
     cache: Cache,
+    builder: Builder,
+    listener: Arc<Listener>,
+}
+
+impl fmt::Debug for Kernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { installed, cache, builder, listener: _ } = self;
+        f.debug_struct("Kernels")
+            .field("installed", installed)
+            .field("cache", cache)
+            .field("builder", builder)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Kernels {
-    /// Kernels installed in `installed`, which is `/boot`, and fetched ones in `cache`.
+    /// Kernels installed in `installed`, which is `/boot`, and fetched and built ones in `cache`.
     pub fn new(installed: impl Into<PathBuf>, cache: impl Into<PathBuf>) -> Self {
-        Self { installed: installed.into(), cache: Cache::new(cache.into()) }
+        let cache = cache.into();
+        Self {
+            installed: installed.into(),
+            builder: Builder::new(&cache),
+            cache: Cache::new(cache),
+            listener: Arc::new(|_: &BuildEvent<'_>| ()),
+        }
     }
 
-    /// Finds a kernel, and fetches it where it has to be fetched.
+    /// Has kernels built with the programs along `search_path`, a list of directories as `PATH`
+    /// is. Without it nothing is built.
+    #[must_use]
+    pub fn building_with(mut self, search_path: OsString) -> Self {
+        self.builder.search_path = search_path;
+        self
+    }
+
+    /// Has `listener` told what happens while a kernel is built, which takes minutes.
+    #[must_use]
+    pub fn telling(mut self, listener: impl Fn(&BuildEvent<'_>) + Send + Sync + 'static) -> Self {
+        self.listener = Arc::new(listener);
+        self
+    }
+
+    /// Finds a kernel, and fetches or builds it where that has to be done.
     ///
     /// # Errors
-    /// It is not there and cannot be fetched.
+    /// It is not there and cannot be fetched or built.
     pub fn find(&self, source: &KernelSource) -> Result<Kernel, KernelError> {
         match source {
             KernelSource::File(path) => kernel_in(Path::new(path), None),
             KernelSource::Installed { release } => self.installed(release.as_deref()),
+            KernelSource::Built(kernel) => {
+                self.builder.find_or_build(kernel, &self.cache, &*self.listener)
+            }
             KernelSource::Debian { flavour, version } => {
                 let package = match version {
                     Some(version) => debian::package(*flavour, version),
@@ -184,12 +246,12 @@ impl Kernels {
         releases
     }
 
-    /// The kernels that are there, and the current ones of Debian that can be fetched
-    /// where there is its package tool.
+    /// The kernels that are there: those that are installed, and those fetched earlier by
+    /// their versions.
     ///
     /// # Errors
     /// The cache is there and cannot be read.
-    pub fn list(&self) -> Result<Vec<KnownKernel>, KernelError> {
+    pub fn there(&self) -> Result<Vec<KnownKernel>, KernelError> {
         let installed = self.installed_releases().into_iter().map(|release| KnownKernel {
             name: format!("installed@{release}"),
             state: KernelState::Installed,
@@ -204,6 +266,17 @@ impl Kernels {
                 from: package.clone(),
             })
         });
+        Ok(installed.chain(fetched).collect())
+    }
+
+    /// The kernels that are [`there`](Self::there), those that were built or whose build is not
+    /// finished, and the current ones of Debian, which can be fetched where there is its package
+    /// tool. Asking that takes some seconds.
+    ///
+    /// # Errors
+    /// The cache is there and cannot be read.
+    pub fn list(&self) -> Result<Vec<KnownKernel>, KernelError> {
+        let packages = self.cache.packages()?;
         let current = Flavour::ALL.iter().filter_map(|flavour| {
             let package = debian::current(*flavour).ok()?;
             let state = match packages.contains(&package) {
@@ -212,7 +285,8 @@ impl Kernels {
             };
             Some(KnownKernel { name: flavour.word().to_owned(), state, from: package })
         });
-        Ok(installed.chain(fetched).chain(current).collect())
+        let built = self.builder.list(&self.cache)?;
+        Ok(self.there()?.into_iter().chain(built).chain(current).collect())
     }
 }
 
@@ -261,7 +335,7 @@ mod tests {
         let error = kernels.find(&source("7.0")).unwrap_err();
         assert!(error.to_string().contains("there are: 6.1.0-56-amd64"), "{error}");
         assert!(error.hint().is_some());
-        let listed = kernels.list().unwrap();
+        let listed = kernels.there().unwrap();
         assert_eq!(listed[0].name, "installed@6.1.0-56-amd64");
     }
 

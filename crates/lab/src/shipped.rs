@@ -1,12 +1,20 @@
 //! The experiments that come with the program.
 
 /// Names and texts of the experiments that come with the program.
-pub const EXPERIMENTS: [(&str, &str); 9] = [
+pub const EXPERIMENTS: [(&str, &str); 15] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
+    ("gate", include_str!("../../../experiments/gate.toml")),
+    ("preemption", include_str!("../../../experiments/preemption.toml")),
     ("papers/latency-method", include_str!("../../../experiments/papers/latency-method.toml")),
+    (
+        "papers/latency-method-guests",
+        include_str!("../../../experiments/papers/latency-method-guests.toml"),
+    ),
+    ("papers/tick-rates", include_str!("../../../experiments/papers/tick-rates.toml")),
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
+    ("papers/frames-guests", include_str!("../../../experiments/papers/frames-guests.toml")),
     ("papers/quanta", include_str!("../../../experiments/papers/quanta.toml")),
     ("papers/billing", include_str!("../../../experiments/papers/billing.toml")),
     (
@@ -14,6 +22,10 @@ pub const EXPERIMENTS: [(&str, &str); 9] = [
         include_str!("../../../experiments/papers/installed-programs.toml"),
     ),
     ("papers/timer-latency", include_str!("../../../experiments/papers/timer-latency.toml")),
+    (
+        "papers/timer-latency-guests",
+        include_str!("../../../experiments/papers/timer-latency-guests.toml"),
+    ),
 ];
 
 /// The text of a shipped experiment.

@@ -7,13 +7,15 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
 use tactus_lab::guest::{GuestError, GuestPlaces, Guests};
-use tactus_lab::kernels::{KernelState, Kernels};
+use tactus_lab::kernels::Kernels;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
+use tactus_model::result::Measurement;
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Instant;
 use tactus_store::Store;
@@ -29,11 +31,21 @@ fn kernels() -> Kernels {
 
 /// One that boots quickly, where there is one.
 fn kernel(kernels: &Kernels) -> Option<String> {
-    let known = kernels.list().unwrap();
-    let there = known.into_iter().filter(|kernel| kernel.state != KernelState::Available);
-    let names: Vec<String> = there.map(|kernel| kernel.name).collect();
+    let names: Vec<String> =
+        kernels.there().unwrap().into_iter().map(|kernel| kernel.name).collect();
     let cloud = names.iter().find(|name| name.starts_with("debian-cloud"));
     cloud.or(names.first()).cloned()
+}
+
+/// What a test wants to be otherwise.
+#[derive(Default)]
+struct Wishes {
+    /// What runs in the guest.
+    program: Option<OsString>,
+    /// How long the guest may take.
+    limit: Option<Duration>,
+    /// Whether the run is interrupted as soon as its guest is started.
+    interrupted: bool,
 }
 
 /// What each test works in.
@@ -55,26 +67,30 @@ impl Laboratory {
     }
 
     fn plan(&self, time: &str, parameters: &str) -> Plan {
+        self.plan_beside("idle", time, parameters)
+    }
+
+    fn plan_beside(&self, load: &str, time: &str, parameters: &str) -> Plan {
         let text = format!(
             "name = \"guests\"\nguest-time = \"{time}\"\nseed = 7\n[settings]\n\
-             kernel = \"{}{parameters}\"\npolicy = \"fifo:80\"\nduration = \"100ms\"\n\
+             load = \"{load}\"\nkernel = \"{}{parameters}\"\npolicy = \"fifo:80\"\nduration = \"100ms\"\n\
              warmup = \"20ms\"\ntraced = \"0s\"",
             self.kernel
         );
         Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap()
     }
 
-    fn guests(&self, plan: &Plan, program: Option<OsString>) -> Result<Guests, GuestError> {
+    fn guests(&self, plan: &Plan, wishes: &Wishes) -> Result<Guests, GuestError> {
         // Tests lie in a directory below that of `tactus`.
         let executable = std::env::current_exe().unwrap();
         let places = GuestPlaces {
             executable: executable.parent().unwrap().with_file_name("tactus"),
-            program,
+            program: wishes.program.clone(),
             search_path: std::env::var_os("PATH").unwrap_or_default(),
             consoles: self.consoles(),
         };
         let wanted = plan.cells.iter().filter_map(|cell| cell.target.guest());
-        Guests::prepare(places, &self.kernels, None, wanted)
+        Guests::prepare(places, &self.kernels, wishes.limit, wanted)
     }
 
     fn consoles(&self) -> PathBuf {
@@ -82,8 +98,8 @@ impl Laboratory {
     }
 
     /// Carries `plan` out; `None`, with the reason printed, where something is missing.
-    fn carry_out(&self, plan: &Plan, program: Option<OsString>) -> Option<Run> {
-        let mut guests = match self.guests(plan, program) {
+    fn carry_out(&self, plan: &Plan, wishes: &Wishes) -> Option<Run> {
+        let mut guests = match self.guests(plan, wishes) {
             Ok(guests) => guests,
             Err(error @ (GuestError::NoEmulator(_) | GuestError::NoProgram(_))) => {
                 eprintln!("skipped: {error}; {}", error.hint().unwrap_or_default());
@@ -97,12 +113,15 @@ impl Laboratory {
         let limit = guests.limit(plan.cells[0].length());
         let mut engine = Engine::new(&mut store, &mut guests, &facts);
         engine.patience += limit;
-        let status = engine.carry_out(&run, &mut |event| {
-            if let Event::TurnFailed { failure, .. } = event {
-                eprintln!("{}", failure.reason);
-            }
+        let stopper = engine.stopper();
+        let status = engine.carry_out(&run, &mut |event| match event {
+            Event::TurnStarted { .. } if wishes.interrupted => stopper.stop(),
+            Event::TurnFailed { failure, .. } => eprintln!("{}", failure.reason),
+            _ => {}
         });
-        assert_eq!(status.unwrap(), RunStatus::Complete);
+        let expected =
+            if wishes.interrupted { RunStatus::Interrupted } else { RunStatus::Complete };
+        assert_eq!(status.unwrap(), expected);
         Some(store.load(&run).unwrap())
     }
 }
@@ -110,10 +129,15 @@ impl Laboratory {
 #[test]
 fn an_exact_run_repeats_and_carries_what_it_was_measured_in() {
     let Some(laboratory) = Laboratory::open() else { return };
-    let plan = laboratory.plan("exact:125", ":preempt=full");
-    let Some(run) = laboratory.carry_out(&plan, None) else { return };
+    let mut plan = laboratory.plan("exact:125", ":preempt=full");
+    let mut longer = plan.cells[0].clone();
+    longer.duration = longer.duration.saturating_mul(2);
+    plan.cells.push(longer);
+    let Some(run) = laboratory.carry_out(&plan, &Wishes::default()) else { return };
     assert_eq!(run.failures, []);
-    let [measurement] = run.measurements.as_slice() else { panic!("{run:?}") };
+    let [measurement, other] = run.measurements.as_slice() else { panic!("{run:?}") };
+    let begin = |found: &Measurement| found.guest.as_ref().unwrap().facts.clone();
+    assert_eq!(begin(measurement), begin(other), "both were taken up where one boot ended");
     let accounting = measurement.accounting();
     assert!(accounting.balances() && accounting.observed > 0, "{accounting:?}");
     let guest = measurement.guest.as_ref().expect("it was measured in a guest");
@@ -126,14 +150,19 @@ fn an_exact_run_repeats_and_carries_what_it_was_measured_in() {
 
 #[test]
 fn a_guest_that_panics_is_one_failed_turn_whose_console_is_kept() {
+    ["wall", "exact:125"].into_iter().for_each(check_panic);
+}
+
+fn check_panic(time: &str) {
     let Some(laboratory) = Laboratory::open() else { return };
     // An ELF file without anything in it: static, and nothing a kernel can run.
     let mut program = vec![0; 64];
     program[..6].copy_from_slice(b"\x7fELF\x02\x01");
     let file = laboratory.folder.path().join("program");
     fs::write(&file, program).unwrap();
-    let plan = laboratory.plan("wall", "");
-    let Some(run) = laboratory.carry_out(&plan, Some(file.into())) else { return };
+    let plan = laboratory.plan(time, "");
+    let wishes = Wishes { program: Some(file.into()), ..Wishes::default() };
+    let Some(run) = laboratory.carry_out(&plan, &wishes) else { return };
     assert_eq!(run.measurements, []);
     let [failure] = run.failures.as_slice() else { panic!("{run:?}") };
     assert!(failure.reason.contains("Kernel panic"), "{}", failure.reason);
@@ -142,4 +171,48 @@ fn a_guest_that_panics_is_one_failed_turn_whose_console_is_kept() {
     assert!(fs::read_to_string(console.path()).unwrap().contains("init"));
     let named = console.path().display().to_string();
     assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains(&named)), "{failure:?}");
+}
+
+#[test]
+fn loads_that_want_a_machine_have_what_a_guest_has_and_say_so() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let plan = laboratory.plan_beside("serial+net+file+compile", "exact:125", "");
+    let Some(run) = laboratory.carry_out(&plan, &Wishes::default()) else { return };
+    // That it has a result means that each copy had finished an operation before.
+    assert_eq!(run.failures, []);
+    let [measurement] = run.measurements.as_slice() else { panic!("{run:?}") };
+    let parts: Vec<_> = measurement.load.parts.iter().map(|part| &part.achieved).collect();
+    assert_eq!(parts.iter().map(|part| (part.copies, part.ended)).collect::<Vec<_>>(), [(1, 0); 4]);
+    assert_eq!(parts[3].unit, "compile-like build");
+    let told: Vec<&str> =
+        measurement.shortfalls.iter().map(|found| found.reason.as_str()).collect();
+    assert!(told.contains(&"no compiler in the guest"), "{told:?}");
+    assert!(told.iter().any(|reason| reason.contains("a guest has no disk")), "{told:?}");
+    assert!(!told.iter().any(|reason| reason.contains("serial port")), "{told:?}");
+    let guest = measurement.guest.as_ref().expect("it was measured in a guest");
+    assert!(guest.proof.is_some(), "nothing of the host comes in by serial port or network");
+}
+
+#[test]
+fn a_guest_that_takes_too_long_is_given_up() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    // No kernel boots in that time, so it is as one that hangs.
+    let wishes = Wishes { limit: Some(Duration::from_millis(200)), ..Wishes::default() };
+    let plan = laboratory.plan("wall", "");
+    let Some(run) = laboratory.carry_out(&plan, &wishes) else { return };
+    assert_eq!(run.measurements, []);
+    let [failure] = run.failures.as_slice() else { panic!("{run:?}") };
+    assert!(failure.reason.contains("was given up"), "{}", failure.reason);
+    assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains("console")), "{failure:?}");
+}
+
+#[test]
+fn a_run_that_is_interrupted_leaves_its_turn_and_no_console() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let wishes = Wishes { interrupted: true, ..Wishes::default() };
+    for time in ["wall", "exact:125"] {
+        let Some(run) = laboratory.carry_out(&laboratory.plan(time, ""), &wishes) else { return };
+        assert_eq!((run.measurements.len(), run.failures.len()), (0, 0));
+        assert!(!laboratory.consoles().exists(), "nothing failed");
+    }
 }

@@ -1,27 +1,35 @@
-//! The target that boots a guest for each turn.
+//! The target that measures each turn in a guest.
+//!
+//! In wall time a guest is booted for each turn. In exact time several machines prove each
+//! other: each boots by itself, stops before it reads its order, and is kept. A turn takes
+//! all of them up, and is kept only when they say the same.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::ChildStdout;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tactus_model::facts::MachineFacts;
-use tactus_model::guest::{Guest, GuestAccount, GuestTime, ORDER_PATH};
+use tactus_model::guest::{Guest, GuestAccount, GuestTime};
 use tactus_model::kernel::KernelSource;
 use tactus_model::message::{Message, Order};
 use tactus_model::time::{Instant as Moment, Nanos};
-use tempfile::TempDir;
+use tactus_sys::timestamp;
 
 use super::GuestError;
 use super::archive::Archive;
 use super::emulator::{Emulator, last_words};
-use super::machine::{ARCHIVE_FILE, Accelerator, KERNEL_FILE, Machine};
+use super::kept::{BootedMachine, KeptMachines, MachineName};
+use super::machine::{Accelerator, Machine, timestamp_parameter};
+use super::monitor::Monitor;
 use super::program::GuestProgram;
+use super::running::{MachineFiles, Running, Slot};
 use super::transcript::{Hearing, end_of, prove, sha256};
 use crate::kernels::{Kernel, Kernels};
 use crate::target::{Inbox, Input, Measuring, Target};
@@ -47,9 +55,17 @@ pub struct Guests {
     program: GuestProgram,
     kernels: HashMap<KernelSource, Kernel>,
     consoles: PathBuf,
+    /// How fast this host's time stamp counter counts, where guests are emulated in wall time.
+    timestamp_khz: Option<u64>,
     /// How long a guest may take on the host; by its cell when none is given.
     limit: Option<Duration>,
+    /// How many machines must say the same in exact time; two at least.
+    pub proofs: usize,
+    kept: Arc<KeptMachines>,
 }
+
+/// How many machines prove each other unless told otherwise.
+pub const PROOFS: usize = 2;
 
 impl Guests {
     /// Prepares to measure in the guests of `wanted`: everything that would fail fails now,
@@ -75,8 +91,21 @@ impl Guests {
             }
         }
         let accelerator = if is_wall { emulator.accelerator() } else { Accelerator::Tcg };
+        let is_emulated = is_wall && accelerator == Accelerator::Tcg;
+        let timestamp_khz = is_emulated.then(timestamp::frequency_khz).flatten();
         let consoles = places.consoles;
-        Ok(Self { emulator, accelerator, program, kernels: found, consoles, limit })
+        let (proofs, kept) = (PROOFS, Arc::default());
+        Ok(Self {
+            emulator,
+            accelerator,
+            program,
+            kernels: found,
+            consoles,
+            timestamp_khz,
+            limit,
+            proofs,
+            kept,
+        })
     }
 
     /// How long a guest may take on the host to measure a cell of this length. Unless it
@@ -88,14 +117,29 @@ impl Guests {
         self.limit.unwrap_or(BOOT + Duration::from(length).saturating_mul(SLOWNESS))
     }
 
-    fn archive(&self, order: &Order, kernel: &Kernel) -> io::Result<Vec<u8>> {
+    /// The guest with what its kernel has to be told of its clock in wall time.
+    ///
+    /// A kernel of ours has one timer to measure its time stamp counter by, and on a busy host
+    /// an emulated one gives any figure, by which all lengths would be wrong. The emulator
+    /// passes the host's counter on, so that its frequency is known.
+    fn telling_its_clock(&self, guest: &Guest) -> Guest {
+        let mut guest = guest.clone();
+        let is_built = matches!(guest.kernel.source, KernelSource::Built(_));
+        if let Some(khz) = self.timestamp_khz.filter(|_| is_built && !guest.time.is_exact()) {
+            guest.kernel.parameters.insert(0, timestamp_parameter(khz));
+        }
+        guest
+    }
+
+    fn archive(&self, kernel: &Kernel) -> Vec<u8> {
         let directories = ["dev", "proc", "sys", "tmp", "bin", "boot"];
         let archive = directories.into_iter().fold(Archive::new(), Archive::directory);
         let archive = archive
             .device("dev/console", 5, 1)
-            .program("init", &self.program.bytes)
-            .link("bin/true", "../init")
-            .file(ORDER_PATH, format!("{}\n", serde_json::to_string(order)?).as_bytes());
+            // By its file's name a recording tells whose thread it is.
+            .program("bin/tactus", &self.program.bytes)
+            .link("init", "bin/tactus")
+            .link("bin/true", "tactus");
         // The facts of a kernel that was built like this are read from its configuration.
         let archive = match (&kernel.config, &kernel.release) {
             (Some(config), Some(release)) => {
@@ -103,7 +147,7 @@ impl Guests {
             }
             _ => archive,
         };
-        Ok(archive.finish())
+        archive.finish()
     }
 }
 
@@ -112,14 +156,19 @@ impl Target for Guests {
         let guest = order.cell.target.guest().ok_or_else(|| unprepared("no guest"))?;
         let kernel =
             self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared("a kernel"))?;
+        let told = self.telling_its_clock(guest);
+        let processors = thread::available_parallelism().map_or(1, |count| count.get());
+        let seed = if guest.time.is_exact() { order.boot_seed } else { order.seed };
         let machine = Machine {
-            guest,
+            guest: &told,
             accelerator: self.accelerator,
-            processors: thread::available_parallelism().map_or(1, |count| count.get() as u32),
-            // The whole seed is in the archive; the emulator takes half of it.
-            seed: order.seed as u32,
+            processors: processors as u32,
+            // Half of a seed is what the emulator takes.
+            seed: seed as u32,
         };
-        let (archive, arguments) = (self.archive(order, kernel)?, machine.arguments());
+        let archive = self.archive(kernel);
+        let arguments =
+            if guest.time.is_exact() { machine.arguments_to_keep() } else { machine.arguments() };
         let account = GuestAccount {
             kernel_release: kernel.release.clone(),
             kernel_sha256: kernel.sha256.clone(),
@@ -132,27 +181,43 @@ impl Target for Guests {
             proof: None,
             facts: MachineFacts::unknown(Moment::from_nanos(0)),
         };
-        let boots = if guest.time.is_exact() { 2 } else { 1 };
+        let machines = if guest.time.is_exact() { self.proofs.max(PROOFS) } else { 1 };
+        let turn = GuestTurn {
+            emulator: self.emulator.clone(),
+            guest: guest.clone(),
+            kernel: kernel.path.clone(),
+            archive,
+            order: format!("{}\n", serde_json::to_string(order)?).into_bytes(),
+            arguments,
+            arguments_to_take_up: machine.arguments_to_take_up(),
+            seed,
+            machines,
+            next: AtomicUsize::new(0),
+            kept: Arc::clone(&self.kept),
+        };
+        let slots: Vec<Arc<Slot>> = (0..machines.min(processors)).map(|_| Arc::default()).collect();
         let (lines, heard) = channel();
-        let mut booted = BootedGuests { boots: Vec::new(), collector: None };
-        let mut directories = Vec::new();
-        for number in 0..boots {
-            let boot = Boot::start(&self.emulator, kernel, &archive, &arguments)?;
-            directories.push(boot.directory.path().to_owned());
-            booted.boots.push(boot.listen(number, lines.clone())?);
-        }
+        let turn = Arc::new(turn);
+        let mut threads: Vec<JoinHandle<()>> = slots
+            .iter()
+            .map(|slot| {
+                let (turn, slot, lines) = (Arc::clone(&turn), Arc::clone(slot), lines.clone());
+                thread::spawn(move || turn.run(&slot, &lines))
+            })
+            .collect();
         let collector = Collector {
             hearing: Hearing::new(guest.clone(), account),
             is_exact: guest.time.is_exact(),
-            transcripts: vec![Vec::new(); boots],
-            open: boots,
-            directories,
+            transcripts: vec![Vec::new(); machines],
+            open: machines,
+            turn,
+            slots: slots.clone(),
             limit: self.limit(order.cell.length()),
             keep: self.consoles.join(console_name(order, guest)),
             inbox,
         };
-        booted.collector = Some(thread::spawn(move || collector.collect(&heard)));
-        Ok(Box::new(booted))
+        threads.push(thread::spawn(move || collector.collect(&heard)));
+        Ok(Box::new(BootedGuests { slots, threads }))
     }
 }
 
@@ -167,56 +232,120 @@ fn console_name(order: &Order, guest: &Guest) -> String {
     format!("{kernel}-{:016x}.console", order.seed)
 }
 
-/// One machine that runs.
-struct Boot {
-    child: Child,
-    directory: TempDir,
+/// What the machines of one turn are started with.
+struct GuestTurn {
+    emulator: Emulator,
+    guest: Guest,
+    kernel: PathBuf,
+    archive: Vec<u8>,
+    order: Vec<u8>,
+    arguments: Vec<String>,
+    arguments_to_take_up: Vec<String>,
+    seed: u64,
+    machines: usize,
+    /// The number of the next machine to be run.
+    next: AtomicUsize,
+    kept: Arc<KeptMachines>,
 }
 
-impl Boot {
-    fn start(
-        emulator: &Emulator,
-        kernel: &Kernel,
-        archive: &[u8],
-        arguments: &[String],
-    ) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("tactus-guest-").tempdir()?;
-        fs::write(directory.path().join(ARCHIVE_FILE), archive)?;
-        symlink(fs::canonicalize(&kernel.path)?, directory.path().join(KERNEL_FILE))?;
-        let child = emulator.start(directory.path(), arguments)?;
-        Ok(Self { child, directory })
-    }
+/// What a guest finds for its order while it boots: the same for every turn, so that what
+/// is kept of it knows of none.
+const NO_ORDER: &[u8] = b"{}\n";
 
-    /// Has a thread pass on what the guest says.
-    fn listen(mut self, number: usize, lines: Sender<Heard>) -> io::Result<Self> {
-        let stdout = self.child.stdout.take();
-        let stdout = stdout.ok_or_else(|| io::Error::other("the emulator has no output"))?;
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if lines.send(Heard::Line(number, line)).is_err() {
-                    return;
-                }
+impl GuestTurn {
+    /// Runs machines in `slot` until each of the turn was run somewhere.
+    fn run(&self, slot: &Slot, lines: &Sender<Heard>) {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.machines {
+                return;
             }
+            let told = match self.run_machine(number, slot, lines) {
+                Ok(()) => Heard::End,
+                Err(error) => Heard::Fault(error.to_string()),
+            };
             // Nobody listens any more when the turn was given up.
-            let _ = lines.send(Heard::End);
-        });
-        Ok(self)
+            if lines.send(told).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn run_machine(&self, number: usize, slot: &Slot, lines: &Sender<Heard>) -> io::Result<()> {
+        let output = if self.guest.time.is_exact() {
+            let Some(booted) = self.booted(number, slot)? else { return Ok(()) };
+            let (output, directory) = self.start(slot, &self.order, &self.arguments_to_take_up)?;
+            let mut monitor = Monitor::connect(&directory, || slot.is_running())?;
+            monitor.take_up(&booted.state)?;
+            output
+        } else {
+            self.start(slot, &self.order, &self.arguments)?.0
+        };
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if lines.send(Heard::Line(number, line)).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a machine in `slot`; gives what it says and its working directory.
+    fn start(
+        &self,
+        slot: &Slot,
+        order: &[u8],
+        arguments: &[String],
+    ) -> io::Result<(ChildStdout, PathBuf)> {
+        let files = MachineFiles { kernel: &self.kernel, archive: &self.archive, order };
+        let mut machine = Running::start(&self.emulator, &files, arguments)?;
+        let output = machine.child.stdout.take();
+        let output = output.ok_or_else(|| io::Error::other("the emulator has no output"))?;
+        let directory = machine.directory().to_owned();
+        slot.hold(machine)?;
+        Ok((output, directory))
+    }
+
+    /// The machine of this number, booted now where it is not kept already; `None` when it
+    /// ended in place of booting, of which its console tells.
+    fn booted(&self, number: usize, slot: &Slot) -> io::Result<Option<Arc<BootedMachine>>> {
+        let name = self.name(number);
+        if let Some(kept) = self.kept.find(&name) {
+            return Ok(Some(kept));
+        }
+        let (output, directory) = self.start(slot, NO_ORDER, &self.arguments)?;
+        let mut booted = BootedMachine::new()?;
+        let paused = Monitor::connect(&directory, || slot.is_running())
+            .and_then(|mut monitor| monitor.wait_for_pause().map(|()| monitor));
+        match paused {
+            Ok(mut monitor) => monitor.keep(&booted.state)?,
+            Err(_) if io::read_to_string(output)?.is_empty() => return Ok(None),
+            Err(_) => return Err(io::Error::other(STALE_PROGRAM)),
+        }
+        booted.remains = slot.take();
+        if let Some(machine) = &mut booted.remains {
+            machine.child.wait()?;
+        }
+        let booted = Arc::new(booted);
+        self.kept.keep(name, Arc::clone(&booted));
+        Ok(Some(booted))
+    }
+
+    fn name(&self, number: usize) -> MachineName {
+        MachineName { guest: self.guest.clone(), seed: self.seed, number }
     }
 }
 
-impl Drop for Boot {
-    fn drop(&mut self) {
-        // One that has ended already cannot be killed, which is as well.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+/// What it means when a guest speaks and ends before it was stopped.
+const STALE_PROGRAM: &str = "the program in it did not wait for its order, so it is of another \
+    version than this tactus; build it anew";
 
 /// What is heard of the machines of one turn.
 enum Heard {
     Line(usize, String),
     /// One of them will say nothing more.
     End,
+    /// One of them cannot be run.
+    Fault(String),
 }
 
 /// Gathers what the machines of one turn say, and tells the engine.
@@ -226,7 +355,8 @@ struct Collector {
     transcripts: Vec<Vec<String>>,
     /// Machines that still may say something.
     open: usize,
-    directories: Vec<PathBuf>,
+    turn: Arc<GuestTurn>,
+    slots: Vec<Arc<Slot>>,
     limit: Duration,
     /// Where the console is kept if the turn fails.
     keep: PathBuf,
@@ -243,6 +373,10 @@ impl Collector {
                 }
                 Ok(Heard::Line(_, line)) => self.tell(&line),
                 Ok(Heard::End) => self.open -= 1,
+                Ok(Heard::Fault(_)) if self.is_ended() => return,
+                Ok(Heard::Fault(error)) => {
+                    return self.fail(format!("the guest cannot be run: {error}"));
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     let reason = format!(
                         "the guest had not ended after {} s on the host and was given up",
@@ -253,6 +387,9 @@ impl Collector {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        if self.is_ended() {
+            return;
+        }
         if self.is_exact {
             self.tell_what_repeats();
         }
@@ -261,6 +398,11 @@ impl Collector {
             let end = end_of(&console).unwrap_or("nothing");
             self.fail(format!("the guest ended before its cell did; its console ends: {end}"));
         }
+    }
+
+    /// Whether the turn was given up by whoever ordered it: then nothing failed.
+    fn is_ended(&self) -> bool {
+        self.slots.iter().any(|slot| slot.is_ended())
     }
 
     fn tell(&mut self, line: &str) {
@@ -273,22 +415,31 @@ impl Collector {
     /// Tells what was said, when every machine said the same.
     fn tell_what_repeats(&mut self) {
         let transcripts = std::mem::take(&mut self.transcripts);
-        let [first, second] = transcripts.as_slice() else { return };
-        match prove(first, second) {
+        match prove(&transcripts) {
             Ok(proof) => {
                 self.hearing.note_proof(proof);
-                first.iter().for_each(|line| self.tell(line));
+                transcripts.iter().take(1).flatten().for_each(|line| self.tell(line));
             }
-            Err(line) => self.fail(format!(
-                "the run did not repeat: what its two boots said differs from line {line} on"
-            )),
+            Err(line) => {
+                self.hearing.give_up();
+                let reason = format!(
+                    "the run did not repeat: what its boots said differs from line {line} on"
+                );
+                let hint = keep_said(&self.keep, &transcripts);
+                self.inbox.put(Input::Message(Message::Failed { reason, hint: Some(hint) }));
+            }
         }
     }
 
-    /// The console of the first machine that wrote to its.
+    /// The console of a machine: of its boot, where that was kept, and of what followed.
     fn console(&self) -> String {
-        let words = self.directories.iter().map(|directory| last_words(directory));
-        words.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
+        let booted = (0..self.turn.machines).find_map(|number| {
+            let kept = self.turn.kept.find(&self.turn.name(number))?;
+            kept.remains.as_ref().map(|machine| last_words(machine.directory()))
+        });
+        let running = self.slots.iter().find_map(|slot| slot.directory());
+        let running = running.map(|directory| last_words(&directory));
+        booted.into_iter().chain(running).collect()
     }
 
     fn fail(&mut self, reason: String) {
@@ -307,21 +458,33 @@ fn keep(file: &Path, console: &str) -> String {
     }
 }
 
-/// The machines of one turn.
+/// Keeps what each machine said beside where the console would be; tells where.
+fn keep_said(console: &Path, transcripts: &[Vec<String>]) -> String {
+    let mut files = Vec::new();
+    for (number, lines) in transcripts.iter().enumerate() {
+        let file = console.with_extension(format!("said-{}", number + 1));
+        let kept = file.parent().map_or(Ok(()), fs::create_dir_all);
+        if let Err(error) = kept.and_then(|()| fs::write(&file, lines.join("\n") + "\n")) {
+            return format!("what they said cannot be kept in {}: {error}", file.display());
+        }
+        files.push(file.display().to_string());
+    }
+    format!("compare what they said: diff {}", files.join(" "))
+}
+
+/// The machines of one turn, and the threads that follow them.
 struct BootedGuests {
-    boots: Vec<Boot>,
-    collector: Option<JoinHandle<()>>,
+    slots: Vec<Arc<Slot>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Measuring for BootedGuests {
-    fn end(mut self: Box<Self>) -> String {
-        // Their ends let the collector end.
-        for boot in &mut self.boots {
-            let _ = boot.child.kill();
-        }
-        if let Some(collector) = self.collector.take() {
+    fn end(self: Box<Self>) -> String {
+        // Their ends let the threads end.
+        self.slots.iter().for_each(|slot| slot.end());
+        for thread in self.threads {
             // It only fails by a defect, which it has told then.
-            let _ = collector.join();
+            let _ = thread.join();
         }
         "the guest was ended".to_owned()
     }

@@ -115,16 +115,15 @@ fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
     })
 }
 
-/// Compares what two boots of one guest said.
+/// Compares what the boots of one guest said.
 ///
 /// # Errors
 /// They differ; the number of the first line that does, counted from 1.
-pub fn prove(first: &[String], second: &[String]) -> Result<Proof, usize> {
-    if let Some(line) = first.iter().zip(second).position(|(one, other)| one != other) {
-        return Err(line + 1);
-    }
-    if first.len() != second.len() {
-        return Err(first.len().min(second.len()) + 1);
+pub fn prove(transcripts: &[Vec<String>]) -> Result<Proof, usize> {
+    let (first, others) = transcripts.split_first().ok_or(1_usize)?;
+    let differing = others.iter().filter_map(|other| first_difference(first, other));
+    if let Some(line) = differing.min() {
+        return Err(line);
     }
     let mut digest = Sha256::new();
     let mut bytes = 0;
@@ -133,7 +132,15 @@ pub fn prove(first: &[String], second: &[String]) -> Result<Proof, usize> {
         digest.update("\n");
         bytes += line.len() as u64 + 1;
     }
-    Ok(Proof { runs: 2, bytes, sha256: hexadecimal(&digest.finalize()) })
+    let runs = u32::try_from(transcripts.len()).unwrap_or(u32::MAX);
+    Ok(Proof { runs, bytes, sha256: hexadecimal(&digest.finalize()) })
+}
+
+/// The number of the first line that one has and the other has not, counted from 1.
+fn first_difference(one: &[String], other: &[String]) -> Option<usize> {
+    let lines = one.iter().zip(other).position(|(one, other)| one != other);
+    let shorter = one.len().min(other.len());
+    lines.or_else(|| (one.len() != other.len()).then_some(shorter)).map(|line| line + 1)
 }
 
 /// Bytes as lower-case hexadecimal digits.
@@ -229,16 +236,20 @@ mod tests {
     }
 
     #[test]
-    fn two_boots_are_the_same_only_when_every_byte_is() {
-        let proof = prove(&lines("a\nb"), &lines("a\nb")).unwrap();
-        assert_eq!((proof.runs, proof.bytes), (2, 4));
+    fn boots_are_the_same_only_when_every_byte_is() {
+        let prove =
+            |texts: &[&str]| prove(&texts.iter().map(|text| lines(text)).collect::<Vec<_>>());
+        let proof = prove(&["a\nb", "a\nb", "a\nb"]).unwrap();
+        assert_eq!((proof.runs, proof.bytes), (3, 4));
         // Of `printf 'a\nb\n' | sha256sum`.
         assert_eq!(
             proof.sha256,
             "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2"
         );
-        assert_eq!(prove(&lines("a\nb"), &lines("a\nc")), Err(2));
-        assert_eq!(prove(&lines("a"), &lines("a\nb")), Err(2));
+        assert_eq!(prove(&["a\nb", "a\nc"]), Err(2));
+        assert_eq!(prove(&["a", "a", "a\nb"]), Err(2));
+        assert_eq!(prove(&["a\nb\nc", "a\nb", "b"]), Err(1));
+        assert!(prove(&[]).is_err());
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use tactus_model::kernel::Flavour;
 
 use super::cache::Cache;
-use super::{IMAGE_PREFIX, Kernel, KernelError};
+use super::{IMAGE_PREFIX, Kernel, KernelError, tool};
 
 /// What stands before and after the version in the name of a flavour's package.
 const fn affixes(flavour: Flavour) -> (&'static str, &'static str) {
@@ -90,17 +90,10 @@ fn only_file(directory: &Path, prefix: &str, suffix: &str) -> Option<String> {
 }
 
 fn run(program: &'static str, arguments: &[&str], directory: &Path) -> Result<Output, KernelError> {
-    Command::new(program)
-        .args(arguments)
-        .current_dir(directory)
-        // What it says is looked for in English.
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => KernelError::NoPackageTool(program),
-            _ => KernelError::NotFetched(program.to_owned(), error.to_string()),
-        })
+    tool::output(program, arguments, directory).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => KernelError::NoPackageTool(program),
+        _ => KernelError::NotFetched(program.to_owned(), error.to_string()),
+    })
 }
 
 /// The last line of what a program complained of.

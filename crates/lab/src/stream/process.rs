@@ -10,7 +10,7 @@ use tactus_probe::stream::SampleRings;
 use tactus_probe::{ProbeEvent, Stream};
 
 use super::{StreamMessage, StreamOrder};
-use tactus_cell::{Stopped, block_requests, load_ended, own_executable, task_process};
+use tactus_cell::{Stopped, load_ended, machine, own_executable, task_process};
 
 /// Runs the measuring process of a cell that is looked at: the order on standard
 /// input, the messages on standard output.
@@ -36,9 +36,9 @@ fn measure() -> Result<(), Stopped> {
         .map_err(|error| Stopped { reason: error.to_string(), hint: None })?;
     let executable = own_executable()?;
     let options = HostOptions::new(executable.clone());
-    let requests = block_requests::hold(order.cell.block_requests, &executable, &options.directory);
-    if let Err(shortfall) = &requests {
-        say(&StreamMessage::Shortfall(shortfall.clone()))?;
+    let (_settings, refused) = machine::hold(&order.cell, &executable, &options.directory);
+    for shortfall in refused {
+        say(&StreamMessage::Shortfall(shortfall))?;
     }
     let mut load = RunningLoad::start(&order.cell.load, &options)?;
     for shortfall in load.shortfalls() {

@@ -1,0 +1,1 @@
+/* FreeRTOS includes this header and uses nothing of it. */
