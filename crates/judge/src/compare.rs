@@ -28,6 +28,7 @@ use crate::verdict::{self, Validity};
 
 use difference::Sample;
 pub use difference::{Design, Difference, FEWEST_ROUNDS, NotCompared, Side};
+pub(crate) use hochberg::adjusted;
 pub use pairing::{Incomparable, Selection, SettingDiffers, UnknownCell, find_cell};
 
 /// The quantiles that are compared.
@@ -224,8 +225,11 @@ pub fn compare(
     options: &CompareOptions,
 ) -> Result<Comparison, Incomparable> {
     let pairs = pairing::pairs(a, b, options.force)?;
-    let design =
-        if a.run.header.id == b.run.header.id { Design::Interleaved } else { Design::Apart };
+    let design = match a.run.header.id == b.run.header.id {
+        _ if [a, b].iter().all(|side| verdict::is_exact(side.run)) => Design::Seeds,
+        true => Design::Interleaved,
+        false => Design::Apart,
+    };
     let mut compared: Vec<PairComparison> = pairs
         .iter()
         .map(|pair| {
@@ -335,7 +339,7 @@ fn give_verdicts<'q>(figures: impl Iterator<Item = &'q mut QuantileComparison>, 
     let mut tests: Vec<(&mut QuantileComparison, Difference)> =
         figures.filter_map(|figure| figure.difference.map(|found| (figure, found))).collect();
     let chances: Vec<f64> = tests.iter().map(|(_, difference)| difference.chance).collect();
-    for ((figure, difference), chance) in tests.iter_mut().zip(hochberg::adjusted(&chances)) {
+    for ((figure, difference), chance) in tests.iter_mut().zip(adjusted(&chances)) {
         figure.adjusted_chance = Some(chance);
         figure.verdict = Some(verdict(difference, chance, margin));
     }

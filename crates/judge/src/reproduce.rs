@@ -6,6 +6,7 @@
 //! and [`claim`] decides what holds. [`reproduce()`] puts these together; what it
 //! gives is data, and the `report` crate makes texts, drawings and pages of it.
 
+mod across;
 pub mod claim;
 pub mod condition;
 pub mod measured;
@@ -18,27 +19,52 @@ mod tests;
 use serde::{Serialize, Serializer};
 use tactus_explain::account::Account;
 use tactus_model::facts::MachineFacts;
+use tactus_model::guest::Guest;
 use tactus_model::run::RunId;
 use tactus_stats::LatencyHistogram;
 
+pub use across::{Across, JudgedAcross, kernel_names};
 pub use claim::{Judged, Outcome};
 pub use measured::{Measured, Recorded, Served};
 pub use paper::{BadPaper, Paper, Part};
 pub use quantity::{Kind, Measure, Statistic, Transfers};
 pub use shipped::{PAPERS, find};
 
-use condition::unmet;
+use condition::{lacking, unmet};
 use paper::{Graph, PaperTable};
 
-/// What was measured of one part of a paper.
+/// What was measured of one part of a paper on one machine.
 #[derive(Debug)]
 pub struct Evidence<'a> {
     /// The run of the part's experiment.
     pub run: &'a RunId,
-    /// The machine it was measured on.
+    /// The guest it was measured in; none for the machine itself.
+    pub guest: Option<InGuest<'a>>,
+    /// The machine it was measured on: the guest's own facts where it is one.
     pub facts: &'a MachineFacts,
     /// What it found.
     pub measured: Measured,
+}
+
+/// A guest that a part was measured in.
+#[derive(Clone, Debug)]
+pub struct InGuest<'a> {
+    /// The guest.
+    pub guest: &'a Guest,
+    /// What its kernel is called among the others of the run: see [`kernel_names`].
+    pub name: String,
+}
+
+impl Evidence<'_> {
+    /// What the guest's kernel is called; none for the machine itself.
+    fn kernel(&self) -> Option<&str> {
+        self.guest.as_ref().map(|guest| guest.name.as_str())
+    }
+
+    /// Whether block devices can have moved anything.
+    const fn has_block_devices(&self) -> bool {
+        self.guest.is_none()
+    }
 }
 
 /// A paper's figures beside this machine's.
@@ -49,11 +75,15 @@ pub struct Reproduction<'a> {
     /// The paper.
     #[serde(rename = "name", serialize_with = "by_name")]
     pub paper: &'a Paper,
-    /// Its parts, in its order.
+    /// Its parts, in its order; one that was measured in several kernels stands there once
+    /// for each.
     pub parts: Vec<PartFound<'a>>,
+    /// The kernels of each part that was measured in several, beside each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub across: Vec<Across<'a>>,
 }
 
-/// A part of a paper and what was found of it.
+/// A part of a paper and what was found of it on one machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartFound<'a> {
     /// The part as the paper has it.
@@ -61,6 +91,12 @@ pub struct PartFound<'a> {
     pub part: &'a Part,
     /// The run that was measured for it; none when there is none.
     pub run: Option<&'a RunId>,
+    /// The kernel of the guest that it was measured in; none for the machine itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<&'a str>,
+    /// How it was measured there and how it compares, in sentences.
+    #[serde(skip)]
+    pub about: &'a str,
     /// What this machine's figures are, for each of the part's graphs.
     pub views: Vec<View<'a>>,
     /// What was being served when the samples of each cell came due, where it was recorded.
@@ -111,6 +147,9 @@ pub struct Row<'a> {
     pub transfers: Transfers,
     /// In which cell, by the paper's name.
     pub cell: &'a str,
+    /// In which kernel, where kernels stand beside each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<&'a str>,
     /// The figures.
     pub figures: Vec<Figure>,
     /// The lengths that this machine's figures are of; none where they are of none.
@@ -174,20 +213,29 @@ fn by_name<S: Serializer>(named: &&impl Named, serializer: S) -> Result<S::Ok, S
 }
 
 /// Sets a paper's parts beside what was measured: `evidence` has one entry for each
-/// part, none where the part was not measured.
-pub fn reproduce<'a>(paper: &'a Paper, evidence: &'a [Option<Evidence<'a>>]) -> Reproduction<'a> {
-    let evidence = evidence.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-    let parts = paper.parts.iter().zip(evidence).map(|(part, evidence)| found(part, evidence));
-    Reproduction { paper, parts: parts.collect() }
+/// part, empty where the part was not measured, and in it one for each machine.
+pub fn reproduce<'a>(paper: &'a Paper, evidence: &'a [Vec<Evidence<'a>>]) -> Reproduction<'a> {
+    let evidence = evidence.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
+    let measured: Vec<(&Part, &[Evidence<'_>])> = paper.parts.iter().zip(evidence).collect();
+    let parts = measured.iter().flat_map(|&(part, machines)| match machines {
+        [] => vec![found(part, None)],
+        machines => machines.iter().map(|machine| found(part, Some(machine))).collect(),
+    });
+    let several = measured.iter().filter(|(_, machines)| machines.len() > 1);
+    let across = several.map(|&(part, machines)| across::across(part, machines));
+    Reproduction { paper, parts: parts.collect(), across: across.collect() }
 }
 
 fn found<'a>(part: &'a Part, evidence: Option<&'a Evidence<'a>>) -> PartFound<'a> {
     let measured = evidence.map(|evidence| &evidence.measured);
+    let is_guest = evidence.is_some_and(|evidence| evidence.guest.is_some());
     PartFound {
         part,
         run: evidence.map(|evidence| evidence.run),
-        views: measured.map_or_else(Vec::new, |measured| {
-            part.graphs.iter().map(|graph| view(graph, measured)).collect()
+        kernel: evidence.and_then(Evidence::kernel),
+        about: part.about_in(is_guest),
+        views: evidence.map_or_else(Vec::new, |evidence| {
+            part.graphs.iter().map(|graph| view(graph, evidence)).collect()
         }),
         served: measured.map_or_else(Vec::new, |measured| served(part, measured)),
         tables: part.tables.iter().map(|table| beside(table, evidence)).collect(),
@@ -195,29 +243,50 @@ fn found<'a>(part: &'a Part, evidence: Option<&'a Evidence<'a>>) -> PartFound<'a
     }
 }
 
-fn view<'a>(graph: &'a Graph, measured: &'a Measured) -> View<'a> {
+fn view<'a>(graph: &'a Graph, evidence: &'a Evidence<'a>) -> View<'a> {
     let mut rows = Vec::new();
     for &measure in &graph.measures {
-        for &transfers in &graph.transfers {
+        for transfers in transfers_told(graph, evidence) {
             for cell in &graph.cells {
-                let figure = |&statistic: &Statistic| {
-                    let here = measured.figure(measure, transfers, cell, statistic);
-                    Figure { statistic, beside: Beside { paper: None, here } }
-                };
-                let columns = match graph.columns.as_slice() {
-                    [] => measure.statistics(),
-                    columns => columns,
-                };
-                let figures: Vec<Figure> = columns.iter().map(figure).collect();
-                if figures.iter().any(|figure| figure.beside.here.is_some()) {
-                    let lengths = measured.lengths(measure, transfers, cell);
-                    let account = measured.account_of(cell);
-                    rows.push(Row { measure, transfers, cell, figures, lengths, account });
-                }
+                rows.extend(row(graph, measure, transfers, cell, &evidence.measured));
             }
         }
     }
     View { graph, rows }
+}
+
+/// The choices of samples of a graph; where nothing can be transferred they are all one.
+fn transfers_told(graph: &Graph, evidence: &Evidence<'_>) -> Vec<Transfers> {
+    let told = graph.transfers.iter().copied();
+    match evidence.has_block_devices() {
+        true => told.collect(),
+        false => told.take(1).collect(),
+    }
+}
+
+/// A row of a graph; none where nothing of it was measured.
+fn row<'a>(
+    graph: &Graph,
+    measure: Measure,
+    transfers: Transfers,
+    cell: &'a str,
+    measured: &'a Measured,
+) -> Option<Row<'a>> {
+    let figure = |&statistic: &Statistic| {
+        let here = measured.figure(measure, transfers, cell, statistic);
+        Figure { statistic, beside: Beside { paper: None, here } }
+    };
+    let columns = match graph.columns.as_slice() {
+        [] => measure.statistics(),
+        columns => columns,
+    };
+    let figures: Vec<Figure> = columns.iter().map(figure).collect();
+    let is_measured = figures.iter().any(|figure| figure.beside.here.is_some());
+    is_measured.then(|| {
+        let lengths = measured.lengths(measure, transfers, cell);
+        let account = measured.account_of(cell);
+        Row { measure, transfers, cell, kernel: None, figures, lengths, account }
+    })
 }
 
 /// Of the cells that the part's graphs show, in their order, each once.
@@ -235,7 +304,11 @@ fn served<'a>(part: &'a Part, measured: &Measured) -> Vec<CellServed<'a>> {
 fn beside<'a>(table: &'a PaperTable, evidence: Option<&'a Evidence<'a>>) -> TableFound<'a> {
     let not_here = match evidence {
         None => Some("it was not measured".to_owned()),
-        Some(evidence) => unmet(&table.requires, evidence.facts),
+        Some(evidence) => {
+            let guest = evidence.guest.as_ref().map(|guest| guest.guest);
+            lacking(&table.needs, guest, evidence.facts)
+                .or_else(|| unmet(&table.requires, evidence.facts))
+        }
     };
     let measured = evidence.filter(|_| not_here.is_none()).map(|evidence| &evidence.measured);
     let rows = table.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
@@ -246,7 +319,15 @@ fn beside<'a>(table: &'a PaperTable, evidence: Option<&'a Evidence<'a>>) -> Tabl
                 measured.and_then(|measured| measured.figure(measure, transfers, cell, statistic));
             Figure { statistic, beside: Beside { paper, here } }
         });
-        Row { measure, transfers, cell, figures: figures.collect(), lengths: None, account: None }
+        Row {
+            measure,
+            transfers,
+            cell,
+            kernel: None,
+            figures: figures.collect(),
+            lengths: None,
+            account: None,
+        }
     });
     TableFound { table, rows: rows.collect(), not_here }
 }

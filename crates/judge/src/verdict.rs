@@ -25,6 +25,8 @@ use std::fmt;
 use serde::Serialize;
 use tactus_model::run::Run;
 
+pub(crate) use guest::is_exact;
+
 pub use changed::{ChangedFact, changed_facts};
 pub use met::shortfalls;
 
@@ -114,7 +116,7 @@ pub fn verdict(run: &Run) -> Verdict {
         sample::findings(run, &cells),
     ];
     // What the host is and what became of it enters no figure in exact time.
-    let of_host = match guest::is_exact(run) {
+    let of_host = match is_exact(run) {
         true => Vec::new(),
         false => [changed::findings(run), conditions::findings(run, &cells)].concat(),
     };

@@ -5,9 +5,11 @@ mod fixture;
 
 use tactus_judge::doctor::{Finding, State};
 use tactus_judge::verdict::{Validity, Verdict, verdict};
+use tactus_model::cell::Target;
 use tactus_model::experiment::Turn;
 use tactus_model::facts::MachineFacts;
 use tactus_model::format::THIN_SPACE;
+use tactus_model::guest::Guest;
 use tactus_model::result::{Failure, Measurement, Shortfall};
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Nanos;
@@ -319,4 +321,32 @@ fn heat_and_firmware_count_when_they_acted_during_the_run() {
     run.header.facts_after.as_mut().unwrap().processor.smi_count = Some(55);
     run.header.facts_after.as_mut().unwrap().thermal.throttle_count = Some(14);
     check(&run, State::Reservation, "heat", "processors were slowed 2 times meanwhile");
+}
+
+#[test]
+fn in_exact_time_rounds_are_seeds_and_nothing_drifts() {
+    let exact = |mut run: Run| {
+        for cell in &mut run.header.plan.cells {
+            let (kernel, time) = ("debian".parse().unwrap(), "exact".parse().unwrap());
+            cell.target = Target::Guest(Guest { kernel, time });
+        }
+        run
+    };
+    let of_seeds = |run: &Run| -> Finding {
+        let verdict = verdict(run);
+        assert!(!verdict.findings.iter().any(|found| found.check == "rounds"), "{verdict:#?}");
+        verdict.findings.into_iter().find(|found| found.check == "seeds").expect("of seeds")
+    };
+    let one = of_seeds(&exact(small("policy = \"fifo:90\"\nduration = \"6s\"", 1)));
+    assert_eq!(one.fact, "one only");
+    assert!(one.mend.unwrap().contains("--rounds 20"));
+    let mut run = exact(sound());
+    for measurement in run.measurements.iter_mut().filter(|found| found.turn.round == 1) {
+        for block in measurement.tasks.iter_mut().flat_map(|task| &mut task.blocks) {
+            block.buckets.iter_mut().for_each(|(length, _)| *length = length.saturating_mul(9));
+        }
+    }
+    let disagree = of_seeds(&run);
+    assert!(disagree.fact.contains("they disagree, most under"), "{disagree:?}");
+    assert!(disagree.effect.unwrap().contains("Nothing drifted"));
 }

@@ -102,6 +102,9 @@ pub enum Design {
     /// They are cells of one run, whose rounds took turns: whatever became of the machine
     /// meanwhile befell both, so one variance holds for both.
     Interleaved,
+    /// Both were measured in exact time, into which nothing of the machine enters: rounds
+    /// differ by their seeds alone, whenever they were taken, so one variance holds for both.
+    Seeds,
     /// They are of two runs, one after the other, between which the machine may have drifted.
     Apart,
 }
@@ -152,7 +155,7 @@ pub(crate) fn differences(
     margin: f64,
 ) -> Vec<Result<Difference, NotCompared>> {
     let order = match design {
-        Design::Interleaved => Order::Turns,
+        Design::Interleaved | Design::Seeds => Order::Turns,
         Design::Apart => order(&a.opened, &b.opened),
     };
     quantiles

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tactus_model::cell::Cell;
+use tactus_model::guest::GuestTime;
 use tactus_model::origin::UNKNOWN;
 use tactus_model::run::Run;
 use tactus_model::settings::SETTINGS;
@@ -44,6 +45,14 @@ pub enum Incomparable {
     /// The cells measure different things.
     #[error("A and B do not measure the same: {}", in_words(.0))]
     Meaning(Vec<SettingDiffers>),
+    /// Instructions beside time, or instructions of machines that differ in speed.
+    #[error("A is measured in {a} and B in {b}, and figures of these never stand side by side")]
+    Time {
+        /// The time of A, in words.
+        a: String,
+        /// The time of B, in words.
+        b: String,
+    },
     /// No cell of one is a cell of the other.
     #[error(
         "no cell of {a} has the settings of a cell of {b}; name two cells, as {a}#1 {b}#1, to compare them all the same"
@@ -72,13 +81,17 @@ fn in_words(differing: &[SettingDiffers]) -> String {
 /// Pairs the cells of two sides: those that were named, or all of the same settings.
 ///
 /// With `force`, cells that measure different things are paired too, when they
-/// agree in everything else.
+/// agree in everything else. Exact time and other time are paired by nothing.
 pub(crate) fn pairs(
     a: Selection<'_>,
     b: Selection<'_>,
     force: bool,
 ) -> Result<Vec<Pair>, Incomparable> {
     let (cells_a, cells_b) = (&a.run.header.plan.cells, &b.run.header.plan.cells);
+    let (time_a, time_b) = (exact_time(cells_a), exact_time(cells_b));
+    if time_a != time_b {
+        return Err(Incomparable::Time { a: time_in_words(time_a), b: time_in_words(time_b) });
+    }
     match (a.cell, b.cell) {
         (Some(a), Some(b)) => {
             let differing = meanings_that_differ(&cells_a[a], &cells_b[b]);
@@ -107,6 +120,21 @@ pub(crate) fn pairs(
             }
         }
         _ => Err(Incomparable::RunAndCell),
+    }
+}
+
+/// The exact time that all cells of a plan share, since a plan has one or none.
+fn exact_time(cells: &[Cell]) -> Option<GuestTime> {
+    let mut times = cells.iter().filter_map(|cell| cell.target.guest()).map(|guest| guest.time);
+    times.find(|time| time.is_exact())
+}
+
+fn time_in_words(exact: Option<GuestTime>) -> String {
+    match exact {
+        Some(GuestTime::Exact(speed)) => {
+            format!("exact time of {} million instructions a second", speed.mips())
+        }
+        Some(GuestTime::Wall) | None => "wall time".to_owned(),
     }
 }
 

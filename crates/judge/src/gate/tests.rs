@@ -234,3 +234,42 @@ fn a_run_that_cannot_be_relied_on_does_not_pass_where_validity_is_demanded() {
     let (failures, _, found) = judged(&one_round, Validity::WithReservations);
     assert_eq!((failures, found.as_str()), (1, "clock source: jiffies"));
 }
+
+/// The run that [`run`] gives, measured in a guest whose time passes so.
+fn run_in_guest(id: &str, time: &str) -> Run {
+    let mut run = run(id, "kernel = \"debian\"", 3, 1);
+    for cell in &mut run.header.plan.cells {
+        let tactus_model::cell::Target::Guest(guest) = &mut cell.target else {
+            panic!("{cell:?} is measured on the host");
+        };
+        guest.time = time.parse().unwrap();
+    }
+    run
+}
+
+#[test]
+fn exact_time_is_compared_with_exact_time_of_the_same_speed_alone() {
+    let check = |a: &Run, b: &Run, refused: Option<[&str; 2]>| {
+        for (cell, force) in [(None, false), (None, true), (Some(0), false), (Some(1), true)] {
+            let side = |run| Selection { run, cell };
+            let options = CompareOptions { force, ..CompareOptions::default() };
+            match (compare(side(a), side(b), &options), refused) {
+                (Ok(comparison), None) => assert!(!comparison.pairs.is_empty()),
+                (Err(error @ Incomparable::Time { .. }), Some(times)) => {
+                    let told = error.to_string();
+                    assert!(times.iter().all(|time| told.contains(time)), "{told}");
+                }
+                (found, _) => panic!("{found:?} with {cell:?}, {force}"),
+            }
+        }
+    };
+    let exact = run_in_guest("exact", "exact");
+    let (slow, wall) = (run_in_guest("slow", "exact:125"), run_in_guest("wall", "wall"));
+    let in_words = ["exact time of 1000 million", "wall time"];
+    check(&exact, &wall, Some(in_words));
+    check(&wall, &exact, Some(in_words));
+    check(&exact, &slow, Some(["of 1000 million", "of 125 million"]));
+    check(&run("host", "", 3, 1), &slow, Some(["wall time", "exact time"]));
+    check(&exact, &run_in_guest("again", "exact"), None);
+    check(&wall, &run_in_guest("again", "wall"), None);
+}

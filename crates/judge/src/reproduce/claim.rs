@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tactus_model::format;
 use tactus_model::time::Nanos;
 
-use super::condition::{Aspect, unmet};
+use super::condition::{Aspect, Condition, Need, lacking, unmet};
 use super::paper::{FigureOf, Part};
 use super::quantity::{Kind, Statistic};
 use super::{Beside, Evidence, Figure};
@@ -26,6 +26,9 @@ pub struct Claim {
     /// What of the tables' conditions it is independent of, as the paper has it.
     #[serde(default, skip_serializing)]
     pub whatever: Vec<Aspect>,
+    /// What it is about and a guest may not have.
+    #[serde(default, skip_serializing)]
+    pub needs: Vec<Need>,
     /// What must hold.
     #[serde(skip_serializing)]
     pub holds: Holds,
@@ -196,8 +199,26 @@ pub enum Outcome {
     },
 }
 
-/// Judges a claim of `part` on what was measured.
+impl Claim {
+    /// What a machine must be like to give one of its figures.
+    pub(super) fn condition(&self, figure: &FigureOf, part: &Part) -> Condition {
+        let table = part.table(&figure.table);
+        table.map_or_else(Condition::default, |table| table.requires.without(&self.whatever))
+    }
+}
+
+/// Judges a claim of `part` on what was measured on one machine.
 pub fn judge<'a>(claim: &'a Claim, part: &Part, evidence: Option<&Evidence<'_>>) -> Judged<'a> {
+    let each = evidence.map(|evidence| vec![evidence; claim.holds.figures().len()]);
+    judge_each(claim, part, each.as_deref())
+}
+
+/// Judges a claim of `part` whose figures come each from a machine of its own.
+pub(super) fn judge_each<'a>(
+    claim: &'a Claim,
+    part: &Part,
+    evidence: Option<&[&Evidence<'_>]>,
+) -> Judged<'a> {
     let named = claim.holds.figures();
     // Reading the paper made sure that every figure is there.
     let published: Vec<f64> =
@@ -205,9 +226,11 @@ pub fn judge<'a>(claim: &'a Claim, part: &Part, evidence: Option<&Evidence<'_>>)
     let here: Result<Vec<f64>, String> = match (&claim.holds, evidence) {
         (Holds::Elsewhere { needs }, _) => Err(needs.clone()),
         (_, None) => Err("it was not measured".to_owned()),
-        (_, Some(evidence)) => {
-            named.iter().map(|figure| measured(figure, claim, part, evidence)).collect()
-        }
+        (_, Some(evidence)) => named
+            .iter()
+            .zip(evidence)
+            .map(|(figure, evidence)| measured(figure, claim, part, evidence))
+            .collect(),
     };
     let (outcome, here) = match here {
         Err(reason) => (Outcome::NotTestable { reason }, Vec::new()),
@@ -225,7 +248,7 @@ pub fn judge<'a>(claim: &'a Claim, part: &Part, evidence: Option<&Evidence<'_>>)
     Judged { claim, outcome, figures: figures.collect(), ratio }
 }
 
-/// This machine's value of a figure, or why it has none.
+/// A machine's value of a figure, or why it has none.
 fn measured(
     figure: &FigureOf,
     claim: &Claim,
@@ -236,7 +259,10 @@ fn measured(
     let table = part
         .table(&figure.table)
         .ok_or_else(|| format!("no table is called `{}`", figure.table))?;
-    if let Some(reason) = unmet(&table.requires.without(&claim.whatever), evidence.facts) {
+    let guest = evidence.guest.as_ref().map(|guest| guest.guest);
+    let refused = lacking(&claim.needs, guest, evidence.facts)
+        .or_else(|| unmet(&claim.condition(figure, part), evidence.facts));
+    if let Some(reason) = refused {
         return Err(reason);
     }
     let of =

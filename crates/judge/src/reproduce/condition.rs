@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use tactus_model::facts::MachineFacts;
 use tactus_model::format::count;
+use tactus_model::guest::Guest;
 
 /// Demands on the machine; what is none is not demanded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -55,6 +56,44 @@ impl Preemption {
             _ => None,
         }
     }
+}
+
+/// What a figure or a claim is about and a guest, or an old kernel, may not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// Devices that move blocks by themselves.
+    BlockDevices,
+    /// Caches and address translation, which make the same instructions take longer.
+    Caches,
+    /// Timers that expire when they are due: what is later is the kernel's doing, and not the
+    /// wait for a tick.
+    PreciseTimers,
+    /// Timers that expire at ticks alone, as those of old kernels.
+    TimersOnTicks,
+}
+
+/// Which of these a machine has not, in a sentence; none where it has all. A guest lacks
+/// what others have.
+pub fn lacking(needs: &[Need], guest: Option<&Guest>, facts: &MachineFacts) -> Option<String> {
+    let is_exact = guest.is_some_and(|guest| guest.time.is_exact());
+    let reason = needs.iter().find_map(|need| match need {
+        Need::BlockDevices if guest.is_some() => {
+            Some("it is about transfers of block devices, and guests are given none")
+        }
+        Need::Caches if is_exact => {
+            Some("it is about what caches cost, and exact time does not know them")
+        }
+        Need::PreciseTimers if facts.kernel.high_resolution_timers == Some(false) => Some(
+            "the paper counts from the tick that serves a timer; here latencies are counted from \
+             when it was due, up to a tick before",
+        ),
+        Need::TimersOnTicks if facts.kernel.high_resolution_timers != Some(false) => {
+            Some("it needs a kernel whose timers expire at ticks alone")
+        }
+        Need::BlockDevices | Need::Caches | Need::PreciseTimers | Need::TimersOnTicks => None,
+    });
+    reason.map(str::to_owned)
 }
 
 /// Why a machine does not meet a condition, in a sentence; none when it does.

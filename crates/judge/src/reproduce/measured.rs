@@ -6,10 +6,15 @@ use serde::Serialize;
 use tactus_explain::account::{Account, Accounts, TickClock};
 use tactus_explain::{Segment, Serving, WitnessedSample};
 use tactus_model::cell::Cell;
-use tactus_model::result::Measurement;
+use tactus_model::facts::MachineFacts;
+use tactus_model::frames::{FramesProbe, Tick, TickShift};
+use tactus_model::kernel::GuestKernel;
+use tactus_model::probe::ProbeKind;
+use tactus_model::result::{Measurement, TaskResult};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
-use tactus_stats::frames::PlayerSummary;
+use tactus_stats::frames::{PlayerSummary, expected};
+use tactus_stats::sorts::SortSummary;
 use tactus_stats::{CellSummary, LatencyHistogram};
 
 use super::paper::{Part, Program};
@@ -50,18 +55,23 @@ pub struct Served {
 
 /// The settings that a paper's cell is told apart by and that a machine may not grant:
 /// without what they ask for, what was measured is another cell.
-const CONDITIONS: [&str; 1] = ["block-requests"];
+const CONDITIONS: [&str; 2] = ["block-requests", "quantum"];
 
 /// The name by which data files mean no program at all.
 const IDLE: &str = "idle";
 
 impl Measured {
-    /// Draws from a run what `part` names; `recorded` tells what its recordings do, by the
-    /// cell's number.
-    pub fn of(part: &Part, run: &Run, recorded: &BTreeMap<usize, Recorded>) -> Self {
+    /// Draws from a run what `part` names, as it was measured in guests of `kernel` or on
+    /// the machine itself; `recorded` tells what its recordings do, by the cell's number.
+    pub fn of(
+        part: &Part,
+        run: &Run,
+        kernel: Option<&GuestKernel>,
+        recorded: &BTreeMap<usize, Recorded>,
+    ) -> Self {
         let mut measured = Self::default();
-        for name in part.cells.keys() {
-            let Some(number) = part.cell_of(name, &run.header.plan.cells) else { continue };
+        for name in part.cells_in(kernel.is_some()).keys() {
+            let Some(number) = part.cell_of(name, kernel, &run.header.plan.cells) else { continue };
             let measurements: Vec<_> = run.of_cell(number).collect();
             if let Some(reason) = not_granted(&measurements) {
                 measured.withheld.insert(name.clone(), reason);
@@ -69,10 +79,13 @@ impl Measured {
             }
             if !measurements.is_empty() {
                 let cell = &run.header.plan.cells[number];
-                measured.summary(name, cell, CellSummary::pool(&measurements));
+                let guest = measurements.iter().find_map(|measurement| measurement.guest.as_ref());
+                let facts = guest.map_or(&run.header.facts_before, |guest| &guest.facts);
+                measured.summary(name, cell, CellSummary::pool(&measurements), facts);
+                measured.sorts(name, cell, &measurements, facts);
             }
             let Some(recorded) = recorded.get(&number) else { continue };
-            measured.witnessed(name, &recorded.samples);
+            measured.witnessed(name, &recorded.samples, kernel.is_none());
             if let Some(accounts) = &recorded.accounts {
                 let programs = part.programs.iter().filter(|(_, program)| program.cell == *name);
                 programs.for_each(|(name, program)| measured.account(name, program, accounts));
@@ -110,24 +123,59 @@ impl Measured {
     }
 
     /// Takes what was found while nothing was recorded.
-    fn summary(&mut self, name: &str, cell: &Cell, summary: CellSummary) {
+    fn summary(&mut self, name: &str, cell: &Cell, summary: CellSummary, facts: &MachineFacts) {
         if let Some(players) = PlayerSummary::of(cell, summary.accounting) {
             let intended = summary.accounting.intended as f64;
             for (statistic, number) in [
                 (Statistic::Samples, intended),
                 (Statistic::Desired, players.desired),
                 (Statistic::Rate, players.achieved),
-                (Statistic::Expected, players.expected),
+                (Statistic::Expected, on_ticks(cell, facts).unwrap_or(players.expected)),
             ] {
                 self.number(Measure::FramesShown, name, statistic, number);
             }
         }
-        self.put(Measure::WakeupLatency, Transfers::Included, name, summary.per_wakeup);
+        let measure = match cell.probe.kind() {
+            ProbeKind::Timer | ProbeKind::Frames => Measure::WakeupLatency,
+            ProbeKind::Sort => Measure::SortTime,
+        };
+        self.put(measure, Transfers::Included, name, summary.per_wakeup);
+    }
+
+    /// Takes what follows from how long sorts took.
+    fn sorts(
+        &mut self,
+        name: &str,
+        cell: &Cell,
+        measurements: &[&Measurement],
+        facts: &MachineFacts,
+    ) {
+        let measure = Measure::SortTime;
+        let tasks = measurements.first().map_or(0, |measurement| measurement.tasks.len());
+        // A task's sorts follow one another, so that together they last until its last ends.
+        let sum_of = |task: &TaskResult| task.blocks.iter().map(|block| block.sum).sum::<Nanos>();
+        let last = |measurement: &&Measurement| measurement.tasks.iter().map(sum_of).max();
+        let busy: Nanos = measurements.iter().filter_map(last).sum();
+        let lengths = self.lengths(measure, Transfers::Included, name);
+        let summary = cell.probe.sort().zip(lengths);
+        let summary =
+            summary.and_then(|(sort, lengths)| SortSummary::of(lengths, sort.numbers, busy));
+        let Some(summary) = summary else { return };
+        self.number(measure, name, Statistic::Sorted, summary.sorted_per_second);
+        // Of tasks that take turns what is longer is the others' work too.
+        if tasks > 1 {
+            return;
+        }
+        self.number(measure, name, Statistic::Overhead, summary.overhead);
+        if let Some(rate) = facts.kernel.tick_rate_hz {
+            self.number(measure, name, Statistic::TickCost, summary.tick_ns(rate));
+        }
     }
 
     /// Takes the samples whose interrupt was found: of the others it is not known
-    /// when it came.
-    fn witnessed(&mut self, cell: &str, samples: &[WitnessedSample]) {
+    /// when it came. Without block devices nothing was transferred, so that leaving out
+    /// transfers leaves out nothing.
+    fn witnessed(&mut self, cell: &str, samples: &[WitnessedSample], has_block_devices: bool) {
         if samples.is_empty() {
             return;
         }
@@ -136,7 +184,9 @@ impl Measured {
         let kept = |transfers: Transfers| {
             timed.iter().filter(move |(sample, _)| match transfers {
                 Transfers::Included => true,
-                Transfers::Excluded => sample.circumstance.transfer == Some(false),
+                Transfers::Excluded => {
+                    !has_block_devices || sample.circumstance.transfer == Some(false)
+                }
             })
         };
         for transfers in [Transfers::Included, Transfers::Excluded] {
@@ -151,7 +201,8 @@ impl Measured {
             let lengths = served.entry(sample.circumstance.serving).or_default();
             lengths.record(segments.get(Segment::DueToIrq));
         }
-        let told = || timed.iter().filter_map(|(sample, _)| sample.circumstance.transfer);
+        let of_transfers = timed.iter().filter(|_| has_block_devices);
+        let told = || of_transfers.clone().filter_map(|(sample, _)| sample.circumstance.transfer);
         let busy = timed.iter().map(|(sample, _)| sample.circumstance.serving.is_some());
         let shares = [(Statistic::SetAside, share(told())), (Statistic::Serving, share(busy))];
         for measure in [Measure::InterruptAcknowledge, Measure::ContextSwitch] {
@@ -251,6 +302,17 @@ impl Served {
             max: lengths.max().unwrap_or_default(),
         }
     }
+}
+
+/// What the kernel's own ticks leave of the frames of a player that has no others, where its
+/// timers expire at ticks alone.
+fn on_ticks(cell: &Cell, facts: &MachineFacts) -> Option<f64> {
+    let probe = cell.probe.frames().filter(|probe| probe.tick == Tick::None)?;
+    let coarse = facts.kernel.high_resolution_timers == Some(false);
+    let rate = facts.kernel.tick_rate_hz.filter(|_| coarse)?;
+    let tick = Tick::Every(rate.to_string().parse().ok()?);
+    let left = expected(&FramesProbe { tick, tick_shift: TickShift::Sweep, ..probe.clone() });
+    Some(*left.numer() as f64 / *left.denom() as f64)
 }
 
 /// The share of those that are so; none of nothing.

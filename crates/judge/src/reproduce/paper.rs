@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use tactus_explain::account::TickRate;
 use tactus_model::cell::Cell;
+use tactus_model::kernel::GuestKernel;
 use tactus_model::settings::{self, Layer};
 use tactus_stats::PercentileAxis;
 
 use super::claim::Claim;
-use super::condition::Condition;
+use super::condition::{Condition, Need};
 use super::quantity::{Measure, Statistic, Transfers, Unit};
 
 /// A paper: where it appeared, and its parts that can be measured again.
@@ -48,6 +49,8 @@ pub struct Part {
     pub quick: Quick,
     /// The paper's names of cells, each with the settings that tell it from the others.
     pub cells: BTreeMap<String, BTreeMap<String, String>>,
+    /// How it is measured in guest kernels, where that is otherwise.
+    pub guests: Option<GuestForm>,
     /// The paper's names of programs, each with the cell that it ran in.
     #[serde(default)]
     pub programs: BTreeMap<String, Program>,
@@ -70,6 +73,20 @@ pub struct Quick {
     pub rounds: u32,
     /// Settings in place of the experiment's own.
     pub settings: BTreeMap<String, String>,
+}
+
+/// How a part is measured in guest kernels; what is left out is as on a host.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuestForm {
+    /// What is measured there and how it compares, in sentences.
+    pub about: Option<String>,
+    /// The shipped experiment that measures it there.
+    pub experiment: Option<String>,
+    /// How that experiment is shortened for a first look.
+    pub quick: Option<Quick>,
+    /// The cells that there are, by the names of [`Part::cells`].
+    pub cells: Option<BTreeMap<String, BTreeMap<String, String>>>,
 }
 
 /// A program of a cell, which accounts of processor time tell apart.
@@ -148,6 +165,9 @@ pub struct PaperTable {
     /// What a machine must be like to be set beside it.
     #[serde(default)]
     pub requires: Condition,
+    /// What it is about and a guest may not have.
+    #[serde(default)]
+    pub needs: Vec<Need>,
     /// Its rows, by what was measured.
     #[serde(rename = "group")]
     pub groups: Vec<Group>,
@@ -239,17 +259,51 @@ impl Paper {
 }
 
 impl Part {
-    /// The cell of a plan that bears the paper's `name`; none when no cell has its settings.
-    pub fn cell_of(&self, name: &str, cells: &[Cell]) -> Option<usize> {
-        let wanted = self.cells.get(name)?;
+    /// The cell of a plan that bears the paper's `name` in a guest of this kernel, or on
+    /// the machine itself; none when no cell has its settings.
+    pub fn cell_of(
+        &self,
+        name: &str,
+        kernel: Option<&GuestKernel>,
+        cells: &[Cell],
+    ) -> Option<usize> {
+        let wanted = self.cells_in(kernel.is_some()).get(name)?;
         cells.iter().position(|cell| {
-            wanted.iter().all(|(setting, value)| {
-                // Values are compared as they are understood: compile is compile:1.
-                let Ok(setting) = settings::find(setting) else { return false };
-                let mut meant = cell.clone();
-                (setting.set)(&mut meant, value).is_ok() && meant == *cell
-            })
+            let is_there = cell.target.guest().map(|guest| &guest.kernel) == kernel;
+            is_there
+                && wanted.iter().all(|(setting, value)| {
+                    // Values are compared as they are understood: compile is compile:1.
+                    let Ok(setting) = settings::find(setting) else { return false };
+                    let mut meant = cell.clone();
+                    (setting.set)(&mut meant, value).is_ok() && meant == *cell
+                })
         })
+    }
+
+    /// The names of cells with their settings, in guests or on the machine itself.
+    pub fn cells_in(&self, guests: bool) -> &BTreeMap<String, BTreeMap<String, String>> {
+        self.in_guests(guests).and_then(|there| there.cells.as_ref()).unwrap_or(&self.cells)
+    }
+
+    /// The shipped experiment that measures it, in guests or on the machine itself.
+    pub fn experiment_in(&self, guests: bool) -> &str {
+        self.in_guests(guests)
+            .and_then(|there| there.experiment.as_deref())
+            .unwrap_or(&self.experiment)
+    }
+
+    /// What is measured and how it compares, in guests or on the machine itself.
+    pub fn about_in(&self, guests: bool) -> &str {
+        self.in_guests(guests).and_then(|there| there.about.as_deref()).unwrap_or(&self.about)
+    }
+
+    /// How its experiment is shortened, in guests or on the machine itself.
+    pub fn quick_in(&self, guests: bool) -> &Quick {
+        self.in_guests(guests).and_then(|there| there.quick.as_ref()).unwrap_or(&self.quick)
+    }
+
+    fn in_guests(&self, guests: bool) -> Option<&GuestForm> {
+        self.guests.as_ref().filter(|_| guests)
     }
 
     /// The rates of the ticks that its figures and graphs take, each once.
@@ -269,18 +323,23 @@ impl Part {
         self.tables.iter().find(|table| table.name == name)
     }
 
-    /// The settings of the quick form.
+    /// The settings of the quick form, in guests or on the machine itself.
     ///
     /// # Errors
     /// One of them is not known or has no such value.
-    pub fn quick_settings(&self) -> Result<Layer, String> {
-        layer(&self.quick.settings)
+    pub fn quick_settings(&self, guests: bool) -> Result<Layer, String> {
+        layer(&self.quick_in(guests).settings)
     }
 
     fn check(&self) -> Result<(), String> {
-        self.quick_settings()?;
-        for wanted in self.cells.values() {
-            layer(wanted)?;
+        for guests in [false, true] {
+            self.quick_settings(guests)?;
+            for (name, wanted) in self.cells_in(guests) {
+                layer(wanted)?;
+                if !self.cells.contains_key(name) {
+                    return Err(format!("no cell is called `{name}`"));
+                }
+            }
         }
         let cell = |cell: &String| match self.cells.contains_key(cell) {
             true => Ok(()),

@@ -26,6 +26,8 @@ pub enum Measure {
     EffectiveQuantum,
     /// What ticks billed for effective quanta (the same, section 4).
     Billing,
+    /// From the beginning of a sort to its end (the same, section 3).
+    SortTime,
 }
 
 impl Measure {
@@ -45,6 +47,15 @@ impl Measure {
                 &[Samples, Statistic::Quanta, Statistic::Use, Median, Percentile(90.0), Max]
             }
             Self::Billing => &[Samples],
+            Self::SortTime => &[
+                Samples,
+                Min,
+                Average,
+                Max,
+                Statistic::Sorted,
+                Statistic::Overhead,
+                Statistic::TickCost,
+            ],
         }
     }
 }
@@ -58,6 +69,7 @@ impl fmt::Display for Measure {
             Self::FramesShown => "frames shown",
             Self::EffectiveQuantum => "effective quantum",
             Self::Billing => "billing",
+            Self::SortTime => "time of a sort",
         })
     }
 }
@@ -89,7 +101,8 @@ impl fmt::Display for Transfers {
 /// As text: `min`, `median`, `max`, `average`, `deviation`, `p99.9`,
 /// `within 10ms` (a share), `samples`, `set-aside` and `serving` (shares),
 /// `desired`, `rate` and `expected` (frames a second), `quanta` (a second), `use` (a share of a
-/// processor), `billed at 100Hz` (a ratio to what was used), `missed at 100Hz` (a share).
+/// processor), `billed at 100Hz` (a ratio to what was used), `missed at 100Hz` (a share),
+/// `sorted` (numbers a second), `overhead` (a share), `tick cost` (a length).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The least.
@@ -126,6 +139,14 @@ pub enum Statistic {
     Billed(TickRate),
     /// The share of the effective quanta into which no tick of a rate fell.
     Missed(TickRate),
+    /// How many numbers were sorted a second, by all tasks.
+    Sorted,
+    /// The share of the time that was not the work itself: by which the average exceeds the
+    /// least, where each has the same work.
+    Overhead,
+    /// The same for each of the kernel's ticks: a length. It is the tick's own time where the
+    /// least has none in it and nothing else disturbs.
+    TickCost,
 }
 
 /// What kind of number a figure is, and so how it is told.
@@ -165,7 +186,10 @@ impl Statistic {
             | Self::Quanta
             | Self::Use
             | Self::Billed(_)
-            | Self::Missed(_) => None,
+            | Self::Missed(_)
+            | Self::Sorted
+            | Self::Overhead
+            | Self::TickCost => None,
         }
     }
 
@@ -177,12 +201,18 @@ impl Statistic {
             | Self::Max
             | Self::Average
             | Self::Deviation
-            | Self::Percentile(_) => Kind::Length,
-            Self::Within(_) | Self::SetAside | Self::Serving | Self::Use | Self::Missed(_) => {
-                Kind::Share
-            }
+            | Self::Percentile(_)
+            | Self::TickCost => Kind::Length,
+            Self::Within(_)
+            | Self::SetAside
+            | Self::Serving
+            | Self::Use
+            | Self::Missed(_)
+            | Self::Overhead => Kind::Share,
             Self::Samples => Kind::Count,
-            Self::Desired | Self::Rate | Self::Expected | Self::Quanta => Kind::PerSecond,
+            Self::Desired | Self::Rate | Self::Expected | Self::Quanta | Self::Sorted => {
+                Kind::PerSecond
+            }
             Self::Billed(_) => Kind::Ratio,
         }
     }
@@ -216,6 +246,9 @@ impl fmt::Display for Statistic {
             Self::Use => f.pad("use"),
             Self::Billed(rate) => f.pad(&format!("billed at {rate}")),
             Self::Missed(rate) => f.pad(&format!("missed at {rate}")),
+            Self::Sorted => f.pad("sorted"),
+            Self::Overhead => f.pad("overhead"),
+            Self::TickCost => f.pad("tick cost"),
         }
     }
 }
@@ -223,7 +256,7 @@ impl fmt::Display for Statistic {
 /// Why a text is not a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a statistic: write min, median, max, average, deviation, p99.9, within 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz or missed at 100Hz"
+    "`{0}` is not a statistic: write min, median, max, average, deviation, p99.9, within 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, sorted, overhead or tick cost"
 )]
 pub struct NotAStatistic(String);
 
@@ -248,6 +281,9 @@ impl FromStr for Statistic {
             "expected" => Self::Expected,
             "quanta" => Self::Quanta,
             "use" => Self::Use,
+            "sorted" => Self::Sorted,
+            "overhead" => Self::Overhead,
+            "tick cost" => Self::TickCost,
             _ => {
                 let rate = |text: &str| text.parse().map_err(|_| wrong());
                 if let Some(length) = text.strip_prefix("within ") {

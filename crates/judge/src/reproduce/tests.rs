@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tactus_model::facts::MachineFacts;
+use tactus_model::guest::Guest;
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
@@ -122,7 +123,7 @@ fn check_of(requires: &str, holds: &str, cells: [LatencyHistogram; 2], expected:
     let (facts, run) = (facts(), RunId::new("run"));
     let [idle, busy] = cells;
     let measured = measured(&[("idle", idle), ("busy", busy)]);
-    let evidence = [Some(Evidence { run: &run, facts: &facts, measured })];
+    let evidence = [vec![Evidence { run: &run, guest: None, facts: &facts, measured }]];
     let reproduction = reproduce(&paper, &evidence);
     let found = match &reproduction.parts[0].claims[0].outcome {
         Outcome::Held => "held",
@@ -241,4 +242,141 @@ fn unknown_words_of_a_data_file_are_refused() {
         let error = Paper::parse(&good.replacen(word, other, 1)).unwrap_err().to_string();
         assert!(error.contains("did you mean `load`?"), "{error}");
     }
+}
+
+/// Guests of these preemption models, in which the busy cell's greatest is so many microseconds.
+#[track_caller]
+fn across_guests(
+    paper: &Paper,
+    time: &str,
+    kernels: &[(&str, u64)],
+    check: impl Fn(&Reproduction<'_>),
+) {
+    let run = RunId::new("run");
+    let guest = |model: &str| Guest {
+        kernel: format!("debian:preempt={model}").parse().unwrap(),
+        time: time.parse().unwrap(),
+    };
+    let guests: Vec<(Guest, MachineFacts)> = kernels
+        .iter()
+        .map(|(model, _)| {
+            let mut facts = facts();
+            facts.kernel.preemption = Some((*model).to_owned());
+            (guest(model), facts)
+        })
+        .collect();
+    let machines = guests.iter().zip(kernels).map(|((guest, facts), &(model, max))| Evidence {
+        run: &run,
+        guest: Some(InGuest { guest, name: model.to_owned() }),
+        facts,
+        measured: measured(&[("idle", lengths(200, 5, 10)), ("busy", lengths(200, 6, max))]),
+    });
+    let evidence = [machines.collect()];
+    check(&reproduce(paper, &evidence));
+}
+
+/// A paper of two tables, one of a kernel that preempts itself and one of a kernel that does not.
+fn paper_of_two_kernels(holds: &str) -> Paper {
+    let one = paper("requires = { preemption = \"off\" }", holds);
+    let mut part = one.parts[0].clone();
+    let mut other = part.tables[0].clone();
+    "Other".clone_into(&mut other.name);
+    other.requires = toml::from_str("preemption = \"on\"").unwrap();
+    part.tables.push(other);
+    Paper { parts: vec![part], ..one }
+}
+
+#[test]
+fn a_claim_about_two_kernels_is_judged_on_every_pair_of_them() {
+    let mut paper = paper_of_two_kernels(&ratio());
+    let Holds::Ratio { figure, to, .. } = &mut paper.parts[0].claims[0].holds else { panic!() };
+    figure.cell.clone_into(&mut to.cell);
+    figure.statistic.clone_into(&mut to.statistic);
+    "Other".clone_into(&mut to.table);
+    let kernels = [("none", 500), ("voluntary", 100), ("full", 20), ("lazy", 200)];
+    across_guests(&paper, "exact", &kernels, |found| {
+        assert_eq!(found.parts.len(), 4, "one for each kernel");
+        let alone = &found.parts[0].claims[0].outcome;
+        assert!(matches!(alone, Outcome::NotTestable { .. }), "one kernel alone: {alone:?}");
+        let became: Vec<(Vec<&str>, bool)> = found.across[0]
+            .claims
+            .iter()
+            .map(|found| (found.kernels.clone(), found.judged.outcome == Outcome::Held))
+            .collect();
+        let expected = [
+            (vec!["none", "full"], true),
+            (vec!["none", "lazy"], false),
+            (vec!["voluntary", "full"], false),
+            (vec!["voluntary", "lazy"], false),
+        ];
+        assert_eq!(became, expected);
+    });
+}
+
+#[test]
+fn without_a_kernel_of_each_kind_such_a_claim_says_what_is_missing() {
+    let mut paper = paper_of_two_kernels(&ratio());
+    let Holds::Ratio { to, .. } = &mut paper.parts[0].claims[0].holds else { panic!() };
+    "Other".clone_into(&mut to.table);
+    across_guests(&paper, "exact", &[("none", 500), ("voluntary", 100)], |found| {
+        for judged in &found.across[0].claims {
+            let Outcome::NotTestable { reason } = &judged.judged.outcome else { panic!() };
+            assert!(reason.contains("preempts itself"), "{reason}");
+        }
+    });
+}
+
+#[test]
+fn what_a_guest_has_not_is_not_judged_in_it() {
+    for (need, time, reason) in [
+        ("block-devices", "exact", "transfers of block devices"),
+        ("block-devices", "wall", "transfers of block devices"),
+        ("caches", "exact", "does not know"),
+    ] {
+        let mut paper = paper("", &ratio());
+        let needs: BTreeMap<String, Vec<condition::Need>> =
+            toml::from_str(&format!("needs = [\"{need}\"]")).unwrap();
+        paper.parts[0].claims[0].needs = needs["needs"].clone();
+        paper.parts[0].tables[0].needs = needs["needs"].clone();
+        across_guests(&paper, time, &[("none", 100), ("full", 100)], |found| {
+            let part = &found.parts[0];
+            assert!(part.tables[0].not_here.as_ref().unwrap().contains(reason));
+            let Outcome::NotTestable { reason: told } = &part.claims[0].outcome else { panic!() };
+            assert!(told.contains(reason), "{told}");
+        });
+        if need == "caches" {
+            across_guests(&paper, "wall", &[("none", 100), ("full", 100)], |found| {
+                assert_eq!(found.parts[0].claims[0].outcome, Outcome::Held);
+            });
+        }
+    }
+}
+
+#[test]
+fn what_ticks_do_to_timers_is_judged_on_the_timers_that_it_is_about() {
+    for (need, high_resolution, lacks) in [
+        ("precise-timers", Some(false), Some("up to a tick before")),
+        ("precise-timers", Some(true), None),
+        ("timers-on-ticks", Some(true), Some("expire at ticks alone")),
+        ("timers-on-ticks", Some(false), None),
+    ] {
+        let needs: BTreeMap<String, Vec<condition::Need>> =
+            toml::from_str(&format!("needs = [\"{need}\"]")).unwrap();
+        let mut facts = facts();
+        facts.kernel.high_resolution_timers = high_resolution;
+        let found = condition::lacking(&needs["needs"], None, &facts);
+        match lacks {
+            Some(part) => assert!(found.as_ref().is_some_and(|told| told.contains(part))),
+            None => assert_eq!(found, None, "{need}"),
+        }
+    }
+}
+
+#[test]
+fn cells_of_a_guests_form_bear_names_of_the_part() {
+    let good = include_str!("../../../../papers/latency-method.toml");
+    let wrong = good.replacen("[part.guests.cells]", "[part.guests.cells]\n\"load 99\" = {}", 1);
+    assert_ne!(good, wrong);
+    let error = Paper::parse(&wrong).unwrap_err().to_string();
+    assert!(error.contains("no cell is called `load 99`"), "{error}");
 }

@@ -22,7 +22,7 @@ pub(crate) const VIRTUAL: Check = Check {
 };
 
 /// Whether every cell has a time of its own, to which the host adds nothing.
-pub(super) fn is_exact(run: &Run) -> bool {
+pub(crate) fn is_exact(run: &Run) -> bool {
     let cells = &run.header.plan.cells;
     let exact = |guest: &tactus_model::guest::Guest| guest.time.is_exact();
     !cells.is_empty() && cells.iter().all(|cell| cell.target.guest().is_some_and(exact))

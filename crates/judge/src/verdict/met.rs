@@ -14,7 +14,7 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const TURNS: Check = Check {
     name: "turns",
-    why: "Every cell is measured in every round, so that drift of the machine meets all of them alike.",
+    why: "Every cell is measured in every round, so that drift of the machine, or a seed, meets all of them alike.",
 };
 
 pub(crate) const ACCOUNTING: Check = Check {

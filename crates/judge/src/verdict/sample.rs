@@ -8,6 +8,7 @@ use tactus_stats::narrow::Narrowness;
 use tactus_stats::unseen::UnseenBound;
 
 use super::evidence::Evidence;
+use super::guest::is_exact;
 use crate::finding::{Check, Finding};
 
 pub(crate) const SIZE: Check = Check {
@@ -18,6 +19,11 @@ pub(crate) const SIZE: Check = Check {
 pub(crate) const ROUNDS: Check = Check {
     name: "rounds",
     why: "A machine drifts; only rounds tell this from a difference between cells.",
+};
+
+pub(crate) const SEEDS: Check = Check {
+    name: "seeds",
+    why: "In exact time rounds differ by their seeds alone; each meets other paths at other moments.",
 };
 
 pub(crate) const NARROWNESS: Check = Check {
@@ -32,7 +38,7 @@ const SAMPLES_WANTED: u64 = 10_000;
 const DISAGREEMENT: f64 = 2.0;
 
 pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
-    [few_samples(cells), one_round(run), rounds_disagree(cells), too_wide(run)]
+    [few_samples(cells), one_round(run), rounds_disagree(run, cells), too_wide(run)]
         .into_iter()
         .flatten()
         .collect()
@@ -61,6 +67,14 @@ fn few_samples(cells: &[Evidence<'_>]) -> Option<Finding> {
 
 fn one_round(run: &Run) -> Option<Finding> {
     (run.header.plan.rounds == 1).then(|| {
+        if is_exact(run) {
+            return SEEDS
+                .reservation(
+                    "one only",
+                    "Medians and the shortest hardly depend on it; tails do, and one seed does not tell how far.",
+                )
+                .mended_by("measure with --rounds 20, each of which is another seed".to_owned());
+        }
         ROUNDS
             .reservation(
                 "one only",
@@ -70,7 +84,7 @@ fn one_round(run: &Run) -> Option<Finding> {
     })
 }
 
-fn rounds_disagree(cells: &[Evidence<'_>]) -> Option<Finding> {
+fn rounds_disagree(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
     let (factor, least, most, label) = cells
         .iter()
         .filter_map(|cell| {
@@ -81,14 +95,21 @@ fn rounds_disagree(cells: &[Evidence<'_>]) -> Option<Finding> {
         })
         .max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
     (factor > DISAGREEMENT).then(|| {
-        ROUNDS.reservation(
-            format!(
-                "they disagree, most under {label}: p99 from {} to {}",
-                format::latency(least),
-                format::latency(most)
+        let fact = format!(
+            "they disagree, most under {label}: p99 from {} to {}",
+            format::latency(least),
+            format::latency(most)
+        );
+        match is_exact(run) {
+            true => SEEDS.reservation(
+                fact,
+                "Nothing drifted: another seed meets other paths. Compare tails over many seeds, never by one.",
             ),
-            "Something changed that the plan does not tell; the seconds show when.",
-        )
+            false => ROUNDS.reservation(
+                fact,
+                "Something changed that the plan does not tell; the seconds show when.",
+            ),
+        }
     })
 }
 

@@ -1,0 +1,273 @@
+//! Gates on made-up seeds whose true difference is known.
+
+use tactus_model::experiment::{Experiment, Overrides};
+use tactus_model::probe::ProbeKind;
+use tactus_model::result::Failure;
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+use tactus_stats::simulate::Draw;
+
+use super::*;
+use crate::gate::tests::run as run_of_two_cells;
+
+/// The cells of a gate under one kernel.
+fn side_plan(kernel: &str, time: &str, seeds: u32) -> Plan {
+    let text = format!("[settings]\nkernel = \"{kernel}\"\nload = [\"idle\", \"syscall\"]");
+    let overrides = Overrides {
+        rounds: Some(seeds),
+        guest_time: Some(time.parse().unwrap()),
+        ..Overrides::default()
+    };
+    Experiment::parse(&text).unwrap().plan(&overrides).unwrap()
+}
+
+/// A run whose wakeups take so many instructions, told by cell and round.
+fn run(seeds: u32, kernel: &str, instructions: impl Fn(usize, u32) -> Vec<u64>) -> Run {
+    let mut run = run_of_two_cells("gate-20261121-220000", "", 1, 0);
+    let template = run.measurements[0].clone();
+    run.header.plan =
+        plan(side_plan("debian", "exact:125", seeds), side_plan(kernel, "exact:125", seeds));
+    run.measurements = run
+        .header
+        .plan
+        .turns()
+        .into_iter()
+        .map(|turn| {
+            let latencies: LatencyHistogram = instructions(turn.cell, turn.round)
+                .into_iter()
+                .map(|count| Nanos::from_nanos(count * 8))
+                .collect();
+            let mut measurement = Measurement { turn, ..template.clone() };
+            measurement.tasks[0].blocks = vec![latencies.to_record()];
+            measurement.rates.interrupts = Some(400);
+            if turn.cell % 2 == 1 {
+                measurement.rates.over = Nanos::from_millis(8);
+                measurement.load.operations = Some(2500);
+            }
+            measurement
+        })
+        .collect();
+    run
+}
+
+fn judged(run: &Run, options: &GateOptions) -> (KernelComparison, Answer) {
+    let comparison = compare(run, options).unwrap();
+    let answer = comparison.answer(options);
+    (comparison, answer)
+}
+
+fn verdict_of(comparison: &KernelComparison, cell: usize, figure: Figure) -> Verdict {
+    let figures = &comparison.cells[cell].figures;
+    figures.iter().find(|found| found.figure == figure).expect("the figure").verdict
+}
+
+#[test]
+fn a_path_that_every_seed_gave_alike_is_compared_exactly() {
+    // Three seeds; the kernel takes 100 instructions more in the second cell.
+    let longer = |cell, _| vec![if cell == 3 { 3100 } else { 3000 }; 50];
+    let found = run(3, "debian:slub_debug=FZP", longer);
+    let options = GateOptions { paths_only: true, ..GateOptions::default() };
+    let (comparison, answer) = judged(&found, &options);
+    assert_eq!(answer, Answer::Refused);
+    assert_eq!(comparison.cells[1].cell, "syscall");
+    assert_eq!(verdict_of(&comparison, 0, Figure::ShortestWakeup), Verdict::Same);
+    assert_eq!(verdict_of(&comparison, 1, Figure::ShortestWakeup), Verdict::Greater);
+    assert_eq!(verdict_of(&comparison, 1, Figure::Operation), Verdict::Same);
+    let operation = &comparison.cells[1].figures[2];
+    assert_eq!((operation.figure, operation.baseline.median), (Figure::Operation, 400.0));
+    // What is allowed is allowed.
+    let allowing = GateOptions { allowance: "5%".parse().unwrap(), ..options };
+    assert_eq!(judged(&found, &allowing).1, Answer::Passes);
+}
+
+#[test]
+fn what_became_shorter_is_refused_only_where_any_difference_is() {
+    let found = run(3, "debian:preempt=full", |cell, _| vec![3000 - 100 * (cell as u64 / 2); 50]);
+    let options = GateOptions { paths_only: true, ..GateOptions::default() };
+    assert_eq!(judged(&found, &options).1, Answer::Passes);
+    let strict = GateOptions { refuse_any_difference: true, ..options };
+    assert_eq!(judged(&found, &strict).1, Answer::Refused);
+}
+
+#[test]
+fn tails_are_compared_by_seeds_and_never_by_one_maximum() {
+    // A hundred wakeups that are the same but the last one, which differs from seed to seed.
+    let tail = |cell: usize, seed: u32, by: u64| {
+        let mut wakeups = vec![3000; 99];
+        wakeups.push(6000 + by + 997 * u64::from(seed * 7 % 10) + 13 * cell as u64);
+        wakeups
+    };
+    let options = GateOptions::default();
+    let alike = run(10, "debian:quirk.a=1", |cell, seed| {
+        tail(cell, seed, if cell == 2 && seed == 0 { 1_000_000 } else { 0 })
+    });
+    let (comparison, answer) = judged(&alike, &options);
+    assert_eq!(answer, Answer::Passes);
+    assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::NoDifferenceFound);
+    let later = run(10, "debian:preempt=none", |cell, seed| {
+        tail(cell, seed, if cell >= 2 { 12_000 } else { 0 })
+    });
+    let (comparison, answer) = judged(&later, &options);
+    assert_eq!(answer, Answer::Refused);
+    assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::Greater);
+    assert_eq!(verdict_of(&comparison, 0, Figure::MedianWakeup), Verdict::Same);
+    // Three seeds cannot tell, which is said, and is no demand where only paths are.
+    let few =
+        run(3, "debian:preempt=none", |cell, seed| tail(cell, seed, 12_000 * (cell as u64 / 2)));
+    let (comparison, answer) = judged(&few, &options);
+    assert_eq!(answer, Answer::CannotTell);
+    assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::TooFewSeeds);
+    let paths = GateOptions { paths_only: true, ..options };
+    assert_eq!(judged(&few, &paths).1, Answer::Passes);
+}
+
+#[test]
+fn a_turn_without_a_result_leaves_its_cell_untold() {
+    let mut found = run(3, "debian:nosmp", |_, _| vec![3000; 50]);
+    let options = GateOptions { paths_only: true, ..GateOptions::default() };
+    let turn = found.measurements.pop().unwrap().turn;
+    let comparison = judged(&found, &options).0;
+    let cell = &comparison.cells[turn.cell % 2];
+    assert_eq!(cell.not_measured.as_deref(), Some("2 of 3 seeds were measured"));
+    let reason = "the guest ended before its cell did".to_owned();
+    found.failures.push(Failure { turn, reason: reason.clone(), hint: None });
+    let (comparison, answer) = judged(&found, &options);
+    assert_eq!(answer, Answer::CannotTell);
+    assert_eq!(comparison.cells[turn.cell % 2].not_measured, Some(reason));
+    assert_eq!(comparison.report(&options).failures(), 1);
+}
+
+#[test]
+fn other_runs_are_refused_with_what_measures_such() {
+    let options = GateOptions::default();
+    let host = run_of_two_cells("quick", "", 3, 0);
+    assert!(matches!(compare(&host, &options), Err(NotAGate::NotTwoKernels(_))));
+    let mut wall = run(3, "debian-rt", |_, _| vec![3000; 50]);
+    wall.header.plan = plan(side_plan("debian", "wall", 3), side_plan("debian-rt", "wall", 3));
+    let told = compare(&wall, &options).unwrap_err().to_string();
+    assert!(told.contains("not measured in exact time"), "{told}");
+    let mut unpaired = run(3, "debian-rt", |_, _| vec![3000; 50]);
+    unpaired.header.plan.cells.swap(2, 3);
+    assert!(matches!(compare(&unpaired, &options), Err(NotAGate::NotTwoKernels(_))));
+    let itself = run(3, "debian", |_, _| vec![3000; 50]);
+    assert!(compare(&itself, &options).is_ok());
+}
+
+/// A tail as exact time gives them: often the same short one, else a long one of any length.
+fn tail(draw: &mut Draw, stretch: f64) -> f64 {
+    match draw.uniform() {
+        chance if chance < 0.3 => 4000.0,
+        chance => (4000.0 + 500.0 * stretch / chance).round(),
+    }
+}
+
+/// Whether a gate of `figures` tails and as many scattered paths finds anything.
+fn finds(seeds: usize, figures: usize, false_alarms: f64, stretch: f64, draw: &mut Draw) -> bool {
+    // Nothing is allowed, so that nothing but the test keeps the rate.
+    let options =
+        GateOptions { false_alarms, allowance: "0".parse().unwrap(), ..GateOptions::default() };
+    let mut all: Vec<FigureComparison> = (0..figures)
+        .map(|_| {
+            let mut side = |stretch| (0..seeds).map(|_| tail(draw, stretch)).collect::<Vec<_>>();
+            let (a, b) = (side(1.0), side(stretch));
+            compared(Figure::LongestWakeup, &a, &b, options.allowance, 0.0).expect("seeds")
+        })
+        .collect();
+    conclude(all.iter_mut().collect(), &options);
+    all.iter().any(|figure| matches!(figure.verdict, Verdict::Greater | Verdict::Less))
+}
+
+#[test]
+fn kernels_that_are_alike_are_called_different_no_oftener_than_stated() {
+    let mut draw = Draw::new(6);
+    for (seeds, false_alarms, most) in [(8, 0.05, 30), (8, 0.01, 9), (12, 0.05, 30)] {
+        let alarms = (0..400).filter(|_| finds(seeds, 6, false_alarms, 1.0, &mut draw)).count();
+        println!(
+            "{seeds} seeds at {false_alarms}: {alarms} of 400 gates of 6 tails raised an alarm"
+        );
+        // Three deviations above the stated chance.
+        assert!(alarms <= most, "{alarms} of 400 at {false_alarms}");
+    }
+}
+
+#[test]
+fn a_tail_that_became_longer_is_found_by_enough_seeds() {
+    let mut draw = Draw::new(7);
+    for (seeds, least) in [(10, 50), (16, 70)] {
+        let found = (0..100).filter(|_| finds(seeds, 6, 0.01, 4.0, &mut draw)).count();
+        println!("{seeds} seeds: tails four times as long were found in {found} of 100 gates");
+        assert!(found >= least, "{seeds} seeds: {found} of 100");
+    }
+}
+
+#[test]
+fn paths_that_seeds_scatter_keep_the_rate_too() {
+    // Medians under load that lie 3 % apart from seed to seed, beyond what is allowed.
+    let mut draw = Draw::new(8);
+    let options = GateOptions {
+        false_alarms: 0.05,
+        allowance: "16".parse().unwrap(),
+        ..GateOptions::default()
+    };
+    let alarms = (0..400)
+        .filter(|_| {
+            let mut all: Vec<FigureComparison> = (0..6)
+                .map(|_| {
+                    let mut side = || (0..8).map(|_| 4000.0 + 120.0 * draw.normal()).collect();
+                    let (a, b): (Vec<f64>, Vec<f64>) = (side(), side());
+                    compared(Figure::MedianWakeup, &a, &b, options.allowance, 0.0).expect("seeds")
+                })
+                .collect();
+            conclude(all.iter_mut().collect(), &options);
+            all.iter().any(|figure| matches!(figure.verdict, Verdict::Greater | Verdict::Less))
+        })
+        .count();
+    println!("{alarms} of 400 gates of 6 scattered paths raised an alarm");
+    assert!(alarms <= 30, "{alarms} of 400");
+}
+
+#[test]
+fn an_interruption_is_what_sorts_took_longer_by() {
+    // Of a hundred sorts of 4000 instructions two met a tick of 900.
+    let mut found = run(1, "debian", |_, _| [vec![4000; 98], vec![4900; 2]].concat());
+    let mut measurement = found.measurements.swap_remove(0);
+    measurement.rates.interrupts = Some(2);
+    let speed = Speed::from_mips(125).unwrap();
+    let of = |probe| Figure::Interruption.of(&measurement, probe, speed);
+    assert_eq!(of(ProbeKind::Sort), Some(900.0));
+    assert_eq!(of(ProbeKind::Timer), None);
+    assert_eq!(Figure::MedianWakeup.of(&measurement, ProbeKind::Sort, speed), None);
+}
+
+#[test]
+fn one_batch_more_or_less_is_no_difference() {
+    // A load that counts in batches of 1000 did 120 of them, or 121.
+    let with = |after: u64| {
+        let mut found = run(3, "debian", |_, _| vec![3000; 50]);
+        for measurement in found.measurements.iter_mut().filter(|found| found.turn.cell % 2 == 1) {
+            let done = if measurement.turn.cell == 3 { after } else { 120 };
+            measurement.load.operations = Some(done * 1000);
+            measurement.rates.over = Nanos::from_secs(1);
+        }
+        let exactly = Allowance { share: 0.0, instructions: 0 };
+        let options =
+            GateOptions { allowance: exactly, paths_only: true, ..GateOptions::default() };
+        verdict_of(&judged(&found, &options).0, 1, Figure::Operation)
+    };
+    assert_eq!(with(121), Verdict::Same);
+    assert_eq!(with(119), Verdict::Same);
+    assert_eq!(with(109), Verdict::Greater);
+    assert_eq!(with(131), Verdict::Less);
+}
+
+#[test]
+fn few_seeds_that_lie_apart_do_not_pass_unseen() {
+    // The median is another one in each seed, and far greater in each than before.
+    let found = run(3, "debian:preempt=none", |cell, seed| {
+        vec![3000 + cell as u64 / 2 * (1500 + 300 * u64::from(seed)); 50]
+    });
+    let options = GateOptions { paths_only: true, ..GateOptions::default() };
+    let (comparison, answer) = judged(&found, &options);
+    assert_eq!(verdict_of(&comparison, 0, Figure::MedianWakeup), Verdict::TooFewSeeds);
+    assert_eq!(answer, Answer::CannotTell);
+}

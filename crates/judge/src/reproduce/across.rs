@@ -1,0 +1,198 @@
+//! Kernels beside each other: a paper's part as it was measured in several of them.
+//!
+//! A paper that compares two kernels has tables that no single kernel can be set beside.
+//! Where a run has both kinds, a claim about the two is judged on a pair of them.
+
+use serde::Serialize;
+use tactus_model::facts::MachineFacts;
+use tactus_model::guest::Guest;
+use tactus_model::kernel::KernelSource;
+
+use super::claim::{Claim, Judged, judge_each};
+use super::condition::{Condition, unmet};
+use super::paper::{Graph, Part};
+use super::{Evidence, Row, View, row};
+
+/// The kernels in which a part was measured, beside each other.
+#[derive(Clone, Debug, Serialize)]
+pub struct Across<'a> {
+    /// The part as the paper has it.
+    #[serde(rename = "name", serialize_with = "super::by_name")]
+    pub part: &'a Part,
+    /// The kernels, in the order of the run.
+    pub kernels: Vec<&'a str>,
+    /// One for each cell of each graph: its rows have a kernel each.
+    pub views: Vec<View<'a>>,
+    /// Every claim by every kernel, or by every pair where it is about two.
+    pub claims: Vec<JudgedAcross<'a>>,
+}
+
+/// A claim and what became of it in some kernels.
+#[derive(Clone, Debug, Serialize)]
+pub struct JudgedAcross<'a> {
+    /// The kernels whose figures decide, in the order in which the claim names them.
+    pub kernels: Vec<&'a str>,
+    /// What became of it.
+    #[serde(flatten)]
+    pub judged: Judged<'a>,
+}
+
+/// Sets the kernels beside each other in which `part` was measured.
+pub(super) fn across<'a>(part: &'a Part, machines: &'a [Evidence<'a>]) -> Across<'a> {
+    Across {
+        part,
+        kernels: machines.iter().filter_map(Evidence::kernel).collect(),
+        views: views(part, machines),
+        claims: part.claims.iter().flat_map(|claim| judged(claim, part, machines)).collect(),
+    }
+}
+
+/// The cells of all graphs, each once although several graphs may show it.
+fn views<'a>(part: &'a Part, machines: &'a [Evidence<'a>]) -> Vec<View<'a>> {
+    let mut views: Vec<View<'a>> = Vec::new();
+    for graph in &part.graphs {
+        for cell in &graph.cells {
+            let is_shown = |view: &View<'_>| {
+                let same_cell = view.rows.iter().any(|row| row.cell == cell);
+                same_cell && view.graph.measures == graph.measures
+            };
+            let rows = rows(graph, cell, machines);
+            if !rows.is_empty() && !views.iter().any(is_shown) {
+                views.push(View { graph, rows });
+            }
+        }
+    }
+    views
+}
+
+fn rows<'a>(graph: &'a Graph, cell: &'a str, machines: &'a [Evidence<'a>]) -> Vec<Row<'a>> {
+    let mut rows = Vec::new();
+    for &measure in &graph.measures {
+        for machine in machines {
+            for transfers in super::transfers_told(graph, machine) {
+                let row = row(graph, measure, transfers, cell, &machine.measured);
+                rows.extend(row.map(|row| Row { kernel: machine.kernel(), ..row }));
+            }
+        }
+    }
+    rows
+}
+
+/// A claim in each kernel, or where its figures ask for different ones, in each choice of them.
+fn judged<'a>(
+    claim: &'a Claim,
+    part: &Part,
+    machines: &'a [Evidence<'a>],
+) -> Vec<JudgedAcross<'a>> {
+    let asked: Vec<Condition> =
+        claim.holds.figures().into_iter().map(|figure| claim.condition(figure, part)).collect();
+    let choices = choices(&asked, machines);
+    let choices = match choices.as_slice() {
+        [] => machines.iter().map(|machine| vec![machine; asked.len()]).collect(),
+        _ => choices,
+    };
+    let of_choice = |choice: Vec<&'a Evidence<'a>>| {
+        let mut kernels: Vec<&str> = Vec::new();
+        // A claim that no experiment here varies names no figure, and so no kernel.
+        for kernel in choice.iter().filter_map(|machine| machine.kernel()) {
+            if !kernels.contains(&kernel) {
+                kernels.push(kernel);
+            }
+        }
+        JudgedAcross { kernels, judged: judge_each(claim, part, Some(&choice)) }
+    };
+    let mut judged: Vec<JudgedAcross<'_>> = Vec::new();
+    for found in choices.into_iter().map(of_choice) {
+        if !found.kernels.is_empty() || judged.is_empty() {
+            judged.push(found);
+        }
+    }
+    judged
+}
+
+/// Every way to give each figure a machine that is as its condition asks, the same one to
+/// those that ask for the same; none where all ask for the same, or one asks for what no
+/// machine is.
+fn choices<'a>(asked: &[Condition], machines: &'a [Evidence<'a>]) -> Vec<Vec<&'a Evidence<'a>>> {
+    let mut distinct: Vec<Condition> = Vec::new();
+    for &condition in asked {
+        if !distinct.contains(&condition) {
+            distinct.push(condition);
+        }
+    }
+    if distinct.len() < 2 {
+        return Vec::new();
+    }
+    let mut ways: Vec<Vec<&Evidence<'_>>> = vec![Vec::new()];
+    for condition in &distinct {
+        let fit = machines.iter().filter(|machine| unmet(condition, machine.facts).is_none());
+        let longer = ways
+            .iter()
+            .flat_map(|way| fit.clone().map(move |machine| [way.as_slice(), &[machine]].concat()));
+        ways = longer.collect();
+    }
+    let place = |condition: &Condition| distinct.iter().position(|known| known == condition);
+    let given = |way: Vec<&'a Evidence<'a>>| -> Vec<&'a Evidence<'a>> {
+        asked.iter().filter_map(place).filter_map(|place| way.get(place).copied()).collect()
+    };
+    ways.into_iter().map(given).collect()
+}
+
+/// Short names for kernels that stand beside each other: by how they preempt themselves
+/// where that tells them apart, by their ticks where that does, and else as they were named,
+/// a file without its directories.
+pub fn kernel_names(kernels: &[(&Guest, &MachineFacts)]) -> Vec<String> {
+    let by = |of: fn(&MachineFacts) -> Option<String>| -> Option<Vec<String>> {
+        let names: Vec<String> =
+            kernels.iter().map(|(_, facts)| of(facts)).collect::<Option<_>>()?;
+        let tells_apart = (1..names.len()).all(|place| !names[..place].contains(&names[place]));
+        (tells_apart && names.len() > 1).then_some(names)
+    };
+    by(|facts| facts.kernel.preemption.as_ref().map(|model| format!("preempt={model}")))
+        .or_else(|| by(|facts| facts.kernel.tick_rate_hz.map(|rate| format!("{rate} Hz"))))
+        .unwrap_or_else(|| kernels.iter().map(|(guest, _)| as_named(guest)).collect())
+}
+
+fn as_named(guest: &Guest) -> String {
+    let kernel = guest.kernel.to_string();
+    match &guest.kernel.source {
+        KernelSource::File(path) => {
+            let directories = path.rfind('/').map_or(0, |slash| slash + 1);
+            kernel[directories..].to_owned()
+        }
+        _ => kernel,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kernels: &[(&str, &str, u32)], expected: &[&str]) {
+        let made: Vec<(Guest, MachineFacts)> = kernels
+            .iter()
+            .map(|(kernel, preemption, rate)| {
+                let guest =
+                    Guest { kernel: kernel.parse().unwrap(), time: "exact".parse().unwrap() };
+                let facts = format!(
+                    r#"{{"taken": 0, "kernel": {{"preemption": "{preemption}", "tick_rate_hz": {rate}}}}}"#
+                );
+                (guest, serde_json::from_str(&facts).unwrap())
+            })
+            .collect();
+        let kernels: Vec<_> = made.iter().map(|(guest, facts)| (guest, facts)).collect();
+        assert_eq!(kernel_names(&kernels), expected);
+    }
+
+    #[test]
+    fn kernels_are_named_by_what_tells_them_apart() {
+        check(
+            &[("debian:preempt=none", "none", 250), ("debian-rt", "rt", 250)],
+            &["preempt=none", "preempt=rt"],
+        );
+        check(&[("/k/a", "full", 100), ("/k/b", "full", 1000)], &["100 Hz", "1000 Hz"]);
+        check(&[("/k/a:nosmt", "full", 250), ("debian", "full", 250)], &["a:nosmt", "debian"]);
+        check(&[("debian-cloud", "full", 250)], &["debian-cloud"]);
+    }
+}
