@@ -1,14 +1,100 @@
 //! What each guest of a run was, so that it can be booted again.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
-use tactus_model::guest::GuestAccount;
+use sha2::{Digest, Sha256};
+use tactus_model::guest::{GuestAccount, GuestTime};
 use tactus_model::run::Run;
+
+use crate::format;
+use crate::table::{TableOptions, wrapped};
+
+/// What a reader of any figures of these runs has to know beside them, each told once;
+/// nothing where none was measured in guests.
+///
+/// The verdict says more; this stands at every table and on every page.
+pub fn guests_notes<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in runs.into_iter().filter_map(guests_note) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// The same, broken into lines.
+pub fn guests_text<'r>(runs: impl IntoIterator<Item = &'r Run>, options: &TableOptions) -> String {
+    guests_notes(runs).iter().map(|note| wrapped(note, "", options.width)).collect()
+}
+
+/// The same of one run, in a sentence or two.
+pub(crate) fn guests_note(run: &Run) -> Option<String> {
+    let time = run.header.plan.cells.iter().find_map(|cell| Some(cell.target.guest()?.time))?;
+    Some(match time {
+        GuestTime::Exact(speed) => format!(
+            "Exact time: lengths are instructions that guest kernels executed, at {} million a second, \
+             on one processor that is emulated. Caches, address translation, other processors and the \
+             time that real devices take are not in them.",
+            speed.mips()
+        ),
+        GuestTime::Wall => format!(
+            "Virtual: measured in guest kernels{}, as the host let them run. These figures compare \
+             kernels on this host; they are not those of a machine.",
+            executed_by(run)
+        ),
+    })
+}
+
+/// What executed the guests and on how many processors, as far as their results tell.
+fn executed_by(run: &Run) -> String {
+    let accounts: Vec<&GuestAccount> =
+        run.measurements.iter().filter_map(|found| found.guest.as_deref()).collect();
+    let kinds: BTreeSet<&str> = accounts.iter().map(|found| found.accelerator.as_str()).collect();
+    let words: Vec<&str> = kinds
+        .iter()
+        .map(|kind| match *kind {
+            "kvm" => "virtualized by KVM",
+            "tcg" => "emulated in software",
+            other => other,
+        })
+        .collect();
+    let online = |found: &&GuestAccount| Some(found.facts.processor.online.as_ref()?.len() as u64);
+    let processors: BTreeSet<u64> = accounts.iter().filter_map(online).collect();
+    let processors: Vec<String> =
+        processors.iter().map(|count| format::counted(*count, "processor")).collect();
+    [(", ", words.join(" or ")), (" with ", processors.join(" or "))]
+        .iter()
+        .filter(|(_, told)| !told.is_empty())
+        .map(|(before, told)| format!("{before}{told}"))
+        .collect()
+}
 
 /// A guest's kernel as its plan names it, and what is known of it.
 pub(crate) struct GuestRows {
     pub(crate) kernel: String,
     pub(crate) rows: Vec<(&'static str, String)>,
+}
+
+/// The SHA-256 digest of what all guests of a run said in exact time, in hexadecimal digits:
+/// the same wherever and whenever the same kernels, program and emulator are run by the same
+/// plan and seed. `None` where not every result was proved to repeat, or there is none.
+///
+/// It is that of one line for each result, by round and cell, both counted from 0:
+/// `ROUND CELL SHA256`.
+pub fn exact_digest(run: &Run) -> Option<String> {
+    let mut results: Vec<_> = run.measurements.iter().collect();
+    results.sort_by_key(|found| (found.turn.round, found.turn.cell));
+    let mut lines = String::new();
+    for found in &results {
+        let proof = found.guest.as_ref()?.proof.as_ref()?;
+        // Writing to a String cannot fail.
+        let _ = writeln!(lines, "{} {} {}", found.turn.round, found.turn.cell, proof.sha256);
+    }
+    let digest = Sha256::digest(lines);
+    let digits = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    (!results.is_empty()).then_some(digits)
 }
 
 /// The guests of a run, a kernel each, in the order of its cells.
@@ -100,17 +186,10 @@ mod tests {
         );
         let facts = run.header.facts_before.clone();
         for found in &mut run.measurements {
+            let kernel = format!("k{}", found.turn.cell);
             found.guest = Some(Box::new(GuestAccount {
-                kernel_release: Some("6.1.0-56".to_owned()),
-                kernel_sha256: format!("k{}", found.turn.cell),
-                program_sha256: "p".to_owned(),
-                archive_sha256: "a".to_owned(),
-                emulator: "QEMU 7.2".to_owned(),
-                accelerator: "tcg".to_owned(),
-                command_line: Vec::new(),
-                seed: found.turn.round + 1,
                 proof: Some(Proof { runs: 2, bytes: 5, sha256: "s".to_owned() }),
-                facts: facts.clone(),
+                ..fixture::guest(&kernel, found.turn.round + 1, facts.clone())
             }));
         }
         run
@@ -127,11 +206,50 @@ mod tests {
     }
 
     #[test]
+    fn the_digest_of_a_run_is_that_of_what_its_guests_said_in_whatever_order() {
+        let mut run = run();
+        run.measurements.sort_by_key(|found| (found.turn.cell, found.turn.round));
+        // Of `printf '0 0 s\n0 1 s\n1 0 s\n1 1 s\n' | sha256sum`.
+        let expected = "d3a8d78eac16737599a070ccfeddbcb56a14e0e714e9390679b77760afcbb2d9";
+        assert_eq!(exact_digest(&run).as_deref(), Some(expected));
+        let told = crate::run_details(&run, &crate::TableOptions::default());
+        assert!(told.contains(expected), "{told}");
+        run.measurements[0].guest.as_mut().unwrap().proof = None;
+        assert_eq!(exact_digest(&run), None);
+        run.measurements.clear();
+        assert_eq!(exact_digest(&run), None);
+    }
+
+    #[test]
     fn what_was_not_repeated_is_counted() {
         let mut run = run();
         let first = run.measurements.iter_mut().find(|found| found.turn.cell == 0).unwrap();
         first.guest.as_mut().unwrap().proof = None;
         assert!(in_a_line(&guests(&run)[0]).contains("repeats 1 of 2 results"));
+    }
+
+    #[test]
+    fn every_table_and_page_tells_how_time_passed() {
+        let mut run = run();
+        let note = guests_note(&run).unwrap();
+        assert!(note.contains("1000 million") && note.contains("Caches"), "{note}");
+        let options = crate::TableOptions::default();
+        for told in [crate::cells_table(&run, &options), crate::run_details(&run, &options)] {
+            assert!(told.contains("Caches, address translation"), "{told}");
+        }
+        let page = crate::page(std::slice::from_ref(&run)).unwrap();
+        assert!(page.contains(&note), "{note}");
+        for cell in &mut run.header.plan.cells {
+            let tactus_model::cell::Target::Guest(guest) = &mut cell.target else { panic!() };
+            guest.time = GuestTime::Wall;
+        }
+        let note = guests_note(&run).unwrap();
+        assert!(
+            note.starts_with("Virtual: measured in guest kernels, emulated in software"),
+            "{note}"
+        );
+        assert!(crate::cells_table(&run, &options).contains("emulated in software"));
+        assert_eq!(guests_note(&fixture::quick()), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod accounts;
 pub mod experiment;
 mod explanation;
 mod guests;
+mod kernels;
 pub mod layout;
 pub mod monitor;
 mod outcome;
@@ -35,6 +36,8 @@ pub use tactus_model::format;
 
 pub use accounts::{AccountsBy, NamedAccounts, accounts_text};
 pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
+pub use guests::{exact_digest, guests_notes, guests_text};
+pub use kernels::kernel_gate_text;
 pub use outcome::{outcome, outcome_text};
 pub use page::comparison::{comparison_in_words, comparison_page, how_compared, signed};
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};

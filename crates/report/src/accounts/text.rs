@@ -99,8 +99,9 @@ mod tests {
         assert_eq!(clocks.len(), 2);
         assert!(clocks.iter().all(|clock| clock.panels.iter().all(|svg| svg.contains("<circle"))));
         assert!(view.recordings[0].lengths.as_ref().is_some_and(|svg| svg.contains("<path")));
-        let page = accounts_page("a <name>", &recordings).expect("it can be put together");
+        let page = accounts_page("a <name>", &recordings, vec!["Exact time".to_owned()])
+            .expect("it can be put together");
         assert!(!page.contains("<name>") && !page.contains("<script"), "{page}");
-        assert!(accounts_page("", &[]).is_err());
+        assert!(accounts_page("", &[], Vec::new()).is_err());
     }
 }

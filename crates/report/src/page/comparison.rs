@@ -11,6 +11,7 @@ use tactus_stats::{CellSummary, PercentileAxis, percentile_curve};
 
 use super::ReportError;
 use crate::format;
+use crate::guests::guests_notes;
 use crate::svg;
 use crate::svg::percentiles::{self, Curve, Shared};
 use crate::svg::style::CurveStyle;
@@ -38,6 +39,7 @@ pub fn comparison_page(comparison: &Comparison, a: &Run, b: &Run) -> Result<Stri
         title: title_of(comparison),
         sentence: comparison_in_words(comparison),
         invalid: invalid(comparison),
+        limits: guests_notes([a, b]),
         how: how_compared(comparison),
         pairs: pairs.collect(),
         only: only(comparison),
@@ -92,6 +94,9 @@ pub fn how_compared(comparison: &Comparison) -> Vec<String> {
                 "Both are cells of one run and took turns, so what became of the machine meanwhile befell both."
                     .to_owned()
             }
+            Design::Seeds => "Both were measured in exact time, into which nothing of the machine enters: rounds \
+                differ by their seeds alone. Figures that every seed gave alike differ exactly by what is shown."
+                .to_owned(),
             Design::Apart => "A and B are two runs, one after the other: what changed on the machine between \
                 them is part of the difference. How far it drifts is judged by how much alike rounds are \
                 that follow each other; intervals leave out what may be drift, and are the wider for it. Cells of one \
@@ -260,6 +265,8 @@ struct Page {
     sentence: String,
     /// What is held against a side, where it invalidates.
     invalid: Vec<String>,
+    /// How time passed where it was measured in guests.
+    limits: Vec<String>,
     how: Vec<String>,
     pairs: Vec<PairView>,
     only: Vec<String>,

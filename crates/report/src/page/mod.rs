@@ -126,14 +126,20 @@ fn title(runs: &[Run]) -> String {
     }
 }
 
-/// Writes a page on where the processor time of recordings went.
+/// Writes a page on where the processor time of recordings went; `limits` is what has to be
+/// known beside the figures, as [`guests_notes`](crate::guests_notes) tells it.
 ///
 /// # Errors
 /// The page could not be put together.
-pub fn accounts_page(title: &str, recordings: &[NamedAccounts]) -> Result<String, ReportError> {
+pub fn accounts_page(
+    title: &str,
+    recordings: &[NamedAccounts],
+    limits: Vec<String>,
+) -> Result<String, ReportError> {
     let view = AccountsView::of(recordings).ok_or(ReportError::NoRuns)?;
     let page = AccountsPage {
         title: title.to_owned(),
+        limits,
         view,
         styles: [svg::style::STYLE, include_str!("../../templates/page.css")].concat(),
         version: env!("CARGO_PKG_VERSION"),
@@ -145,6 +151,7 @@ pub fn accounts_page(title: &str, recordings: &[NamedAccounts]) -> Result<String
 #[template(path = "accounts_page.html")]
 struct AccountsPage {
     title: String,
+    limits: Vec<String>,
     view: AccountsView,
     styles: String,
     version: &'static str,

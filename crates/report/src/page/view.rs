@@ -13,12 +13,13 @@ use crate::accounts::section::AccountsView;
 use crate::experiment::experiment_file;
 use crate::explanation::section::ExplanationView;
 use crate::format;
-use crate::guests;
+use crate::guests::{self, guests_note};
 use crate::purpose::PurposeView;
 use crate::summary::{CellResult, cost_in_words};
 use crate::table::column::{Column, Entry};
 use crate::table::content;
 use crate::table::details::{made_by, origin};
+use crate::table::kernels;
 use crate::tail::TailView;
 use crate::until::rounds_taken_text;
 use crate::{outcome, verdict};
@@ -33,9 +34,14 @@ pub(super) struct RunView {
     pub(super) status: String,
     pub(super) machine: String,
     pub(super) outcome: String,
+    /// How time passed in guests; `None` where there were none.
+    pub(super) guests_note: Option<String>,
     pub(super) verdict: VerdictView,
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
+    /// The same by kernels; empty where there are not several.
+    pub(super) kernels: Table,
+    pub(super) kernels_head: &'static str,
     pub(super) without_result: Vec<Fault>,
     pub(super) figures: Vec<Figure>,
     pub(super) not_drawn: usize,
@@ -167,9 +173,12 @@ impl RunView {
             status: header.status.to_string(),
             machine: machine(run),
             outcome: outcome::of_results(run, results),
+            guests_note: guests_note(run),
             verdict: VerdictView::of(&judged(run)),
             common: common_settings(run),
             cells: Table::of(content::cells(results)),
+            kernels: Table::of(kernels::columns(run, results)),
+            kernels_head: kernels::head(run),
             without_result: without_result(run),
             figures: if results.is_empty() { Vec::new() } else { figures },
             not_drawn,

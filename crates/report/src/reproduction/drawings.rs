@@ -2,7 +2,7 @@
 
 use tactus_explain::account::{Account, TickClock, TickRate};
 use tactus_judge::reproduce::paper::Draw;
-use tactus_judge::reproduce::{Row, View};
+use tactus_judge::reproduce::{Measure, Row, View};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_stats::{PercentileAxis, percentile_curve};
@@ -16,10 +16,11 @@ use crate::svg::billing::Billed;
 use crate::svg::percentiles::{Curve, Shared, panel};
 use crate::svg::style::CurveStyle;
 
-/// The panels of a view of what was measured in `run`.
-pub(super) fn panels(view: &View<'_>, run: &Run) -> Vec<String> {
+/// The panels of a view of what was measured in `run`; those of lengths are on the axes of
+/// `beside`, views that are to compare with it.
+pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<String> {
     match view.graph.draw {
-        Draw::Percentiles { axis } => percentiles(view, axis),
+        Draw::Percentiles { axis } => percentiles(view, beside, axis),
         Draw::Players => {
             let results = cell_results(run);
             let results: Vec<_> = results.iter().collect();
@@ -32,24 +33,43 @@ pub(super) fn panels(view: &View<'_>, run: &Run) -> Vec<String> {
 
 /// One panel for each measure and choice of samples of a view, those of a measure
 /// on the same axes, so that they compare.
-fn percentiles(view: &View<'_>, axis: PercentileAxis) -> Vec<String> {
-    let groups: Vec<(&Row<'_>, Vec<Curve>)> = tables::groups(view)
-        .into_iter()
-        .filter_map(|group| Some((*group.first()?, curves(&group))))
-        .collect();
-    let panels = groups.iter().map(|(first, curves)| {
-        let same = groups.iter().filter(|(other, _)| other.measure == first.measure);
-        let shared = Shared::of(axis, same.flat_map(|(_, curves)| curves));
-        panel(&tables::head(first), curves, shared).inline()
+fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Vec<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in beside.iter().flat_map(|view| &view.rows) {
+        if !names.contains(&name_of(row)) {
+            names.push(name_of(row));
+        }
+    }
+    let groups_of = |view| -> Vec<(Measure, String, Vec<Curve>)> {
+        let told = tables::groups(view).into_iter();
+        let group = |group: Vec<&Row<'_>>| {
+            let first = group.first()?;
+            Some((first.measure, tables::head(first), curves(&group, &names)))
+        };
+        told.filter_map(group).collect()
+    };
+    let all: Vec<(Measure, String, Vec<Curve>)> = beside.iter().flat_map(groups_of).collect();
+    let panels = groups_of(view).into_iter().map(|(measure, head, curves)| {
+        let same = all.iter().filter(|(other, ..)| *other == measure);
+        let shared = Shared::of(axis, same.flat_map(|(.., curves)| curves));
+        panel(&head, &curves, shared).inline()
     });
     panels.collect()
 }
 
-fn curves(group: &[&Row<'_>]) -> Vec<Curve> {
-    let curves = group.iter().enumerate().filter_map(|(number, row)| {
+/// What a row's curve is called: its kernel where kernels stand beside each other, else its cell.
+fn name_of<'a>(row: &Row<'a>) -> &'a str {
+    row.kernel.unwrap_or(row.cell)
+}
+
+/// Curves of the same look for the same of `names` in every panel, also where one has nothing
+/// of another.
+fn curves(group: &[&Row<'_>], names: &[&str]) -> Vec<Curve> {
+    let curves = group.iter().filter_map(|row| {
+        let number = names.iter().position(|name| *name == name_of(row));
         Some(Curve {
-            name: row.cell.to_owned(),
-            style: CurveStyle::numbered(number),
+            name: name_of(row).to_owned(),
+            style: CurveStyle::numbered(number.unwrap_or_default()),
             points: drawable(percentile_curve(row.lengths?)),
         })
     });

@@ -18,7 +18,7 @@ use crate::explanation::TracingCost;
 pub use page::reproduction_page;
 pub use text::{papers_table, reproduction_text};
 
-/// What is told of the measuring of one part of a paper.
+/// What is told of the measuring of one part of a paper on one machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
     /// The run.

@@ -1,14 +1,15 @@
 //! A reproduction as one self-contained page.
 
 use askama::Template;
-use tactus_judge::reproduce::{PartFound, Reproduction, TableFound};
+use tactus_judge::reproduce::{Across, PartFound, Reproduction, Row, TableFound, View};
 
+use super::words::ClaimAcross;
 use super::{Measured, drawings, tables, words};
 use crate::page::ReportError;
 use crate::page::view::Table;
 use crate::svg;
 
-/// Writes the page of a reproduction; `measured` has one entry for each part.
+/// Writes the page of a reproduction; `measured` has one entry for each of its parts.
 ///
 /// # Errors
 /// The page could not be put together, which is a defect of Tactus.
@@ -18,16 +19,29 @@ pub fn reproduction_page(
 ) -> Result<String, ReportError> {
     let paper = reproduction.paper;
     let parts = reproduction.parts.iter().zip(measured);
-    let shown = parts.clone().filter(|(_, measured)| measured.is_some());
+    let shown: Vec<_> =
+        parts.filter_map(|(part, measured)| Some((part, measured.as_ref()?))).collect();
+    let is_of = |across: &Across<'_>, part: &PartFound<'_>| std::ptr::eq(across.part, part.part);
+    let in_several =
+        |part: &PartFound<'_>| reproduction.across.iter().any(|across| is_of(across, part));
+    let alone: Vec<_> = shown.iter().filter(|(part, _)| !in_several(part)).collect();
+    let across = reproduction.across.iter().filter_map(|across| {
+        let of_it: Vec<_> = shown.iter().copied().filter(|(part, _)| is_of(across, part)).collect();
+        AcrossView::of(across, &of_it)
+    });
+    let of_kernels = reproduction.across.iter().flat_map(|across| &across.claims);
+    let judged = alone
+        .iter()
+        .flat_map(|(part, _)| &part.claims)
+        .chain(of_kernels.map(|found| &found.judged));
     let page = Page {
         name: &paper.name,
         citation: words::citation(paper),
         then: &paper.machine,
-        now: measured.iter().flatten().next().map(|measured| words::machine(measured.run)),
-        tally: words::tally(shown.flat_map(|(part, _)| &part.claims)),
-        parts: parts
-            .filter_map(|(part, measured)| Some(PartView::of(part, measured.as_ref()?)))
-            .collect(),
+        now: measured.iter().flatten().next().map(|measured| words::now(measured.run)),
+        tally: words::tally(judged),
+        parts: alone.iter().map(|(part, measured)| PartView::of(part, measured)).collect(),
+        across: across.collect(),
         styles: [
             svg::style::STYLE,
             include_str!("../../templates/page.css"),
@@ -48,16 +62,64 @@ struct Page<'a> {
     now: Option<String>,
     /// What became of the claims of all parts.
     tally: String,
+    /// The parts that were measured on one machine.
     parts: Vec<PartView<'a>>,
+    /// The parts that were measured in several kernels.
+    across: Vec<AcrossView<'a>>,
     styles: String,
     version: &'static str,
 }
 
-/// A part as the template shows it.
-struct PartView<'a> {
+/// A part that was measured in several kernels, as the template shows it.
+struct AcrossView<'a> {
     name: &'a str,
     about: &'a str,
     said: Vec<String>,
+    tally: String,
+    claims: Vec<ClaimAcross<'a>>,
+    /// One for each cell, its curves a kernel each.
+    views: Vec<FigureView<'a>>,
+    /// Cells by kernels, one for each measure.
+    kernels: Vec<(String, Table)>,
+    guests: Vec<String>,
+    /// The same in each kernel alone.
+    machines: Vec<PartView<'a>>,
+}
+
+impl<'a> AcrossView<'a> {
+    fn of(across: &'a Across<'a>, of_it: &[(&'a PartFound<'a>, &Measured<'_>)]) -> Option<Self> {
+        let (first, measured) = of_it.first()?;
+        let views = across.views.iter().map(|view| FigureView {
+            title: view.rows.first().map_or("", |row| row.cell),
+            place: &view.graph.place,
+            panels: drawings::panels(view, &across.views, measured.run),
+            tables: figures(view),
+        });
+        let kernels = tables::measures_across(across).into_iter().map(|measure| {
+            let head = words::capitalised(&tables::head_across(across, measure));
+            (head, Table::of(tables::kernels(across, measure)))
+        });
+        Some(Self {
+            name: &across.part.name,
+            about: first.about,
+            said: words::said(measured),
+            tally: words::tally(across.claims.iter().map(|found| &found.judged)),
+            claims: words::claims_across(across),
+            views: views.collect(),
+            kernels: kernels.collect(),
+            guests: words::guest_lines(&across.kernels, measured.run),
+            machines: of_it.iter().map(|(part, measured)| PartView::of(part, measured)).collect(),
+        })
+    }
+}
+
+/// A part on one machine as the template shows it.
+struct PartView<'a> {
+    name: &'a str,
+    kernel: &'a str,
+    about: &'a str,
+    said: Vec<String>,
+    guests: Vec<String>,
     tally: String,
     claims: Vec<ClaimView<'a>>,
     views: Vec<FigureView<'a>>,
@@ -94,9 +156,6 @@ struct TableView<'a> {
 
 impl<'a> PartView<'a> {
     fn of(part: &'a PartFound<'a>, measured: &Measured<'_>) -> Self {
-        let mut said = vec![words::form(measured)];
-        said.extend(words::cost(measured));
-        said.extend(words::not_granted(measured.run));
         let (tables, apart): (Vec<_>, Vec<_>) =
             part.tables.iter().map(TableView::of).partition(|table| table.not_here.is_none());
         let claims = part.claims.iter().map(|judged| ClaimView {
@@ -109,18 +168,16 @@ impl<'a> PartView<'a> {
         let views = seen.map(|view| FigureView {
             title: &view.graph.title,
             place: &view.graph.place,
-            panels: drawings::panels(view, measured.run),
-            tables: tables::groups(view)
-                .into_iter()
-                .filter_map(|group| {
-                    Some((tables::head(group.first()?), Table::of(tables::here(&group))))
-                })
-                .collect(),
+            panels: drawings::panels(view, std::slice::from_ref(view), measured.run),
+            tables: figures(view),
         });
+        let kernels: Vec<&str> = part.kernel.into_iter().collect();
         Self {
             name: &part.part.name,
-            about: &part.part.about,
-            said,
+            kernel: part.kernel.unwrap_or_default(),
+            about: part.about,
+            said: words::said(measured),
+            guests: words::guest_lines(&kernels, measured.run),
             tally: words::tally(&part.claims),
             claims: claims.collect(),
             views: views.collect(),
@@ -129,6 +186,14 @@ impl<'a> PartView<'a> {
             apart,
         }
     }
+}
+
+/// The figures of a view, a table for each measure and choice of samples.
+fn figures(view: &View<'_>) -> Vec<(String, Table)> {
+    let told = |group: Vec<&Row<'_>>| {
+        Some((tables::head(group.first()?), Table::of(tables::here(&group))))
+    };
+    tables::groups(view).into_iter().filter_map(told).collect()
 }
 
 impl<'a> TableView<'a> {

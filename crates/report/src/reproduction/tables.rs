@@ -1,7 +1,7 @@
 //! The tables of a reproduction, as columns.
 
 use tactus_judge::reproduce::{
-    CellServed, Figure, Measure, Row, Served, Statistic, TableFound, View,
+    Across, CellServed, Figure, Measure, Row, Served, Statistic, TableFound, View,
 };
 
 use super::words;
@@ -10,7 +10,10 @@ use crate::table::column::{Column, Entry};
 
 /// This machine's figures of one measure and one choice of samples.
 pub(super) fn here(rows: &[&Row<'_>]) -> Vec<Column> {
-    let mut columns = vec![Column::names("cell", rows, |row| Entry::text(row.cell))];
+    let mut columns = vec![match rows.iter().any(|row| row.kernel.is_some()) {
+        true => Column::names("kernel", rows, |row| Entry::optional(row.kernel.map(str::to_owned))),
+        false => Column::names("cell", rows, |row| Entry::text(row.cell)),
+    }];
     for (place, figure) in rows.first().map_or(&[][..], |first| &first.figures).iter().enumerate() {
         let statistic = figure.statistic;
         let column = Column::of(&words::head(statistic), rows, |row| {
@@ -27,6 +30,9 @@ pub(super) fn here(rows: &[&Row<'_>]) -> Vec<Column> {
             Statistic::Expected => {
                 column.meaning("frames a second that the ticks alone would have left, by the closed form")
             }
+            Statistic::Overhead => column
+                .meaning("the share of the time that was not the work itself: by which the average exceeds the least"),
+            Statistic::TickCost => column.meaning("what was not the work itself, for each tick of the kernel"),
             _ => column,
         });
     }
@@ -47,10 +53,73 @@ pub(super) fn head(row: &Row<'_>) -> String {
         Measure::WakeupLatency
         | Measure::FramesShown
         | Measure::EffectiveQuantum
-        | Measure::Billing => row.measure.to_string(),
+        | Measure::Billing
+        | Measure::SortTime => row.measure.to_string(),
         Measure::InterruptAcknowledge | Measure::ContextSwitch => {
             format!("{}, {}", row.measure, row.transfers)
         }
+    }
+}
+
+/// Kernels beside each other in one measure: a row for each cell, a column for each kernel.
+pub(super) fn kernels(across: &Across<'_>, measure: Measure) -> Vec<Column> {
+    let rows: Vec<Vec<&Row<'_>>> = across
+        .views
+        .iter()
+        .map(|view| view.rows.iter().filter(|row| row.measure == measure).collect())
+        .filter(|rows: &Vec<&Row<'_>>| !rows.is_empty())
+        .collect();
+    let mut columns =
+        vec![Column::names(&measure.to_string(), &rows, |row| Entry::text(row[0].cell))];
+    columns.extend(across.kernels.iter().map(|&kernel| {
+        Column::of(kernel, &rows, |row| {
+            row.iter()
+                .find(|row| row.kernel == Some(kernel))
+                .map_or_else(Entry::empty, |row| shown(row))
+        })
+    }));
+    columns
+}
+
+/// The measures of which kernels can be set beside each other, each once.
+pub(super) fn measures_across(across: &Across<'_>) -> Vec<Measure> {
+    let mut measures: Vec<Measure> = Vec::new();
+    for row in across.views.iter().flat_map(|view| &view.rows) {
+        if !measures.contains(&row.measure) {
+            measures.push(row.measure);
+        }
+    }
+    measures
+}
+
+/// What stands over such a table: which figures its entries are.
+pub(super) fn head_across(across: &Across<'_>, measure: Measure) -> String {
+    let mut rows = across.views.iter().flat_map(|view| &view.rows);
+    let row = rows.find(|row| row.measure == measure);
+    let told: Vec<String> = row.map_or_else(Vec::new, |row| {
+        representative(row).iter().map(|figure| words::head(figure.statistic)).collect()
+    });
+    format!("{measure}: {}", told.join(" / "))
+}
+
+fn shown(row: &Row<'_>) -> Entry {
+    let figures = representative(row);
+    let told: Vec<String> =
+        figures.iter().map(|figure| words::figure(figure.statistic, figure.beside.here)).collect();
+    let order = figures.last().and_then(|figure| figure.beside.here);
+    let order = order.map_or(0, |value| format::rounded_nanos(value * 1e3).as_nanos());
+    Entry::number(told.join(" / "), order)
+}
+
+/// The few figures that stand for a row: median and greatest of lengths, else all but how
+/// many there are.
+fn representative<'r>(row: &'r Row<'_>) -> Vec<&'r Figure> {
+    let of = |wanted: &[Statistic]| -> Vec<&'r Figure> {
+        row.figures.iter().filter(|figure| wanted.contains(&figure.statistic)).collect()
+    };
+    match of(&[Statistic::Median, Statistic::Max]) {
+        found if found.len() == 2 => found,
+        _ => row.figures.iter().filter(|figure| figure.statistic != Statistic::Samples).collect(),
     }
 }
 

@@ -6,9 +6,10 @@ use tactus_explain::MatchOutcome;
 use tactus_explain::circumstance::{Circumstance, Serving, WitnessedSample};
 use tactus_explain::segments::{Segments, Stages};
 use tactus_judge::reproduce::{
-    Evidence, Measured as Figures, Recorded, Reproduction, find, reproduce,
+    Evidence, InGuest, Measured as Figures, Recorded, Reproduction, find, kernel_names, reproduce,
 };
 use tactus_model::experiment::SplitMix64;
+use tactus_model::guest::Guest;
 use tactus_model::recording::Softirq;
 use tactus_model::run::Run;
 use tactus_model::sample::Sample;
@@ -55,9 +56,9 @@ fn with_made_up<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>
     run.header.facts_before.kernel.preemption = Some("none".to_owned());
     let recorded: BTreeMap<usize, Recorded> =
         (0..11).map(|cell| (cell, Recorded { samples: samples(cell), accounts: None })).collect();
-    let measured = Figures::of(&paper.parts[0], &run, &recorded);
+    let measured = Figures::of(&paper.parts[0], &run, None, &recorded);
     let facts = &run.header.facts_before;
-    let evidence = [Some(Evidence { run: &run.header.id, facts, measured })];
+    let evidence = [vec![Evidence { run: &run.header.id, guest: None, facts, measured }]];
     let cost = TracingCost { difference_ns: 2100, low_ns: 900, high_ns: 3300, pairs: 7 };
     let told = Measured { run: &run, form: Form::Quick, tracing_cost: Some(cost) };
     use_it(&reproduce(&paper, &evidence), &[Some(told)])
@@ -84,6 +85,70 @@ fn the_page_says_what_the_text_says_and_loads_nothing() {
         10,
         "four panels of CPU load for each size of blocks and two of I/O load"
     );
+}
+
+/// The same in two guests, of which the one that does not preempt itself is later the more
+/// the load.
+fn with_guests<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>]) -> T) -> T {
+    let paper = find("latency-method").expect("it is shipped");
+    let text = include_str!("../../../../experiments/papers/latency-method-guests.toml");
+    let kernels = ["debian:preempt=none", "debian:preempt=full"];
+    let text = text
+        .replace("2527ms", "1s")
+        .replace("rounds = 4", "rounds = 1\nguest-time = \"exact:125\"")
+        .replace("[\"debian\", \"debian-rt\"]", &format!("{kernels:?}"));
+    let mut run: Run = fixture::run(&text, 1);
+    let mut facts = [run.header.facts_before.clone(), run.header.facts_before.clone()];
+    facts[0].kernel.preemption = Some("none".to_owned());
+    facts[1].kernel.preemption = Some("full".to_owned());
+    for found in &mut run.measurements {
+        let is_full = run.header.plan.cells[found.turn.cell]
+            .target
+            .guest()
+            .is_some_and(|guest| guest.kernel.to_string() == kernels[1]);
+        let kernel = usize::from(is_full);
+        let account = fixture::guest(&format!("k{kernel}"), 7, facts[kernel].clone());
+        found.guest = Some(Box::new(account));
+    }
+    let of_cell = |number: usize| {
+        let kernel = run.header.plan.cells[number].target.guest().unwrap().kernel.to_string();
+        let late = if kernel == kernels[0] { number } else { 0 };
+        (number, Recorded { samples: samples(late), accounts: None })
+    };
+    let recorded: BTreeMap<usize, Recorded> =
+        (0..run.header.plan.cells.len()).map(of_cell).collect();
+    let guests: Vec<Guest> = kernels
+        .iter()
+        .map(|kernel| Guest { kernel: kernel.parse().unwrap(), time: "exact:125".parse().unwrap() })
+        .collect();
+    let named: Vec<_> = guests.iter().zip(&facts).collect();
+    let machines = named.iter().zip(kernel_names(&named)).map(|(&(guest, facts), name)| Evidence {
+        run: &run.header.id,
+        guest: Some(InGuest { guest, name }),
+        facts,
+        measured: Figures::of(&paper.parts[0], &run, Some(&guest.kernel), &recorded),
+    });
+    let evidence = [machines.collect()];
+    let told = Some(Measured { run: &run, form: Form::Quick, tracing_cost: None });
+    use_it(&reproduce(&paper, &evidence), &[told, told])
+}
+
+#[test]
+fn kernels_beside_each_other_as_text() {
+    let options = TableOptions::of_width(100);
+    let text = with_guests(|found, measured| reproduction_text(found, measured, &options));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_page_of_kernels_has_a_pair_for_each_load_with_a_curve_for_each_kernel() {
+    let page = with_guests(|found, measured| reproduction_page(found, measured).unwrap());
+    let (beside, alone) = page.split_once("Each kernel beside the paper").unwrap();
+    assert_eq!(beside.matches("<svg").count(), 7 * 2, "seven loads, two measures");
+    assert_eq!(alone.matches("<svg").count(), 2 * 2 * 2, "two graphs in each of two kernels");
+    for part in ["preempt=none against preempt=full", "caches, TLBs", "kernel sha256 k1"] {
+        assert!(beside.contains(part), "{part} is missing");
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use tactus_judge::reproduce::paper::Graph;
-use tactus_judge::reproduce::{Paper, PartFound, Reproduction};
+use tactus_judge::reproduce::{Across, Paper, Part, PartFound, Reproduction};
+use tactus_model::run::Run;
 
 use super::{Measured, tables, words};
 use crate::table::column::{Column, Entry};
@@ -28,7 +29,9 @@ pub fn papers_table(papers: &[Paper], options: &TableOptions) -> String {
 }
 
 /// Writes a reproduction: this machine's figures, the paper's tables with this
-/// machine's beside, and the claims. `measured` has one entry for each part.
+/// machine's beside, and the claims. Where a part was measured in several kernels, these
+/// stand beside each other, and the paper's tables are left to the page. `measured` has
+/// one entry for each of the reproduction's parts.
 pub fn reproduction_text(
     reproduction: &Reproduction<'_>,
     measured: &[Option<Measured<'_>>],
@@ -39,25 +42,68 @@ pub fn reproduction_text(
     text.push_str(&wrapped(&words::citation(reproduction.paper), "", width));
     text.push_str(&wrapped(&format!("Then: {}", reproduction.paper.machine), "", width));
     if let Some(measured) = measured.iter().flatten().next() {
-        text.push_str(&wrapped(&format!("Now: {}", words::machine(measured.run)), "", width));
+        text.push_str(&wrapped(&format!("Now: {}", words::now(measured.run)), "", width));
     }
+    let mut told: Option<&Part> = None;
     for (part, measured) in reproduction.parts.iter().zip(measured) {
         let Some(measured) = measured else { continue };
-        put_part(&mut text, part, measured, width);
+        let is_part = |across: &&Across<'_>| std::ptr::eq(across.part, part.part);
+        match reproduction.across.iter().find(is_part) {
+            None => put_part(&mut text, part, measured, width),
+            Some(_) if told.is_some_and(|told| std::ptr::eq(told, part.part)) => {}
+            Some(across) => put_across(&mut text, across, part, measured, width),
+        }
+        told = Some(part.part);
     }
     text
 }
 
-fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, width: usize) {
+fn put_head(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, width: usize) {
     let _ = writeln!(text, "\n{}", part.part.name.to_uppercase());
-    text.push_str(&wrapped(&part.part.about, "", width));
-    text.push_str(&wrapped(&words::form(measured), "", width));
-    if let Some(cost) = words::cost(measured) {
-        text.push_str(&wrapped(&cost, "", width));
-    }
-    for said in words::not_granted(measured.run) {
+    text.push_str(&wrapped(part.about, "", width));
+    for said in words::said(measured) {
         text.push_str(&wrapped(&said, "", width));
     }
+}
+
+fn put_guests(text: &mut String, kernels: &[&str], run: &Run, width: usize) {
+    for guest in words::guest_lines(kernels, run) {
+        text.push_str(&wrapped(&guest, "  ", width));
+    }
+}
+
+/// Writes what was found of a part in several kernels.
+fn put_across(
+    text: &mut String,
+    across: &Across<'_>,
+    part: &PartFound<'_>,
+    measured: &Measured<'_>,
+    width: usize,
+) {
+    put_head(text, part, measured, width);
+    for measure in tables::measures_across(across) {
+        let _ = writeln!(text, "\n{}", words::capitalised(&tables::head_across(across, measure)));
+        text.push_str(&grid(tables::kernels(across, measure), width));
+    }
+    if !across.claims.is_empty() {
+        let tally = words::tally(across.claims.iter().map(|found| &found.judged));
+        let _ = writeln!(text, "\nClaims by kernels: {tally}");
+    }
+    for told in words::claims_across(across) {
+        text.push_str(&wrapped(&words::claim(told.claim), "", width));
+        for became in &told.became {
+            let line = format!("{:<12}  {}", became.outcome, words::became(became));
+            text.push_str("  ");
+            text.push_str(wrapped(&line, "                ", width).trim_start());
+        }
+    }
+    text.push_str("\nGuests\n");
+    put_guests(text, &across.kernels, measured.run, width);
+}
+
+fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, width: usize) {
+    put_head(text, part, measured, width);
+    put_guests(text, &part.kernel.into_iter().collect::<Vec<_>>(), measured.run, width);
     for view in &part.views {
         for group in tables::groups(view) {
             let Some(first) = group.first() else { continue };

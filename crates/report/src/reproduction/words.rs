@@ -2,19 +2,29 @@
 
 use tactus_judge::reproduce::claim::Claim;
 use tactus_judge::reproduce::paper::{Paper, PaperTable};
-use tactus_judge::reproduce::{Beside, Judged, Kind, Outcome, PartFound, Statistic, TableFound};
+use tactus_judge::reproduce::{
+    Across, Beside, Judged, Kind, Outcome, PartFound, Statistic, TableFound,
+};
+use tactus_model::guest::{EXACT_LIMITS, GuestTime, WALL_LIMITS};
 use tactus_model::run::Run;
 
 use super::{Form, Measured};
 use crate::explanation;
 use crate::format::{self, NOTHING};
+use crate::guests;
 
 /// A figure as its kind is told: a length, a share or a number.
 pub(super) fn figure(statistic: Statistic, value: Option<f64>) -> String {
     let Some(value) = value else { return NOTHING.to_owned() };
     match statistic.kind() {
+        // What ticks cost is told in hundredths of a per cent.
+        Kind::Share if statistic == Statistic::Overhead => {
+            format!("{:.2}{}%", value * 100.0, format::THIN_SPACE)
+        }
         Kind::Share => share(value),
         Kind::Count => format::count(value as u64),
+        // Of what is many digits are not worth telling behind the point.
+        Kind::PerSecond if value >= 1e4 => format::count(value.round() as u64),
         Kind::PerSecond => format!("{value:.2}"),
         Kind::Ratio => ratio(value),
         Kind::Length => format::latency(format::rounded_nanos(value)),
@@ -31,6 +41,7 @@ pub(super) fn head(statistic: Statistic) -> String {
         Statistic::Expected => "closed form".to_owned(),
         Statistic::Quanta => "quanta/s".to_owned(),
         Statistic::Use => "processor".to_owned(),
+        Statistic::Sorted => "numbers/s".to_owned(),
         other => other.to_string(),
     }
 }
@@ -67,8 +78,106 @@ pub(super) fn machine(run: &Run) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
+/// How time passed in the guests of a run; none where it has no guest.
+pub(super) fn guest_time(run: &Run) -> Option<GuestTime> {
+    run.header.plan.cells.iter().find_map(|cell| cell.target.guest()).map(|guest| guest.time)
+}
+
+/// What was measured now, in a line: this machine, or guests on it.
+pub(super) fn now(run: &Run) -> String {
+    match guest_time(run) {
+        None => machine(run),
+        Some(GuestTime::Wall) => format!("guest kernels in wall time, on {}", machine(run)),
+        Some(GuestTime::Exact(speed)) => format!(
+            "guest kernels in exact time, one processor of {} million instructions a second",
+            speed.mips()
+        ),
+    }
+}
+
+/// What holds of figures from the guests of a run.
+fn guest_limits(run: &Run) -> Option<&'static str> {
+    Some(match guest_time(run)? {
+        GuestTime::Exact(_) => EXACT_LIMITS,
+        GuestTime::Wall => WALL_LIMITS,
+    })
+}
+
+/// Each guest of a run in a line, by its name among the `kernels`, so that it can be
+/// booted again.
+pub(super) fn guest_lines(kernels: &[&str], run: &Run) -> Vec<String> {
+    let told = guests::guests(run);
+    let names = kernels.iter().map(|name| Some(*name)).chain(std::iter::repeat(None));
+    let line = |(guest, name): (&guests::GuestRows, Option<&str>)| match name {
+        Some(name) if name != guest.kernel => format!("{name}: {}", guests::in_a_line(guest)),
+        _ => guests::in_a_line(guest),
+    };
+    told.iter().zip(names).map(line).collect()
+}
+
+/// A claim that kernels were held against.
+pub(super) struct ClaimAcross<'a> {
+    pub(super) claim: &'a Claim,
+    /// What became of it, the same for several kernels told once.
+    pub(super) became: Vec<Became>,
+}
+
+/// What became of a claim in some kernels, or in some pairs of them.
+pub(super) struct Became {
+    pub(super) outcome: &'static str,
+    pub(super) kernels: String,
+    pub(super) grounds: String,
+}
+
+/// The claims of a part by kernels.
+pub(super) fn claims_across<'a>(across: &Across<'a>) -> Vec<ClaimAcross<'a>> {
+    let mut claims: Vec<ClaimAcross<'_>> = Vec::new();
+    for found in &across.claims {
+        let became = Became {
+            outcome: outcome(&found.judged.outcome),
+            kernels: found.kernels.join(" against "),
+            grounds: grounds(&found.judged),
+        };
+        let claim = found.judged.claim;
+        match claims.last_mut() {
+            Some(last) if std::ptr::eq(last.claim, claim) => put(&mut last.became, became),
+            _ => claims.push(ClaimAcross { claim, became: vec![became] }),
+        }
+    }
+    claims
+}
+
+/// In which kernels something became of a claim, and why.
+pub(super) fn became(Became { kernels, grounds, .. }: &Became) -> String {
+    match kernels.as_str() {
+        "" => grounds.clone(),
+        kernels => format!("{kernels}: {grounds}"),
+    }
+}
+
+fn put(told: &mut Vec<Became>, became: Became) {
+    let same =
+        |known: &&mut Became| (known.outcome, &known.grounds) == (became.outcome, &became.grounds);
+    match told.iter_mut().find(same) {
+        Some(known) => {
+            known.kernels.push_str(", ");
+            known.kernels.push_str(&became.kernels);
+        }
+        None => told.push(became),
+    }
+}
+
+/// How a part was measured, what holds of guests, and what recording cost and what was not granted.
+pub(super) fn said(measured: &Measured<'_>) -> Vec<String> {
+    let mut said = vec![form(measured)];
+    said.extend(guest_limits(measured.run).map(str::to_owned));
+    said.extend(cost(measured));
+    said.extend(not_granted(measured.run));
+    said
+}
+
 /// How a part was measured.
-pub(super) fn form(measured: &Measured<'_>) -> String {
+fn form(measured: &Measured<'_>) -> String {
     let Measured { run, form, .. } = measured;
     let form = match form {
         Form::Quick => "the quick form",
@@ -79,13 +188,13 @@ pub(super) fn form(measured: &Measured<'_>) -> String {
 }
 
 /// What recording cost, where the part's samples were recorded.
-pub(super) fn cost(measured: &Measured<'_>) -> Option<String> {
+fn cost(measured: &Measured<'_>) -> Option<String> {
     let recorded = measured.run.measurements.iter().any(|measurement| measurement.traced.is_some());
     recorded.then(|| explanation::cost_in_words(measured.tracing_cost.as_ref()))
 }
 
 /// What the machine did not grant, each said once.
-pub(super) fn not_granted(run: &Run) -> Vec<String> {
+fn not_granted(run: &Run) -> Vec<String> {
     let mut told = Vec::new();
     for shortfall in run.measurements.iter().flat_map(|measurement| &measurement.shortfalls) {
         let text = format!(
@@ -166,9 +275,14 @@ pub(super) fn grounds(judged: &Judged<'_>) -> String {
 
 /// A reason as a sentence of its own.
 fn sentence(reason: &str) -> String {
-    let mut letters = reason.chars();
+    format!("{}.", capitalised(reason))
+}
+
+/// A text that begins with a capital letter.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
-    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+    format!("{}{}", first.unwrap_or_default(), letters.as_str())
 }
 
 /// The tables that this machine is not set beside, together where the reason is the same.

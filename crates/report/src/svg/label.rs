@@ -1,7 +1,8 @@
 //! Names at the ends of curves: short enough for the margin, and none on top of another.
 
-/// The average width of a letter at the drawings' size of type.
-const LETTER: f64 = 6.4;
+/// The average width of a letter at the drawings' size of type, in a wide typeface: a name that is cut
+/// off says less than one with room to spare.
+const LETTER: f64 = 6.8;
 
 /// About how wide a text is.
 pub(super) fn width(text: &str) -> f64 {
@@ -65,6 +66,6 @@ mod tests {
     #[test]
     fn long_names_are_cut_with_an_ellipsis() {
         assert_eq!(shorten("idle", 60.0), "idle");
-        assert_eq!(shorten("deadline:200us/1ms/1ms", 64.0), "deadline:…");
+        assert_eq!(shorten("deadline:200us/1ms/1ms", 68.0), "deadline:…");
     }
 }

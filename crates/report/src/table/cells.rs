@@ -1,15 +1,20 @@
 //! The table of a run's cells.
 
+use std::fmt::Write;
+
 use tactus_model::run::Run;
 
 use super::grid::{grid, wrapped};
-use super::{TableOptions, content};
+use super::{TableOptions, content, kernels};
+use crate::guests::guests_note;
 use crate::summary::{CellResult, cell_results};
 
 /// Writes a line for every cell of `run`: what was observed and missed, and how late its wakeups came.
 ///
 /// Latencies are *per wakeup*; where due times were missed, a column gives the
-/// p99 by the *intended schedule* beside them. Cells without a result are named below.
+/// p99 by the *intended schedule* beside them. Kernels stand beside each other in a second
+/// table where there are several. Cells without a result are named below,
+/// and so is how time passed in guests.
 pub fn cells_table(run: &Run, options: &TableOptions) -> String {
     of_results(run, &cell_results(run), options)
 }
@@ -21,10 +26,18 @@ pub(super) fn of_results(run: &Run, results: &[CellResult<'_>], options: &TableO
     let mut columns = content::cells(results);
     columns.push(content::load(results).dispensable(9));
     let mut text = grid(columns, options.width);
+    let kernels = kernels::columns(run, results);
+    if !kernels.is_empty() {
+        let _ = writeln!(text, "\n{}", kernels::head(run));
+        text.push_str(&grid(kernels, options.width));
+    }
     let without = cells_without_result(run);
     if !without.is_empty() {
         let named = format!("no result: {}", without.join(", "));
         text.push_str(&wrapped(&named, "", options.width));
+    }
+    if let Some(note) = guests_note(run) {
+        text.push_str(&wrapped(&note, "", options.width));
     }
     text
 }

@@ -82,6 +82,7 @@ fn head(run: &Run) -> String {
         ("about", plan.about.clone()),
         ("plan", size),
         (made_by(run), format!("tactus {}", header.version)),
+        ("said exactly", said_exactly(run)),
         ("all of it", format!("tactus export {}", header.id)),
     ];
     let foreign = header.origin.as_ref().map_or_else(Vec::new, origin);
@@ -91,6 +92,11 @@ fn head(run: &Run) -> String {
         let _ = writeln!(text, "{name:11} {}", format::printable(value));
     }
     text
+}
+
+/// The digest of an exact run, for who wants to compare it with that of another machine.
+fn said_exactly(run: &Run) -> String {
+    guests::exact_digest(run).map_or_else(String::new, |digest| format!("sha256 {digest}"))
 }
 
 fn not_granted(run: &Run, width: usize) -> String {

@@ -1,5 +1,6 @@
 //! Columns of text, aligned, in a given width.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::column::{Align, Column};
@@ -79,13 +80,29 @@ fn least_width(columns: &[Written]) -> usize {
     widths.sum()
 }
 
+/// Cuts the ends of texts that are too long, or their middle where more of them are told
+/// apart so: kernels in one directory begin alike.
 fn cut_texts(column: &mut Written, width: usize) {
-    for text in &mut column.texts {
-        if columns_of(text) > width {
-            let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-            *text = format!("{}…", kept.trim_end());
-        }
+    let kept = width.min(column.width()).saturating_sub(1);
+    let cuts = [0, kept / 2, kept * 2 / 3].map(|end| -> Vec<String> {
+        column.texts.iter().map(|text| cut(text, kept - end, end)).collect()
+    });
+    let told_apart = |texts: &Vec<String>| texts.iter().collect::<BTreeSet<_>>().len();
+    let most = cuts.iter().map(told_apart).max();
+    if let Some(texts) = cuts.into_iter().find(|texts| Some(told_apart(texts)) == most) {
+        column.texts = texts;
     }
+}
+
+/// The first `begin` and the last `end` columns of a text that has more than one besides.
+fn cut(text: &str, begin: usize, end: usize) -> String {
+    let length = columns_of(text);
+    if length <= begin + end + 1 {
+        return text.to_owned();
+    }
+    let before: String = text.chars().take(begin).collect();
+    let after: String = text.chars().skip(length - end).collect();
+    format!("{}…{after}", before.trim_end())
 }
 
 fn set(columns: &[Written]) -> String {
@@ -181,6 +198,21 @@ mod tests {
         for line in text.lines() {
             assert!(line.chars().count() <= 34, "{line}");
         }
+    }
+
+    #[test]
+    fn labels_that_differ_at_their_ends_alone_are_cut_in_the_middle() {
+        let labels = ["./kernels/bzImage:preempt=none", "./kernels/bzImage:preempt=full"];
+        let columns = vec![
+            Column::names("cell", &labels, |text| Entry::text(*text)),
+            Column::of("max", &labels, |_| Entry::text("1 µs")),
+        ];
+        assert_eq!(
+            grid(columns, 24),
+            "cell                 max\n\
+             ./kernels…mpt=none  1 µs\n\
+             ./kernels…mpt=full  1 µs\n"
+        );
     }
 
     #[test]

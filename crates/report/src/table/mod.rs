@@ -5,6 +5,7 @@ pub(crate) mod column;
 pub(crate) mod content;
 pub(crate) mod details;
 mod grid;
+pub(crate) mod kernels;
 mod plan;
 mod runs;
 

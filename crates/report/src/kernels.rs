@@ -1,0 +1,293 @@
+//! The verdict of a gate between two kernels, as text.
+
+use std::fmt::Write;
+
+use tactus_judge::kernels::{
+    Answer, CellComparison, FigureComparison, GateOptions, KernelComparison, KernelSide, Kind,
+    Method, Seeds, Verdict, chance_in_words,
+};
+use tactus_model::format;
+use tactus_model::guest::EXACT_LIMITS;
+
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid, wrapped};
+
+/// Writes what was compared, a line a figure, and what follows from it.
+pub fn kernel_gate_text(
+    comparison: &KernelComparison,
+    options: &GateOptions,
+    table: &TableOptions,
+) -> String {
+    let mut text = String::new();
+    let paragraphs = [
+        heading(comparison),
+        side("kernel", &comparison.kernel),
+        side("against", &comparison.baseline),
+    ];
+    paragraphs.iter().for_each(|words| text.push_str(&wrapped(words, "", table.width)));
+    let rows = rows(comparison);
+    if !rows.is_empty() {
+        text.push('\n');
+        text.push_str(&grid(columns(&rows), table.width));
+    }
+    for CellComparison { cell, not_measured, .. } in &comparison.cells {
+        if let Some(reason) = not_measured {
+            let words = format!("{cell}: not compared: {reason}");
+            text.push_str(&wrapped(&words, "", table.width));
+        }
+    }
+    text.push('\n');
+    for words in conclusion(comparison, options) {
+        text.push_str(&wrapped(&words, "", table.width));
+    }
+    let _ = write!(text, "\n{}", wrapped(EXACT_LIMITS, "", table.width));
+    text
+}
+
+fn heading(comparison: &KernelComparison) -> String {
+    let KernelComparison { run, mips, seeds, seed, .. } = comparison;
+    format!(
+        "{run}: exact time, {mips} million instructions a second, {} from seed {seed}",
+        format::counted(u64::from(*seeds), "seed")
+    )
+}
+
+fn side(role: &str, side: &KernelSide) -> String {
+    let KernelSide { kernel, release, sha256 } = side;
+    let release =
+        release.as_deref().map_or_else(String::new, |release| format!(", Linux {release}"));
+    let digest = sha256.as_deref().and_then(|digest| digest.get(..16));
+    let digest = digest.map_or_else(String::new, |digest| format!(", sha256 {digest}…"));
+    format!("{role}: {kernel}{release}{digest}")
+}
+
+/// A figure with the cell it belongs to.
+struct Row<'c> {
+    cell: &'c str,
+    figure: &'c FigureComparison,
+}
+
+fn rows(comparison: &KernelComparison) -> Vec<Row<'_>> {
+    comparison.cells.iter().flat_map(rows_of_cell).collect()
+}
+
+fn rows_of_cell(cell: &CellComparison) -> impl Iterator<Item = Row<'_>> {
+    cell.figures.iter().map(|figure| Row { cell: &cell.cell, figure })
+}
+
+fn columns(rows: &[Row<'_>]) -> Vec<Column> {
+    vec![
+        Column::names("cell", rows, |row| Entry::text(row.cell)),
+        Column::names("figure", rows, |row| Entry::text(row.figure.figure.words())),
+        Column::of("against", rows, |row| median(&row.figure.baseline)),
+        Column::of("kernel", rows, |row| median(&row.figure.kernel)),
+        Column::of("change", rows, |row| Entry::text(change(row.figure))),
+        Column::names("verdict", rows, |row| Entry::text(verdict(row.figure))),
+        Column::of("seeds against", rows, |row| range(row.figure, &row.figure.baseline))
+            .dispensable(2),
+        Column::of("seeds kernel", rows, |row| range(row.figure, &row.figure.kernel))
+            .dispensable(1),
+    ]
+}
+
+fn count(value: f64) -> String {
+    // Figures are counts of instructions and of interrupts, far below 2⁵³.
+    format::count(value.round() as u64)
+}
+
+fn median(seeds: &Seeds) -> Entry {
+    Entry::number(count(seeds.median), seeds.median.round() as u64)
+}
+
+/// From the least seed to the greatest, where they differ.
+fn range(figure: &FigureComparison, seeds: &Seeds) -> Entry {
+    match figure.method {
+        Method::Exact => Entry::empty(),
+        Method::Ranks { .. } => {
+            Entry::text(format!("{}–{}", count(seeds.least), count(seeds.greatest)))
+        }
+    }
+}
+
+fn change(figure: &FigureComparison) -> String {
+    match figure.change() {
+        Some(change) if (change * 1000.0).round() == 0.0 => "0".to_owned(),
+        Some(change) => format!("{:+.1}%", change * 100.0),
+        None => String::new(),
+    }
+}
+
+fn verdict(figure: &FigureComparison) -> String {
+    let words = match (figure.verdict, figure.kind) {
+        (Verdict::Greater | Verdict::Less, _) => figure.verdict.words().to_uppercase(),
+        _ => figure.verdict.words().to_owned(),
+    };
+    match figure.method {
+        Method::Exact => format!("{words}, in every seed"),
+        Method::Ranks { adjusted_chance, .. } => {
+            format!("{words}, {}", chance_in_words(adjusted_chance))
+        }
+    }
+}
+
+fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<String> {
+    let (kernel, baseline) = (&comparison.kernel.kernel, &comparison.baseline.kernel);
+    let named = |wanted: Verdict| -> Vec<String> {
+        let rows = rows(comparison);
+        let found = rows.iter().filter(|row| row.figure.verdict == wanted);
+        found
+            .map(|row| format!("{} under {} ({})", row.figure.figure, row.cell, change(row.figure)))
+            .collect()
+    };
+    let (greater, less) = (named(Verdict::Greater), named(Verdict::Less));
+    let mut words = Vec::new();
+    let answer = match comparison.answer(options) {
+        Answer::Passes => {
+            format!("Passes: {kernel} is no worse than {baseline} in what was compared.")
+        }
+        Answer::Refused => format!("Refused: {kernel} differs from {baseline}."),
+        Answer::CannotTell => {
+            format!(
+                "Cannot tell whether {kernel} is worse than {baseline}: see what was not compared."
+            )
+        }
+    };
+    words.push(answer);
+    if !greater.is_empty() {
+        words.push(format!("Greater: {}.", greater.join("; ")));
+    }
+    if !less.is_empty() {
+        words.push(format!("Less: {}.", less.join("; ")));
+    }
+    let mut rule = format!(
+        "A path that every seed gave alike differs when it does by more than {} instructions.",
+        comparison.allowance
+    );
+    let by_ranks =
+        rows(comparison).iter().filter(|row| row.figure.method != Method::Exact).count() as u64;
+    if by_ranks > 0 {
+        let _ = write!(
+            rule,
+            " What differs from seed to seed is compared by the ranks of the seeds, {} together, with \
+             a chance of at most {}% that kernels that are alike are called different.",
+            format::counted(by_ranks, "figure"),
+            comparison.false_alarms * 100.0
+        );
+    }
+    if !rows(comparison).iter().any(|row| row.figure.kind == Kind::Tail) {
+        rule.push_str(" Tails were not compared.");
+    }
+    words.push(rule);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_judge::kernels::{Allowance, Figure};
+
+    use super::*;
+
+    fn seeds(least: f64, median: f64, greatest: f64) -> Seeds {
+        Seeds { count: 10, least, median, greatest }
+    }
+
+    fn figure(
+        figure: Figure,
+        [baseline, kernel]: [Seeds; 2],
+        method: Method,
+        verdict: Verdict,
+    ) -> FigureComparison {
+        let allowed = Allowance::DEFAULT.of(baseline.median);
+        FigureComparison { figure, kind: figure.kind(), baseline, kernel, allowed, method, verdict }
+    }
+
+    fn side(kernel: &str) -> KernelSide {
+        KernelSide {
+            kernel: kernel.to_owned(),
+            release: Some("6.1.0-56-cloud-amd64".to_owned()),
+            sha256: Some("2ce3a2b8ebf0b0ba51e0d0fe68ee4cf0".to_owned()),
+        }
+    }
+
+    fn comparison() -> KernelComparison {
+        let ranks = |adjusted_chance| Method::Ranks { chance: 0.0002, adjusted_chance };
+        let exact = |value| [seeds(value, value, value); 2];
+        let tails = [seeds(4000.0, 5012.0, 9800.0), seeds(9100.0, 14_000.0, 40_210.0)];
+        let longer = [seeds(386.0, 386.0, 387.0), seeds(471.0, 471.0, 471.0)];
+        let shorter = [seeds(900.0, 900.0, 900.0), seeds(300.0, 300.0, 300.0)];
+        let cell = |cell: &str, figures: Vec<FigureComparison>| CellComparison {
+            cell: cell.to_owned(),
+            figures,
+            not_measured: None,
+        };
+        KernelComparison {
+            run: "gate-20261121-220000".to_owned(),
+            baseline: side("debian-cloud"),
+            kernel: side("debian-cloud:slub_debug=FZP"),
+            mips: 125,
+            seeds: 10,
+            seed: 7,
+            allowance: Allowance::DEFAULT,
+            false_alarms: 0.01,
+            cells: vec![
+                cell(
+                    "idle",
+                    vec![
+                        figure(Figure::ShortestWakeup, exact(3517.0), Method::Exact, Verdict::Same),
+                        figure(Figure::Interrupts, shorter, Method::Exact, Verdict::Less),
+                        figure(
+                            Figure::LongestWakeup,
+                            [tails[0]; 2],
+                            ranks(0.61),
+                            Verdict::NoDifferenceFound,
+                        ),
+                    ],
+                ),
+                cell(
+                    "syscall",
+                    vec![
+                        figure(Figure::Operation, longer, Method::Exact, Verdict::Greater),
+                        figure(Figure::NinetyNine, tails, ranks(0.0024), Verdict::Greater),
+                    ],
+                ),
+                CellComparison {
+                    cell: "pagefault".to_owned(),
+                    figures: Vec::new(),
+                    not_measured: Some("the guest ended before its cell did".to_owned()),
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_gate_is_told_figure_by_figure_and_then_in_words() {
+        let text =
+            kernel_gate_text(&comparison(), &GateOptions::default(), &TableOptions::of_width(140));
+        for part in [
+            "against: debian-cloud, Linux 6.1.0-56-cloud-amd64, sha256 2ce3a2b8ebf0b0ba…",
+            "GREATER, in every seed",
+            "no difference found, chance 0.610",
+            "pagefault: not compared: the guest ended before its cell did",
+            "Refused: debian-cloud:slub_debug=FZP differs from debian-cloud.",
+            "Greater: operation of the load under syscall (+22.0%); p99 under syscall (+179.3%).",
+            "Less: interrupts under idle (-66.7%).",
+        ] {
+            assert!(text.contains(part), "{part} is not in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn what_passes_and_what_cannot_be_told_is_said() {
+        let options = GateOptions::default();
+        let mut told = comparison();
+        told.cells.remove(1);
+        let text = kernel_gate_text(&told, &options, &TableOptions::default());
+        assert!(
+            text.contains("Cannot tell whether debian-cloud:slub_debug=FZP is worse"),
+            "{text}"
+        );
+        told.cells.pop();
+        let text = kernel_gate_text(&told, &options, &TableOptions::default());
+        assert!(text.contains("Passes: debian-cloud:slub_debug=FZP is no worse"), "{text}");
+    }
+}
