@@ -5,6 +5,7 @@ mod analysis_speed;
 mod coverage;
 mod cyclictest;
 mod generated;
+mod timerlat;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -20,6 +21,8 @@ usage: cargo xtask CHORE
   cyclictest        measure in pairs with cyclictest and print the ratios (root, two processors)
   coverage          how often intervals of longer times hold the truth where it is known (minutes)
   coverage intervals the same of quantiles, rounds fixed or added until they are narrow (minutes)
+  timerlat KERNEL [LOAD [TIME]]
+                    the kernel's timerlat and our segments in one guest, in exact time (minutes)
   coverage goodness the critical values of the goodness of fit of tails (minutes)";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -32,6 +35,13 @@ fn main() -> anyhow::Result<ExitCode> {
         ["coverage", "intervals"] => coverage::intervals(),
         ["coverage", "goodness"] => coverage::goodness(),
         ["analysis-speed"] => analysis_speed::compare(&repository())?,
+        ["timerlat", kernel] => timerlat::compare(&repository(), kernel, "idle", "exact:125")?,
+        ["timerlat", kernel, load] => {
+            timerlat::compare(&repository(), kernel, load, "exact:125")?;
+        }
+        ["timerlat", kernel, load, time] => {
+            timerlat::compare(&repository(), kernel, load, time)?;
+        }
         ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {
             eprintln!("{USAGE}");

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use tactus_judge::kernels::NotAGate;
 use tactus_model::experiment::BadExperiment;
 use tactus_report::ReportError;
 use tactus_store::StoreError;
@@ -19,6 +20,8 @@ pub(crate) enum ErrorKind {
     Usage,
     /// Something is not permitted or not available on this machine.
     Unavailable,
+    /// What was to be judged could not be measured, in a form that `git bisect run` skips.
+    CannotTell,
     /// A defect of Tactus.
     Internal,
     /// The user stopped the command.
@@ -26,6 +29,9 @@ pub(crate) enum ErrorKind {
     /// Whoever read our output has had enough.
     OutputClosed,
 }
+
+/// The exit code by which `git bisect run` leaves a commit out (git-bisect(1)).
+const SKIP: u8 = 125;
 
 /// An error with the hint that tells what to do next.
 #[derive(Debug)]
@@ -60,6 +66,14 @@ impl CommandError {
         self
     }
 
+    /// The same for `git bisect run`: what is not available here says nothing of the commit.
+    pub(crate) fn for_bisect(self) -> Self {
+        match self.kind {
+            ErrorKind::Unavailable => Self { kind: ErrorKind::CannotTell, ..self },
+            _ => self,
+        }
+    }
+
     /// What happened, without the hint.
     pub(crate) fn reason(&self) -> String {
         format!("{:#}", self.error)
@@ -72,6 +86,7 @@ impl CommandError {
             ErrorKind::NotMet => ("not met", 1),
             ErrorKind::Usage => ("error", 2),
             ErrorKind::Unavailable => ("not available", 3),
+            ErrorKind::CannotTell => ("cannot tell", SKIP),
             ErrorKind::Internal => ("internal error", 4),
             ErrorKind::Interrupted => ("interrupted", INTERRUPTED),
         };
@@ -112,6 +127,12 @@ impl From<StoreError> for CommandError {
 
 impl From<BadExperiment> for CommandError {
     fn from(error: BadExperiment) -> Self {
+        Self::new(ErrorKind::Usage, error)
+    }
+}
+
+impl From<NotAGate> for CommandError {
+    fn from(error: NotAGate) -> Self {
         Self::new(ErrorKind::Usage, error)
     }
 }

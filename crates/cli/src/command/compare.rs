@@ -11,7 +11,7 @@ use tactus_judge::compare::{
 };
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
-use tactus_report::{comparison_page, format, how_compared, signed};
+use tactus_report::{TableOptions, comparison_page, format, guests_text, how_compared, signed};
 
 use super::gate::{load_run, write_file};
 use super::open_store;
@@ -83,8 +83,13 @@ impl NamedSide {
 
 impl From<Incomparable> for CommandError {
     fn from(error: Incomparable) -> Self {
-        let hint = matches!(error, Incomparable::Meaning(_))
-            .then_some("--force compares them all the same");
+        let hint = match error {
+            Incomparable::Meaning(_) => Some("--force compares them all the same"),
+            Incomparable::Time { .. } => Some(
+                "measure both by `tactus lab measure --exact` with the same --mips, or neither",
+            ),
+            Incomparable::NoCommonCell { .. } | Incomparable::RunAndCell => None,
+        };
         let error = Self::usage(error);
         match hint {
             Some(hint) => error.with_hint(hint),
@@ -103,7 +108,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> CommandResult {
     if arguments.json {
         write_line(&comparison)?;
     } else {
-        write!(std::io::stdout(), "{}", text(&comparison))?;
+        let limits = guests_text([&a.run, &b.run], &TableOptions::of_width(LINE));
+        write!(std::io::stdout(), "{}{limits}", text(&comparison))?;
     }
     if arguments.fail_on_worse && comparison.any_worse() {
         return Err(CommandError::not_met("B is worse than A"));
@@ -130,12 +136,15 @@ fn text(comparison: &Comparison) -> String {
     text
 }
 
+/// The columns of a table of figures.
+const LINE: usize = 110;
+
 /// Breaks a sentence into lines as wide as a table of figures.
 fn wrapped(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < 110 => {
+            Some(line) if line.chars().count() + word.chars().count() < LINE => {
                 if !line.is_empty() {
                     line.push(' ');
                 }

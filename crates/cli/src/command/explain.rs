@@ -92,7 +92,8 @@ pub(crate) fn run(arguments: &ExplainArguments) -> CommandResult {
         }
         if !arguments.json {
             let text = tactus_report::explanation_text(&told, &table_options());
-            write!(std::io::stdout(), "{text}")?;
+            let limits = tactus_report::guests_text([&run], &table_options());
+            write!(std::io::stdout(), "{text}{limits}")?;
         }
     }
     Ok(())

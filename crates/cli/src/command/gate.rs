@@ -16,11 +16,12 @@ use tactus_judge::verdict::{Validity, Verdict, verdict as judged};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_report::format::printable;
+use tactus_report::guests_text;
 use tactus_store::Store;
 
 use super::compare::margin;
 use super::import::{Content, read_file};
-use super::open_store;
+use super::{open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
 use crate::json_lines::write_line;
 
@@ -139,7 +140,8 @@ pub(crate) fn run(arguments: &GateArguments) -> CommandResult {
         let comparison = comparison.as_ref();
         write_line(&GateOutcome { passes, verdict: &verdict, report: &report, comparison })?;
     } else {
-        write!(std::io::stdout(), "{}", text(&report))?;
+        let limits = guests_text([&run].into_iter().chain(&baseline), &table_options());
+        write!(std::io::stdout(), "{}{limits}", text(&report))?;
         let why = verdict.why_invalid();
         if validity.is_none() && !why.is_empty() {
             let note =

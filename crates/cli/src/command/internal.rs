@@ -25,8 +25,8 @@ enum Role {
     Load,
     /// Be one copy of a load
     LoadWorker,
-    /// Change the size of block requests until the measurement ends
-    BlockRequests,
+    /// Change settings of the machine until the measurement ends
+    Keeper,
 }
 
 pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
@@ -37,6 +37,6 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
-        Role::BlockRequests => tactus_cell::block_requests::main().map_err(CommandError::internal),
+        Role::Keeper => tactus_cell::keeper::main().map_err(CommandError::internal),
     }
 }

@@ -121,6 +121,8 @@ pub(super) struct GuestWishes {
     pub(super) time: Option<GuestTime>,
     /// How long each may take on the host.
     pub(super) limit: Option<Nanos>,
+    /// How many machines must say the same in exact time.
+    pub(super) proofs: Option<usize>,
 }
 
 pub(crate) fn run(arguments: &MeasureArguments) -> CommandResult {
@@ -142,7 +144,7 @@ pub(super) fn run_with(arguments: &MeasureArguments, guests: &GuestWishes) -> Co
         return print_plan(planned.as_ref(), arguments);
     }
     let mut store = open_store()?;
-    let (id, targets) = match (&planned, &arguments.continued) {
+    let (id, mut targets) = match (&planned, &arguments.continued) {
         (Some(plan), _) => {
             let targets = targets(&plan.cells, guests.limit)?;
             let now = tactus_sys::clock::now::<Realtime>();
@@ -155,6 +157,9 @@ pub(super) fn run_with(arguments: &MeasureArguments, guests: &GuestWishes) -> Co
             (id, targets)
         }
     };
+    if let (Some(in_guests), Some(proofs)) = (&mut targets.guests, guests.proofs) {
+        in_guests.proofs = proofs;
+    }
     let status = carry_out(&mut store, &id, targets, arguments.json)?;
     let run = store.load(&id)?;
     conclude(&store, &run, arguments)?;
@@ -218,11 +223,16 @@ fn experiment_text(arguments: &MeasureArguments) -> CommandResult<(String, Strin
         };
         return Ok(("the options".to_owned(), text.to_owned()));
     };
+    Ok((name.clone(), read_experiment(name)?))
+}
+
+/// The text of a shipped experiment, or of a file.
+pub(super) fn read_experiment(name: &str) -> CommandResult<String> {
     if let Some(text) = shipped::find(name) {
-        return Ok((name.clone(), text.to_owned()));
+        return Ok(text.to_owned());
     }
     let names: Vec<&str> = shipped::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
-    let text = fs::read_to_string(name)
+    fs::read_to_string(name)
         .with_context(|| {
             let nearest = tactus_model::text::nearest(name, &names)
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -231,8 +241,7 @@ fn experiment_text(arguments: &MeasureArguments) -> CommandResult<(String, Strin
                 names.join(", ")
             )
         })
-        .map_err(|error| CommandError::new(ErrorKind::Usage, error))?;
-    Ok((name.clone(), text))
+        .map_err(|error| CommandError::new(ErrorKind::Usage, error))
 }
 
 fn print_plan(plan: Option<&Plan>, arguments: &MeasureArguments) -> CommandResult {
@@ -269,8 +278,19 @@ fn unfinished(store: &Store, name: &str) -> CommandResult<RunId> {
 pub(super) fn carry_out(
     store: &mut Store,
     id: &RunId,
+    targets: Targets,
+    json: bool,
+) -> CommandResult<RunStatus> {
+    carry_out_until(store, id, targets, json, |_| false)
+}
+
+/// The same, up to the first event after which nothing further is wanted.
+pub(super) fn carry_out_until(
+    store: &mut Store,
+    id: &RunId,
     mut targets: Targets,
     json: bool,
+    is_enough: impl Fn(&Event<'_>) -> bool,
 ) -> CommandResult<RunStatus> {
     let longest = store.header(id)?.plan.cells.iter().map(Cell::length).max();
     // Guests are given up by their target, which knows more of them, and first.
@@ -278,7 +298,8 @@ pub(super) fn carry_out(
     let mut engine = Engine::new(store, &mut targets, &read_facts);
     engine.patience += guests.unwrap_or_default();
     let stopper = engine.stopper();
-    on_interrupt(move || stopper.stop())?;
+    let interrupter = stopper.clone();
+    on_interrupt(move || interrupter.stop())?;
     let mut progress = Progress::new();
     let mut lines = JsonLines::default();
     let mut listener = |event: Event<'_>| {
@@ -286,6 +307,9 @@ pub(super) fn carry_out(
             lines.hear(&event);
         }
         progress.hear(&event);
+        if is_enough(&event) {
+            stopper.stop();
+        }
     };
     let status = engine.carry_out(id, &mut listener)?;
     lines.error.map_or(Ok(status), |error| Err(error.into()))

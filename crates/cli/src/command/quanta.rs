@@ -11,7 +11,9 @@ use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
 use tactus_model::run::{Run, RunId};
 use tactus_model::traced::TracedEvents;
 use tactus_record::file::RecordingFile;
-use tactus_report::{AccountsBy, NamedAccounts, accounts_page, accounts_text};
+use tactus_report::{
+    AccountsBy, NamedAccounts, accounts_page, accounts_text, guests_notes, guests_text,
+};
 use tactus_store::Store;
 
 use super::{explain, find_runs, open_store, table_options};
@@ -72,6 +74,7 @@ struct AccountsLine<'a> {
 pub(crate) fn run(arguments: &QuantaArguments) -> CommandResult {
     let options = AccountOptions { rates: arguments.tick.clone() };
     let file = arguments.source.as_deref().map(Path::new).filter(|path| path.is_file());
+    let mut limits = (String::new(), Vec::new());
     let (title, run, told) = match file {
         Some(path) => {
             if arguments.cell.is_some() {
@@ -80,7 +83,9 @@ pub(crate) fn run(arguments: &QuantaArguments) -> CommandResult {
             (name_of(path), None, vec![of_file(path, &options)?])
         }
         None => {
-            let (id, told) = of_source(arguments, &options)?;
+            let (run, told) = of_source(arguments, &options)?;
+            limits = (guests_text([&run], &table_options()), guests_notes([&run]));
+            let id = run.header.id;
             (id.to_string(), Some(id), told)
         }
     };
@@ -95,9 +100,9 @@ pub(crate) fn run(arguments: &QuantaArguments) -> CommandResult {
         By::Thread => AccountsBy::Thread,
     };
     let text = accounts_text(&told, by, arguments.top, &table_options());
-    write!(std::io::stdout(), "{text}")?;
+    write!(std::io::stdout(), "{text}{}", limits.0)?;
     if let Some(path) = &arguments.page {
-        let page = accounts_page(&title, &told)?;
+        let page = accounts_page(&title, &told, limits.1)?;
         fs::write(path, page)
             .with_context(|| format!("{} cannot be written", path.display()))
             .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
@@ -129,7 +134,7 @@ fn name_of(path: &Path) -> String {
 fn of_source(
     arguments: &QuantaArguments,
     options: &AccountOptions,
-) -> CommandResult<(RunId, Vec<NamedAccounts>)> {
+) -> CommandResult<(Run, Vec<NamedAccounts>)> {
     let store = open_store()?;
     let names: Vec<String> = arguments.source.iter().cloned().collect();
     let id = find_runs(&store, &names)?.remove(0);
@@ -139,7 +144,7 @@ fn of_source(
     if told.is_empty() {
         return Err(explain::nothing_recorded(&run));
     }
-    Ok((id, told))
+    Ok((run, told))
 }
 
 /// The accounts that the page of a run shows: those of every cell that was recorded, with

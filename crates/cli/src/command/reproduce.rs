@@ -9,11 +9,13 @@ use serde::Serialize;
 use tactus_explain::account::{AccountOptions, Accounts, account};
 use tactus_explain::witness;
 use tactus_judge::reproduce::{
-    Evidence, Measured, PAPERS, Paper, Part, Recorded, Reproduction, find, reproduce,
+    Evidence, InGuest, Measured, PAPERS, Paper, Part, PartFound, Recorded, Reproduction, find,
+    kernel_names, reproduce,
 };
 use tactus_lab::shipped;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
+use tactus_model::guest::Guest;
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
 use tactus_model::traced::TracedEvents;
@@ -22,7 +24,8 @@ use tactus_report::{Form, format};
 use tactus_store::Store;
 
 use super::explain::{cost_of_cells, probe_tasks};
-use super::measure::{carry_out, read_facts, targets};
+use super::lab::GuestOptions;
+use super::measure::{GuestWishes, carry_out, read_facts, targets};
 use super::report::{default_page, write_file};
 use super::{new_seed, open_store, table_options};
 use crate::error::{CommandError, CommandResult, ErrorKind};
@@ -33,6 +36,11 @@ use crate::json_lines::write_line;
 /// Without a paper, the papers are listed. A quick form of its experiments is
 /// measured, unless --full asks for the paper's own durations. Of each of its
 /// claims it is said whether it holds here.
+///
+/// With --kernel its experiments are measured in guest kernels, as `tactus lab measure` does,
+/// and the kernels stand beside each other: `tactus reproduce latency-method --kernel
+/// debian:preempt=none --kernel debian-rt --exact`. Of what a guest or exact time does not
+/// have nothing is judged.
 #[derive(Args)]
 pub(crate) struct ReproduceArguments {
     /// The paper, by name
@@ -47,6 +55,12 @@ pub(crate) struct ReproduceArguments {
     /// Measure nothing, and use this run of the paper's experiment; may be given several times
     #[arg(long, value_name = "RUN")]
     from: Vec<String>,
+    /// Measure in a guest of this kernel, as `tactus lab kernels` lists them; give it several times to
+    /// compare
+    #[arg(long, value_name = "KERNEL", conflicts_with_all = ["from", "preemption"])]
+    kernel: Vec<String>,
+    #[command(flatten)]
+    guests: GuestOptions,
     /// How the kernel preempts itself, where it does not tell: none, voluntary, full, lazy, rt
     #[arg(long, value_name = "MODEL", value_parser = ["none", "voluntary", "full", "lazy", "rt"])]
     preemption: Option<String>,
@@ -95,17 +109,28 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> CommandResult {
         let runs = taken_up(&store, &paper, &chosen, &arguments.from)?;
         return conclude(&store, &paper, &runs, arguments);
     }
+    if arguments.kernel.is_empty() && !arguments.guests.are_absent() {
+        return Err(CommandError::usage(
+            "--exact, --mips and --guest-limit are for guests; name a kernel, as --kernel debian",
+        ));
+    }
+    if arguments.kernel.iter().any(|kernel| kernel == "host") {
+        return Err(CommandError::usage(
+            "a paper is measured on this machine or in guests, not in both; leave out --kernel host",
+        ));
+    }
+    let guests = Guests { kernels: &arguments.kernel, wishes: arguments.guests.wishes()? };
     let plans: Vec<(usize, Plan)> = chosen
         .into_iter()
         .map(|number| {
             let seed = arguments.seed.unwrap_or_else(new_seed);
-            Ok((number, planned(&paper.parts[number], arguments.full, seed)?))
+            Ok((number, planned(&paper.parts[number], arguments.full, seed, &guests)?))
         })
         .collect::<CommandResult<_>>()?;
     if arguments.plan_only {
         return print_plans(&plans, arguments.json);
     }
-    let runs = measured(store, &paper, &plans, arguments.json)?;
+    let runs = measured(store, &paper, &plans, guests.wishes.limit, arguments.json)?;
     conclude(&open_store()?, &paper, &runs, arguments)
 }
 
@@ -144,18 +169,31 @@ fn chosen(paper: &Paper, wanted: &[String]) -> CommandResult<Vec<usize>> {
     wanted.iter().map(number).collect()
 }
 
+/// The guests that a paper is measured in; none when no kernel is named.
+struct Guests<'a> {
+    kernels: &'a [String],
+    wishes: GuestWishes,
+}
+
 /// What is to be measured for a part.
-fn planned(part: &Part, full: bool, seed: u64) -> CommandResult<Plan> {
-    let text = shipped::find(&part.experiment)
-        .ok_or_else(|| anyhow::anyhow!("the experiment {} is not shipped", part.experiment))
+fn planned(part: &Part, full: bool, seed: u64, guests: &Guests<'_>) -> CommandResult<Plan> {
+    let in_guests = !guests.kernels.is_empty();
+    let name = part.experiment_in(in_guests);
+    let text = shipped::find(name)
+        .ok_or_else(|| anyhow::anyhow!("the experiment {name} is not shipped"))
         .map_err(|error| CommandError::new(ErrorKind::Internal, error))?;
     let experiment = Experiment::parse(text).map_err(CommandError::internal)?;
-    let mut overrides = Overrides { seed: Some(seed), ..Overrides::default() };
+    let mut overrides =
+        Overrides { seed: Some(seed), guest_time: guests.wishes.time, ..Overrides::default() };
     if !full {
-        overrides.rounds = Some(part.quick.rounds);
+        overrides.rounds = Some(part.quick_in(in_guests).rounds);
         overrides.settings = part
-            .quick_settings()
+            .quick_settings(in_guests)
             .map_err(|reason| CommandError::new(ErrorKind::Internal, anyhow::anyhow!(reason)))?;
+    }
+    if in_guests {
+        let kernels = overrides.settings.set("kernel", guests.kernels.to_vec());
+        kernels.map_err(|reason| CommandError::usage(format!("--{reason}")))?;
     }
     experiment.plan(&overrides).map_err(CommandError::internal)
 }
@@ -182,7 +220,9 @@ fn taken_up(
     for name in names {
         let run = store.load(&store.find(name)?)?;
         let of = &run.header.plan.name;
-        let part = chosen.iter().find(|&&number| paper.parts[number].experiment == *of);
+        let is_of =
+            |part: &Part| [false, true].iter().any(|&guests| part.experiment_in(guests) == of);
+        let part = chosen.iter().find(|&&number| is_of(&paper.parts[number]));
         let Some(&part) = part else {
             let wanted: Vec<&str> =
                 chosen.iter().map(|&number| paper.parts[number].experiment.as_str()).collect();
@@ -202,6 +242,7 @@ fn measured(
     mut store: Store,
     paper: &Paper,
     plans: &[(usize, Plan)],
+    guest_limit: Option<Nanos>,
     json: bool,
 ) -> CommandResult<Vec<Option<Run>>> {
     let mut runs: Vec<Option<Run>> = paper.parts.iter().map(|_| None).collect();
@@ -211,7 +252,7 @@ fn measured(
         let left: Nanos = estimates[place..].iter().copied().sum();
         let (name, of) = (&paper.parts[*number].name, plans.len());
         eprintln!("part {} of {of}, {name}: {} left in all", place + 1, format::span(left));
-        let targets = targets(&plan.cells, None)?;
+        let targets = targets(&plan.cells, guest_limit)?;
         let id = store.create_run(
             plan,
             &read_facts(),
@@ -248,15 +289,11 @@ fn conclude(
         .parts
         .iter()
         .zip(&runs)
-        .map(|(part, run)| run.as_ref().map(|run| evidence(store, part, run)).transpose())
+        .map(|(part, run)| run.as_ref().map_or(Ok(Vec::new()), |run| evidence(store, part, run)))
         .collect::<CommandResult<Vec<_>>>()?;
     let reproduction = reproduce(paper, &evidence);
-    let measured = runs.iter().zip(&paper.parts).map(|(run, part)| {
-        let run = run.as_ref()?;
-        let form = form(part, &run.header.plan);
-        Some(tactus_report::Measured { run, form, tracing_cost: cost_of_cells(run) })
-    });
-    let measured: Vec<_> = measured.collect();
+    let measured: Vec<_> =
+        reproduction.parts.iter().map(|found| shown(paper, found, &runs)).collect();
     if arguments.json {
         write_line(&Conclusion::Reproduction(&reproduction))?;
     } else {
@@ -280,6 +317,18 @@ fn conclude(
     Ok(())
 }
 
+/// What is told of how a part was measured on one machine.
+fn shown<'a>(
+    paper: &Paper,
+    found: &PartFound<'_>,
+    runs: &'a [Option<Run>],
+) -> Option<tactus_report::Measured<'a>> {
+    let number = paper.parts.iter().position(|part| std::ptr::eq(part, found.part))?;
+    let run = runs.get(number)?.as_ref()?;
+    let form = form(found.part, &run.header.plan);
+    Some(tactus_report::Measured { run, form, tracing_cost: cost_of_cells(run) })
+}
+
 /// The run, its machine's preemption model put in where it did not tell one.
 fn with_preemption(mut run: Run, told: Option<&str>) -> CommandResult<Run> {
     let Some(told) = told else { return Ok(run) };
@@ -298,8 +347,12 @@ fn with_preemption(mut run: Run, told: Option<&str>) -> CommandResult<Run> {
 
 /// Whose settings a plan has.
 fn form(part: &Part, plan: &Plan) -> Form {
+    let kernels: Vec<String> = kernels(plan).iter().map(|guest| guest.kernel.to_string()).collect();
+    let time = plan.cells.iter().find_map(|cell| cell.target.guest()).map(|guest| guest.time);
+    let guests =
+        Guests { kernels: &kernels, wishes: GuestWishes { time, ..GuestWishes::default() } };
     let is = |full: bool| {
-        let other = planned(part, full, 0);
+        let other = planned(part, full, 0, &guests);
         other.is_ok_and(|other| other.rounds == plan.rounds && other.cells == plan.cells)
     };
     match (is(true), is(false)) {
@@ -309,11 +362,45 @@ fn form(part: &Part, plan: &Plan) -> Form {
     }
 }
 
-/// What a run tells of a part.
-fn evidence<'a>(store: &Store, part: &Part, run: &'a Run) -> CommandResult<Evidence<'a>> {
+/// The guests of a plan, a kernel each, in the order of its cells.
+fn kernels(plan: &Plan) -> Vec<&Guest> {
+    let mut guests: Vec<&Guest> = Vec::new();
+    for guest in plan.cells.iter().filter_map(|cell| cell.target.guest()) {
+        if !guests.contains(&guest) {
+            guests.push(guest);
+        }
+    }
+    guests
+}
+
+/// What a run tells of a part, by the machines it was measured on: this one, or guests.
+fn evidence<'a>(store: &Store, part: &Part, run: &'a Run) -> CommandResult<Vec<Evidence<'a>>> {
     let recorded = recorded(store, part, run)?;
-    let measured = Measured::of(part, run, &recorded);
-    Ok(Evidence { run: &run.header.id, facts: &run.header.facts_before, measured })
+    let id = &run.header.id;
+    let guests: Vec<(&Guest, &MachineFacts)> = kernels(&run.header.plan)
+        .into_iter()
+        .filter_map(|guest| Some((guest, facts_of(run, guest)?)))
+        .collect();
+    if run.header.plan.cells.iter().all(|cell| cell.target.guest().is_none()) {
+        let (facts, measured) =
+            (&run.header.facts_before, Measured::of(part, run, None, &recorded));
+        return Ok(vec![Evidence { run: id, guest: None, facts, measured }]);
+    }
+    let names = kernel_names(&guests).into_iter();
+    let machines = guests.iter().zip(names).map(|(&(guest, facts), name)| {
+        let measured = Measured::of(part, run, Some(&guest.kernel), &recorded);
+        Evidence { run: id, guest: Some(InGuest { guest, name }), facts, measured }
+    });
+    Ok(machines.collect())
+}
+
+/// What a guest's own kernel told of itself, where one of its cells has a result.
+fn facts_of<'a>(run: &'a Run, guest: &Guest) -> Option<&'a MachineFacts> {
+    let cells = &run.header.plan.cells;
+    let of_it = run.measurements.iter().filter(|found| {
+        cells.get(found.turn.cell).and_then(|cell| cell.target.guest()) == Some(guest)
+    });
+    of_it.filter_map(|found| found.guest.as_deref()).map(|account| &account.facts).next()
 }
 
 /// What the recordings of every cell tell.

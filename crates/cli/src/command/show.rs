@@ -34,6 +34,9 @@ pub(crate) struct ShowArguments {
 struct RunOverview<'a> {
     #[serde(flatten)]
     header: &'a RunHeader,
+    /// The digest of what all guests said in exact time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact_sha256: Option<String>,
     verdict: Verdict,
     cells: Vec<CellOverview>,
     longer_times: Vec<CellTail>,
@@ -79,6 +82,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
             let purposes = verdicts(&run, &arguments.purposes);
             write_line(&RunOverview {
                 header: &run.header,
+                exact_sha256: tactus_report::exact_digest(&run),
                 verdict,
                 cells,
                 longer_times,

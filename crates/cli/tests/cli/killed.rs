@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use crate::support::{self, Tactus};
 use serde_json::Value;
 use tactus_model::experiment::SplitMix64;
-use tactus_sys::block_queue::{RequestLimit, disks_under};
+use tactus_sys::block_queue::{disks_under, least_request, request_limit};
+use tactus_sys::setting::Setting;
 
 /// Kills a run that ends a cell every few tens of milliseconds after `delay`, and
 /// gives how many turns it had said were finished.
@@ -101,16 +102,16 @@ fn loads_die_with_the_measurement_even_when_it_is_killed() {
 }
 
 /// The limits of the disks under the directory of the loads, in KiB.
-fn request_limits() -> std::io::Result<Vec<u32>> {
+fn request_limits() -> std::io::Result<Vec<u64>> {
     let root = Path::new("/");
     let disks = disks_under(root, &std::env::temp_dir())?;
-    disks.iter().map(|disk| RequestLimit::open(root, disk)?.get()).collect()
+    disks.iter().map(|disk| Setting::open(&root.join(request_limit(disk)))?.get()).collect()
 }
 
 #[test]
 fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
     let before = match request_limits() {
-        Ok(before) if before.iter().all(|limit| *limit > RequestLimit::least()) => before,
+        Ok(before) if before.iter().all(|limit| *limit > least_request()) => before,
         Ok(_) => return eprintln!("skipped: a disk is at the least already"),
         Err(error) => return eprintln!("skipped: {error}"),
     };
@@ -137,7 +138,7 @@ fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
     if refused {
         return eprintln!("skipped: {told:?}");
     }
-    assert_eq!(meanwhile, vec![RequestLimit::least(); before.len()]);
+    assert_eq!(meanwhile, vec![least_request(); before.len()]);
     // The keeper sees the end of its input as soon as it runs.
     let deadline = Instant::now() + Duration::from_secs(10);
     while request_limits().unwrap() != before {

@@ -81,3 +81,26 @@ fn a_run_is_told_beside_the_paper_without_measuring_again() {
     let told = tactus.fail(2, &from);
     assert!(told.contains("papers/latency-method"), "{told}");
 }
+
+#[test]
+fn kernels_are_an_axis_of_the_papers_experiment() {
+    let tactus = Tactus::new();
+    let arguments = "reproduce latency-method --plan-only --json --kernel debian:preempt=none \
+                     --kernel debian-rt --exact --mips 125";
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let plan: Value = serde_json::from_str(&tactus.succeed(&arguments)).unwrap();
+    assert_eq!(plan["name"], "papers/latency-method-guests");
+    let cells = plan["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2 * 7, "two kernels, seven loads");
+    assert!(cells.iter().all(|cell| cell["target"]["time"] == "exact:125"), "{plan}");
+
+    let refused = |more: &str| {
+        let arguments = format!("reproduce latency-method --plan-only {more}");
+        tactus.fail(2, &arguments.split_whitespace().collect::<Vec<_>>())
+    };
+    assert!(refused("--exact").contains("name a kernel"));
+    assert!(refused("--kernel debain").contains("did you mean `debian`?"));
+    assert!(refused("--kernel debian --kernel host").contains("not in both"));
+    assert!(refused("--kernel debian --preemption full").contains("--preemption"));
+    assert!(refused("--kernel debian --exact --mips 300").contains("1000, 500, 250, 125"));
+}

@@ -1,0 +1,143 @@
+//! What a person is shown while a kernel is built.
+
+use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tactus_lab::kernels::BuildEvent;
+use tactus_model::time::Nanos;
+use tactus_report::format;
+
+use crate::json_lines::write_line;
+
+/// Draws a bar where standard error is a terminal, and writes a line a tenth of the way
+/// elsewhere; the same moments are lines of JSON where they are asked for.
+pub(super) struct Building {
+    bar: ProgressBar,
+    terminal: bool,
+    json: bool,
+    /// How far the reader was told, in tenths.
+    told: Mutex<Option<u64>>,
+}
+
+impl Building {
+    pub(super) fn new(json: bool) -> Self {
+        let style = ProgressStyle::with_template("{bar:24} {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        Self {
+            bar: ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr())
+                .with_style(style),
+            terminal: std::io::stderr().is_terminal(),
+            json,
+            told: Mutex::new(None),
+        }
+    }
+
+    /// Shows `event`.
+    pub(super) fn hear(&self, event: &BuildEvent<'_>) {
+        let is_news = self.is_news(event);
+        if self.json && is_news {
+            // Where nobody reads any more, the kernel is worth its time all the same.
+            let _ = write_line(event);
+        }
+        match event {
+            BuildEvent::Compiling { objects, of, .. } | BuildEvent::Waiting { objects, of, .. }
+                if self.terminal =>
+            {
+                self.bar.set_length(*of);
+                self.bar.set_position(*objects);
+                self.bar.set_message(text(event));
+            }
+            _ if is_news => self.line(&text(event)),
+            _ => {}
+        }
+        if matches!(event, BuildEvent::Built { .. }) {
+            self.bar.finish_and_clear();
+        }
+    }
+
+    /// Whether an event says more than those before, where each is a line.
+    fn is_news(&self, event: &BuildEvent<'_>) -> bool {
+        let tenth = match event {
+            BuildEvent::Compiling { objects, of, .. } | BuildEvent::Waiting { objects, of, .. } => {
+                Some(objects * 10 / (*of).max(1))
+            }
+            _ => None,
+        };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = tenth.is_none() || *told != tenth;
+        *told = tenth;
+        is_news
+    }
+
+    fn line(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
+    }
+}
+
+fn text(event: &BuildEvent<'_>) -> String {
+    let span = |seconds: u64| format::span(Nanos::from_secs(seconds));
+    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+    match event {
+        BuildEvent::Fetching { package } => format!("fetching {package}, about 150 MB"),
+        BuildEvent::Unpacking { version } => {
+            format!("unpacking and patching Linux {version}, 1.7 GB")
+        }
+        BuildEvent::Waiting { kernel, objects, of } => {
+            format!("{kernel}: another command builds it, {objects} of about {of} objects")
+        }
+        BuildEvent::Compiling { kernel, objects, of, seconds_left } => {
+            let left = seconds_left.map(|left| format!(", {} left", span(left)));
+            format!("{kernel}: {objects} of about {of} objects{}", left.unwrap_or_default())
+        }
+        BuildEvent::Built { kernel, seconds, compiled, image_bytes, freed_bytes, .. } => format!(
+            "{kernel}: built, {compiled} objects in {}, {}; {} of objects removed",
+            span(*seconds),
+            megabytes(*image_bytes),
+            megabytes(*freed_bytes)
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compiling(objects: u64) -> BuildEvent<'static> {
+        BuildEvent::Compiling { kernel: "built", objects, of: 846, seconds_left: Some(125) }
+    }
+
+    #[test]
+    fn where_each_event_is_a_line_a_tenth_of_the_way_is_one() {
+        let building = Building::new(false);
+        let news: Vec<u64> =
+            (0..=846).filter(|objects| building.is_news(&compiling(*objects))).collect();
+        assert_eq!(news.len(), 11);
+        assert_eq!(&news[..3], [0, 85, 170]);
+    }
+
+    #[test]
+    fn what_happens_is_told_in_words() {
+        let built = BuildEvent::Built {
+            kernel: "built+hz=1000",
+            seconds: 624,
+            compiled: 766,
+            objects: 846,
+            image_bytes: 2_913_280,
+            freed_bytes: 176_000_000,
+        };
+        let waiting = BuildEvent::Waiting { kernel: "built", objects: 10, of: 846 };
+        for (event, expected) in [
+            (waiting, "built: another command builds it, 10 of about 846 objects"),
+            (compiling(423), "built: 423 of about 846 objects, 2 min 5 s left"),
+            (
+                built,
+                "built+hz=1000: built, 766 objects in 10 min 24 s, 2.9 MB; 176.0 MB of objects \
+                 removed",
+            ),
+        ] {
+            // Figures and their units are joined by a narrow space.
+            assert_eq!(text(&event).replace('\u{202f}', " "), expected);
+        }
+    }
+}

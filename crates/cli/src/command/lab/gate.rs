@@ -1,0 +1,244 @@
+//! `tactus lab gate`: whether a kernel is worse than another, in exact time.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use tactus_judge::gate::GateReport;
+use tactus_judge::gate::junit::junit;
+use tactus_judge::kernels::{self, Allowance, Answer, GateOptions, KernelComparison};
+use tactus_lab::event::Event;
+use tactus_model::experiment::{Experiment, Overrides, Plan};
+use tactus_model::guest::{GuestTime, Speed};
+use tactus_model::kernel::GuestKernel;
+use tactus_model::run::{Run, RunStatus};
+use tactus_model::time::{Nanos, Realtime};
+
+use crate::command::gate::{load_run, write_file};
+use crate::command::measure::{carry_out_until, read_experiment, read_facts, targets};
+use crate::command::{new_seed, open_store, table_options};
+use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::json_lines::write_line;
+use crate::setting_options::SettingOptions;
+
+/// Require that a kernel is no worse than another, and exit with code 1 when it is.
+///
+/// Both are measured in one run in exact time, where nothing of this host enters:
+/// `--kernel ./after/bzImage --against ./before/bzImage`. Lengths of paths that every seed
+/// gave alike are compared exactly, to within --allow; what differs from seed to seed, as
+/// tails do, by the ranks of all seeds. The experiment `gate` is measured unless another is
+/// named; settings are laid over it.
+///
+/// The run is kept as all are: `tactus show` and `tactus report` tell it, and --run judges it
+/// again. With --bisect the exit codes are those that `git bisect run` understands: 0 good,
+/// 1 bad, 125 for a kernel that could not be measured. docs/kernel-ci.md shows how to use this in
+/// continuous integration.
+#[derive(Args)]
+pub(crate) struct LabGateArguments {
+    /// An experiment file, or the name of a shipped one, of which each cell is measured under both kernels
+    #[arg(value_name = "EXPERIMENT", default_value = "gate", conflicts_with = "judged")]
+    experiment: String,
+    /// The kernel against which --kernel is held, written likewise
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        required_unless_present = "judged",
+        conflicts_with = "judged"
+    )]
+    against: Option<GuestKernel>,
+    #[command(flatten)]
+    settings: SettingOptions,
+    /// Under how many seeds each cell is measured; ten unless the experiment or this tells otherwise
+    #[arg(long, value_name = "N", conflicts_with = "judged")]
+    seeds: Option<u32>,
+    /// The seed from which all others follow
+    #[arg(long, value_name = "N", conflicts_with = "judged")]
+    seed: Option<u64>,
+    /// The speed of the guests' time, in million instructions a second: 1000, 500, 250, 125
+    #[arg(long, value_name = "N", conflicts_with = "judged")]
+    mips: Option<u32>,
+    /// How much a path may differ: a percentage, a number of instructions, or both together
+    #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
+    allow: Allowance,
+    /// The chance that kernels that are alike are called different in what differs from seed to seed
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = chance)]
+    false_alarms: f64,
+    /// Ask only for paths that every seed gave alike, for which three seeds are enough
+    #[arg(long)]
+    paths_only: bool,
+    /// What the gate refuses
+    #[arg(long, value_name = "WHAT", default_value = "greater")]
+    refuse: Refuse,
+    /// Exit with 125 when the kernel could not be measured, as `git bisect run` wants it
+    #[arg(long)]
+    bisect: bool,
+    /// How long a guest may take on this host; by the length of its cell unless told otherwise
+    #[arg(long, value_name = "TIME", conflicts_with = "judged")]
+    guest_limit: Option<Nanos>,
+    /// Measure nothing, and judge this run of an earlier gate
+    #[arg(long = "run", id = "judged", value_name = "RUN")]
+    judged: Option<String>,
+    /// Print the cells and how long they will take, and measure nothing
+    #[arg(long, conflicts_with = "judged")]
+    plan_only: bool,
+    /// Write the outcome as JUnit XML to this file too
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a gate refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Refuse {
+    /// Longer paths, later tails, more interrupts
+    Greater,
+    /// Any difference: shorter, earlier and fewer too
+    Different,
+}
+
+fn chance(text: &str) -> Result<f64, String> {
+    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>();
+    match percent {
+        Ok(percent) if percent > 0.0 && percent <= 50.0 => Ok(percent / 100.0),
+        _ => Err(format!(
+            "`{text}` is no chance of a false alarm; write a percentage up to 50, as 1%"
+        )),
+    }
+}
+
+/// The outcome as `--json` gives it.
+#[derive(Serialize)]
+struct LabGateOutcome<'a> {
+    answer: Answer,
+    comparison: &'a KernelComparison,
+    #[serde(flatten)]
+    report: &'a GateReport,
+}
+
+pub(super) fn run(arguments: &LabGateArguments) -> CommandResult {
+    let done = gate(arguments);
+    if arguments.bisect { done.map_err(CommandError::for_bisect) } else { done }
+}
+
+fn gate(arguments: &LabGateArguments) -> CommandResult {
+    let run = match &arguments.judged {
+        Some(_) if !arguments.settings.is_empty() => {
+            return Err(CommandError::usage(
+                "a run is judged as it was measured; leave the settings out",
+            ));
+        }
+        Some(name) => load_run(name, open_store)?,
+        None => {
+            let plan = plan(arguments)?;
+            if arguments.plan_only {
+                return print_plan(&plan, arguments.json);
+            }
+            measure(&plan, arguments.guest_limit)?
+        }
+    };
+    judge(&run, arguments)
+}
+
+/// The cells of the experiment under both kernels.
+fn plan(arguments: &LabGateArguments) -> CommandResult<Plan> {
+    let kernels = arguments.settings.0.values("kernel").unwrap_or_default();
+    let ([_], Some(against)) = (kernels, &arguments.against) else {
+        return Err(CommandError::usage(
+            "a gate holds one kernel against one other: --kernel ./after/bzImage --against ./before/bzImage",
+        ));
+    };
+    let name = &arguments.experiment;
+    let experiment = Experiment::parse(&read_experiment(name)?)
+        .with_context(|| name.clone())
+        .map_err(|error| CommandError::new(ErrorKind::Usage, error))?;
+    let seed = arguments.seed.or(experiment.seed).unwrap_or_else(new_seed);
+    let guest_time = match arguments.mips {
+        Some(mips) => GuestTime::Exact(
+            Speed::from_mips(mips)
+                .map_err(|error| CommandError::usage(format!("--mips: {error}")))?,
+        ),
+        None => experiment
+            .guest_time
+            .filter(|time| time.is_exact())
+            .unwrap_or(GuestTime::Exact(Speed::FASTEST)),
+    };
+    let mut overrides = Overrides {
+        settings: arguments.settings.0.clone(),
+        rounds: arguments.seeds,
+        seed: Some(seed),
+        guest_time: Some(guest_time),
+        ..Overrides::default()
+    };
+    let planned = |overrides: &Overrides| {
+        experiment
+            .plan(overrides)
+            .with_context(|| name.clone())
+            .map_err(|error| CommandError::new(ErrorKind::Usage, error))
+    };
+    let kernel = planned(&overrides)?;
+    overrides.settings.set("kernel", vec![against.to_string()]).map_err(CommandError::usage)?;
+    Ok(kernels::plan(planned(&overrides)?, kernel))
+}
+
+fn print_plan(plan: &Plan, json: bool) -> CommandResult {
+    if json {
+        return Ok(write_line(plan)?);
+    }
+    Ok(write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?)
+}
+
+/// Measures both kernels, up to the first turn that gives no result: what is missing then
+/// cannot be made up for by the others.
+fn measure(plan: &Plan, guest_limit: Option<Nanos>) -> CommandResult<Run> {
+    let mut store = open_store()?;
+    let targets = targets(&plan.cells, guest_limit)?;
+    let now = tactus_sys::clock::now::<Realtime>();
+    let id = store.create_run(plan, &read_facts(), env!("CARGO_PKG_VERSION"), now)?;
+    let has_failed = |event: &Event<'_>| matches!(event, Event::TurnFailed { .. });
+    let status = carry_out_until(&mut store, &id, targets, false, has_failed)?;
+    let run = store.load(&id)?;
+    match status {
+        RunStatus::Interrupted if run.failures.is_empty() => {
+            let (taken, all) = (run.measurements.len(), plan.turns().len());
+            Err(CommandError::new(
+                ErrorKind::Interrupted,
+                anyhow::anyhow!("{taken} of {all} turns are taken and kept"),
+            )
+            .with_hint(format!("tactus measure --continue {id} && tactus lab gate --run {id}")))
+        }
+        _ => Ok(run),
+    }
+}
+
+fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
+    let options = GateOptions {
+        allowance: arguments.allow,
+        false_alarms: arguments.false_alarms,
+        paths_only: arguments.paths_only,
+        refuse_any_difference: arguments.refuse == Refuse::Different,
+    };
+    let comparison = kernels::compare(run, &options)?;
+    let (answer, report) = (comparison.answer(&options), comparison.report(&options));
+    if let Some(path) = &arguments.junit {
+        write_file(path, &junit(&report))?;
+    }
+    if arguments.json {
+        write_line(&LabGateOutcome { answer, comparison: &comparison, report: &report })?;
+    } else {
+        let text = tactus_report::kernel_gate_text(&comparison, &options, &table_options());
+        write!(std::io::stdout(), "{text}")?;
+    }
+    let (failures, all) = (report.failures(), report.judgements.len());
+    let refused = format!("{failures} of {all} figures of {}", comparison.run);
+    match answer {
+        Answer::Passes => Ok(()),
+        Answer::CannotTell if arguments.bisect => {
+            Err(CommandError::new(ErrorKind::CannotTell, anyhow::anyhow!(refused)))
+        }
+        Answer::Refused | Answer::CannotTell => Err(CommandError::not_met(refused)),
+    }
+}

@@ -1,0 +1,447 @@
+//! The kernel's timerlat tracer and our segments, in turns in one boot of a guest.
+//!
+//! The guest runs the example `timerlat` of `tactus-guest`. In exact time nothing but the
+//! kernel's paths is in the figures, so they are compared to the nanosecond: first of the
+//! same wakeups, which timerlat measured while we recorded them, then of wakeups of our own.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail, ensure};
+use serde::Deserialize;
+use tactus_explain::segments::Segment;
+use tactus_explain::{Origin, ProbeTask, WitnessedSample, witness};
+use tactus_lab::guest::archive::Archive;
+use tactus_lab::guest::emulator::Emulator;
+use tactus_lab::guest::machine::{ARCHIVE_FILE, Accelerator, KERNEL_FILE, Machine, ORDER_FILE};
+use tactus_lab::guest::{STATIC_TARGET, machine};
+use tactus_lab::kernels::{Kernel, Kernels};
+use tactus_model::cell::Cell;
+use tactus_model::experiment::{Experiment, Overrides};
+use tactus_model::facts::MachineFacts;
+use tactus_model::message::{Message, Order};
+use tactus_model::probe::SleepMethod;
+use tactus_model::recording::{EventKind, EventSource, Item, ThreadId};
+use tactus_model::sample::{Sample, SampleBlock};
+use tactus_model::time::{Instant, Nanos};
+use tactus_model::traced::TracedStretch;
+use tactus_record::file::RecordingFile;
+use tactus_stats::LatencyHistogram;
+
+const SEED: u64 = 1;
+
+/// Boots the guest twice, compares what it said, and prints what timerlat and we found.
+pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyhow::Result<()> {
+    let cell = cell(kernel, load, time)?;
+    let guest = cell.target.guest().context("a guest")?;
+    ensure!(guest.time.is_exact(), "two tools are compared in exact time: exact, exact:125");
+    let found = Kernels::new("/boot", cache()?).find(&guest.kernel.source)?;
+    let turn = tactus_model::experiment::Turn { cell: 0, round: 0 };
+    let order = Order { turn, cell: cell.clone(), seed: SEED, boot_seed: SEED };
+    let order = format!("{}\n", serde_json::to_string(&order)?);
+    let archive = archive(&program(root)?);
+    let machine =
+        Machine { guest, accelerator: Accelerator::Tcg, processors: 1, seed: SEED as u32 };
+    let first = boot(&found, &archive, &order, &machine)?;
+    let second = boot(&found, &archive, &order, &machine)?;
+    ensure!(first == second, "two boots did not say the same");
+
+    let bytes: usize = first.iter().map(|line| line.len() + 1).sum();
+    println!(
+        "{kernel} ({}, sha256 {:.12}), {time}, load {load}, {} and an interval of {}, seed {SEED}",
+        found.release.as_deref().unwrap_or("release unknown"),
+        found.sha256,
+        cell.policy.scheduling,
+        cell.probe.timer().interval,
+    );
+    println!("two boots said the same {bytes} bytes\n");
+    print(&hear(&first)?);
+    Ok(())
+}
+
+fn cell(kernel: &str, load: &str, time: &str) -> anyhow::Result<Cell> {
+    // timerlat's thread has priority 95 and does nothing but wait for its next period.
+    let text = format!(
+        "name = \"timerlat\"\nguest-time = \"{time}\"\n[settings]\nkernel = \"{kernel}\"\n\
+         load = \"{load}\"\npolicy = \"fifo:95\"\ninterval = \"1ms\"\nwarmup = \"100ms\"\n\
+         duration = \"250ms\"\ntraced = \"250ms\"\ntraced-events = \"wakeup-path\"\n"
+    );
+    let plan = Experiment::parse(&text)?.plan(&Overrides::default())?;
+    plan.cells.into_iter().next().context("a cell")
+}
+
+/// Where `tactus lab` keeps the kernels that it fetched.
+fn cache() -> anyhow::Result<PathBuf> {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    Ok(cache.or_else(home).context("HOME is not set")?.join("tactus/kernels"))
+}
+
+/// Builds the program that the guest runs.
+fn program(root: &Path) -> anyhow::Result<Vec<u8>> {
+    let built = Command::new("cargo")
+        .args(["build", "--release", "--locked", "-p", "tactus-guest", "--example", "timerlat"])
+        .args(["--target", STATIC_TARGET])
+        .current_dir(root)
+        .status()
+        .context("cargo")?;
+    ensure!(
+        built.success(),
+        "the guest's program does not build; rustup target add {STATIC_TARGET}"
+    );
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    Ok(fs::read(target.join(STATIC_TARGET).join("release/examples/timerlat"))?)
+}
+
+fn archive(program: &[u8]) -> Vec<u8> {
+    let directories = ["dev", "proc", "sys", "tmp", "bin"];
+    let archive = directories.into_iter().fold(Archive::new(), Archive::directory);
+    let archive = archive
+        .device("dev/console", 5, 1)
+        .program("bin/tactus", program)
+        .link("init", "bin/tactus")
+        .link("bin/true", "tactus");
+    archive.finish()
+}
+
+/// Boots a guest and gives the lines that it said.
+fn boot(
+    kernel: &Kernel,
+    archive: &[u8],
+    order: &str,
+    machine: &Machine<'_>,
+) -> anyhow::Result<Vec<String>> {
+    let emulator = Emulator::find(&std::env::var_os("PATH").unwrap_or_default())?;
+    let directory = tempfile::tempdir()?;
+    fs::write(directory.path().join(ARCHIVE_FILE), archive)?;
+    fs::write(directory.path().join(ORDER_FILE), order)?;
+    symlink(fs::canonicalize(&kernel.path)?, directory.path().join(KERNEL_FILE))?;
+    let mut child = emulator.start(directory.path(), &machine.arguments())?;
+    let said = BufReader::new(child.stdout.take().context("the emulator has no output")?);
+    let lines: Vec<String> = said.lines().collect::<Result<_, _>>()?;
+    child.wait()?;
+    if lines.is_empty() {
+        let console = fs::read(directory.path().join(machine::CONSOLE_FILE))?;
+        bail!("the guest said nothing; its console: {}", String::from_utf8_lossy(&console));
+    }
+    Ok(lines)
+}
+
+/// What the guest says beside the messages of our cell.
+#[derive(Deserialize)]
+#[serde(tag = "told", rename_all = "kebab-case")]
+enum Told {
+    Turn { side: Side },
+    Timerlat { thread: i32, trace: String },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Side {
+    TimerlatAlone,
+    TimerlatRecorded,
+    Ours,
+}
+
+/// How long after its due time a wakeup passed each place, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Passed {
+    irq_entry: u64,
+    handler: u64,
+    wakeup: u64,
+    switched: u64,
+    /// The latency that was measured: timerlat's in its thread, ours in user mode.
+    end: u64,
+}
+
+impl Passed {
+    /// The places of a sample that was matched with its timer.
+    fn of(sample: &WitnessedSample) -> Option<Self> {
+        let segments = sample.segments?;
+        let mut sum = 0;
+        let [irq_entry, handler, wakeup, switched, end] = Segment::ALL.map(|segment| {
+            sum += segments.get(segment).as_nanos();
+            sum
+        });
+        Some(Self { irq_entry, handler, wakeup, switched, end })
+    }
+}
+
+/// A wakeup that timerlat measured and we recorded.
+#[derive(Clone, Copy, Debug)]
+struct Both {
+    irq: u64,
+    ours: Passed,
+}
+
+/// All that was measured.
+#[derive(Default)]
+struct Heard {
+    /// timerlat's latencies while nothing was recorded: in the interrupt, in its thread.
+    irq_alone: Vec<u64>,
+    thread_alone: Vec<u64>,
+    same: Vec<Both>,
+    /// Wakeups that timerlat told and that were not found in the recording.
+    unmatched: usize,
+    ours: Vec<Passed>,
+    ours_alone: LatencyHistogram,
+}
+
+fn hear(lines: &[String]) -> anyhow::Result<Heard> {
+    let (facts, rest) = lines.split_first().context("the guest said nothing")?;
+    let facts: MachineFacts = serde_json::from_str(facts).context("the facts of the guest")?;
+    let source = facts.processor.clock_source.as_deref();
+    ensure!(source == Some("tsc"), "the guest's clock source is {source:?}, not tsc");
+    let mut heard = Heard::default();
+    let mut side = Side::Ours;
+    let mut told = None;
+    let mut recording = Vec::new();
+    let mut samples: Vec<(u32, SampleBlock)> = Vec::new();
+    for line in rest {
+        match serde_json::from_str::<Told>(line) {
+            Ok(Told::Turn { side: next }) => side = next,
+            Ok(Told::Timerlat { trace, .. }) if side == Side::TimerlatAlone => {
+                let written = written(&trace);
+                let of = |context| {
+                    written.iter().filter(move |line| line.context == context).map(|it| it.latency)
+                };
+                heard.irq_alone.extend(of(ReadIn::Irq));
+                heard.thread_alone.extend(of(ReadIn::Thread));
+            }
+            Ok(Told::Timerlat { thread, trace }) => told = Some((ThreadId(thread), trace)),
+            Err(_) => match serde_json::from_str::<Message>(line)? {
+                Message::Failed { reason, .. } => bail!("the guest: {reason}"),
+                Message::Recording { bytes } => recording.extend(bytes),
+                Message::TracedSamples { task, block } => samples.push((task, block)),
+                Message::Finished(measurement) => {
+                    let blocks = measurement.tasks.iter().flat_map(|task| &task.blocks);
+                    blocks.for_each(|block| heard.ours_alone.merge_record(block));
+                    let traced = measurement.traced.context("our window was not recorded")?;
+                    let recording = std::mem::take(&mut recording);
+                    heard.ours.extend(of_ours(recording, &traced, &std::mem::take(&mut samples))?);
+                }
+                _ => {}
+            },
+        }
+        if side == Side::TimerlatRecorded && !recording.is_empty() {
+            let (thread, trace) = told.take().context("a recording of nothing")?;
+            let (same, unmatched) = of_both(std::mem::take(&mut recording), thread, &trace)?;
+            heard.same.extend(same);
+            heard.unmatched += unmatched;
+        }
+    }
+    Ok(heard)
+}
+
+/// Where a latency was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReadIn {
+    Irq,
+    Thread,
+}
+
+/// A line of timerlat's trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Written {
+    /// When it was written, to the microsecond.
+    at: u64,
+    context: ReadIn,
+    latency: u64,
+}
+
+/// Reads timerlat's lines; what is none of them is left out, as the trace's head is.
+fn written(trace: &str) -> Vec<Written> {
+    let line = |line: &str| {
+        let (before, after) = line.split_once(": #")?;
+        let (seconds, micros) = before.rsplit(' ').next()?.split_once('.')?;
+        let words: Vec<&str> = after.split_whitespace().collect();
+        let context = match *words.get(2)? {
+            "irq" => ReadIn::Irq,
+            "thread" => ReadIn::Thread,
+            _ => return None,
+        };
+        let latency = words.get(4)?.parse().ok()?;
+        let at = (seconds.parse::<u64>().ok()? * 1_000_000 + micros.parse::<u64>().ok()?) * 1000;
+        Some(Written { at, context, latency })
+    };
+    trace.lines().filter_map(line).collect()
+}
+
+/// The wakeups of timerlat's thread as it measured them and as the events tell them, and how
+/// many of its lines have no timer in the recording.
+fn of_both(
+    recording: Vec<u8>,
+    thread: ThreadId,
+    trace: &str,
+) -> anyhow::Result<(Vec<Both>, usize)> {
+    let mut source = RecordingFile::from_bytes(recording)?;
+    let mut dues = Vec::new();
+    while let Some(item) = source.next_item()? {
+        if let Item::Event(event) = item
+            && event.thread == thread
+            && let EventKind::HrtimerStart { expires, .. } = event.kind
+        {
+            dues.push(expires.as_nanos());
+        }
+    }
+    source.rewind();
+    // A line is written some instructions after its latency was read, and periods are
+    // a thousand times as long: the last timer before it is its own.
+    let due_of = |line: &Written| {
+        let due = line.at + 1000 - line.latency;
+        dues.iter()
+            .copied()
+            .filter(|armed| *armed <= due)
+            .max()
+            .filter(|armed| due - armed < 100_000)
+    };
+    // Lines of wakeups before the first timer that was recorded, or after the last, are none of
+    // the recording's.
+    let (first, last) = (dues.first().copied(), dues.last().copied());
+    let recorded =
+        first.context("no timer was recorded")?..last.context("no timer was recorded")?;
+    let written = written(trace).into_iter().filter(|line| recorded.contains(&line.at));
+    let mut samples = Vec::new();
+    let mut irqs = Vec::new();
+    let mut unmatched = 0;
+    for line in written {
+        match (line.context, due_of(&line)) {
+            (_, None) => unmatched += 1,
+            (ReadIn::Irq, Some(due)) => irqs.push((due, line.latency)),
+            (ReadIn::Thread, Some(due)) => samples.push(Sample {
+                due: Nanos::from_nanos(due),
+                came: Nanos::from_nanos(due + line.latency),
+            }),
+        }
+    }
+    let witnessed = witness_of(&mut source, thread, Instant::from_nanos(0), samples)?;
+    let both = witnessed.iter().filter_map(|sample| {
+        let (_, irq) = *irqs.iter().find(|(due, _)| *due == sample.sample.due.as_nanos())?;
+        Some(Both { irq, ours: Passed::of(sample)? })
+    });
+    let both: Vec<Both> = both.collect();
+    Ok((both, unmatched))
+}
+
+/// The wakeups of our own task.
+fn of_ours(
+    recording: Vec<u8>,
+    traced: &TracedStretch,
+    blocks: &[(u32, SampleBlock)],
+) -> anyhow::Result<Vec<Passed>> {
+    let mut source = RecordingFile::from_bytes(recording)?;
+    let mut samples = Vec::new();
+    for (_, block) in blocks {
+        samples.extend(block.decode()?);
+    }
+    let thread = traced.tasks.first().context("a task")?.thread;
+    let witnessed = witness_of(&mut source, thread, traced.opened, samples)?;
+    Ok(witnessed.iter().filter_map(Passed::of).collect())
+}
+
+fn witness_of(
+    source: &mut RecordingFile,
+    thread: ThreadId,
+    opened: Instant<tactus_model::time::Monotonic>,
+    samples: Vec<Sample>,
+) -> anyhow::Result<Vec<WitnessedSample>> {
+    let origin = Origin::Due(SleepMethod::Nanosleep);
+    Ok(witness(source, vec![ProbeTask { task: 0, thread, origin, opened, samples }])?)
+}
+
+fn print(heard: &Heard) {
+    let told = |values: &mut dyn Iterator<Item = u64>| {
+        median(values).map_or("–".to_owned(), |it| it.to_string())
+    };
+    let row = |name: &str, cells: [String; 5]| {
+        let [a, b, c, d, e] = cells;
+        println!("{name:<24}{a:>10}{b:>12}{c:>12}{d:>12}{e:>10}");
+    };
+    let none = || "–".to_owned();
+    let same =
+        |place: fn(&Passed) -> u64| told(&mut heard.same.iter().map(|both| place(&both.ours)));
+    let ours = |place: fn(&Passed) -> u64| told(&mut heard.ours.iter().map(place));
+    println!("median, ns after due      timerlat    timerlat  its wakeups        ours      ours");
+    println!("                             alone    recorded       by us    recorded     alone");
+    row("irq entry", [none(), none(), same(|it| it.irq_entry), ours(|it| it.irq_entry), none()]);
+    row("timer handler", [none(), none(), same(|it| it.handler), ours(|it| it.handler), none()]);
+    row(
+        "timerlat's irq",
+        [
+            told(&mut heard.irq_alone.iter().copied()),
+            told(&mut heard.same.iter().map(|both| both.irq)),
+            none(),
+            none(),
+            none(),
+        ],
+    );
+    row("wakeup", [none(), none(), same(|it| it.wakeup), ours(|it| it.wakeup), none()]);
+    row("switched in", [none(), none(), same(|it| it.switched), ours(|it| it.switched), none()]);
+    row(
+        "timerlat's thread",
+        [
+            told(&mut heard.thread_alone.iter().copied()),
+            told(&mut heard.same.iter().map(|both| both.ours.end)),
+            none(),
+            none(),
+            none(),
+        ],
+    );
+    let alone = heard.ours_alone.quantile(0.5).map_or_else(none, |it| it.as_nanos().to_string());
+    row("user mode", [none(), none(), none(), ours(|it| it.end), alone]);
+    println!(
+        "wakeups                 {:>10}{:>12}{:>12}{:>12}{:>10}\n",
+        heard.thread_alone.len(),
+        heard.same.len(),
+        heard.same.len(),
+        heard.ours.len(),
+        heard.ours_alone.count(),
+    );
+    println!(
+        "Of the same wakeups, how much later timerlat read the clock than the event was (least, \
+         median, most, ns; {} of its lines have no timer in the recording):",
+        heard.unmatched
+    );
+    let apart = |name: &str, differences: Vec<i64>| {
+        let mut sorted = differences;
+        sorted.sort_unstable();
+        let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { return };
+        println!("{name:<36}{least:>8}{:>8}{most:>8}", sorted[sorted.len() / 2]);
+    };
+    let difference = |later: u64, earlier: u64| later as i64 - earlier as i64;
+    let of = |between: &dyn Fn(&Both) -> i64| heard.same.iter().map(between).collect();
+    apart("its irq after irq entry", of(&|it| difference(it.irq, it.ours.irq_entry)));
+    apart("its irq after the timer handler", of(&|it| difference(it.irq, it.ours.handler)));
+    apart("our wakeup after its irq", of(&|it| difference(it.ours.wakeup, it.irq)));
+    apart("its thread after switched in", of(&|it| difference(it.ours.end, it.ours.switched)));
+}
+
+fn median(values: &mut dyn Iterator<Item = u64>) -> Option<u64> {
+    let mut sorted: Vec<u64> = values.collect();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_timerlat_are_read_and_no_others() {
+        let trace = "\
+# tracer: timerlat
+#              | |         |         ID            CONTEXT                LATENCY
+          <idle>-0       [000] d.h1.    54.029328: #1     context    irq timer_latency       932 ns
+           <...>-867     [000] .....    54.029339: #1     context thread timer_latency     11700 ns
+            init-1       [000] .....    54.029400: some_event: #7 words context irq
+";
+        let line = |at, context, latency| Written { at, context, latency };
+        assert_eq!(
+            written(trace),
+            [line(54_029_328_000, ReadIn::Irq, 932), line(54_029_339_000, ReadIn::Thread, 11_700)]
+        );
+    }
+}
