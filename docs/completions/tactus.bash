@@ -130,14 +130,14 @@ _tactus() {
             tactus__subcmd__help,watch)
                 cmd="tactus__subcmd__help__subcmd__watch"
                 ;;
-            tactus__subcmd__help__subcmd__internal,block-requests)
-                cmd="tactus__subcmd__help__subcmd__internal__subcmd__block__subcmd__requests"
-                ;;
             tactus__subcmd__help__subcmd__internal,causes)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__causes"
                 ;;
             tactus__subcmd__help__subcmd__internal,cell)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__cell"
+                ;;
+            tactus__subcmd__help__subcmd__internal,keeper)
+                cmd="tactus__subcmd__help__subcmd__internal__subcmd__keeper"
                 ;;
             tactus__subcmd__help__subcmd__internal,load)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__load"
@@ -151,14 +151,17 @@ _tactus() {
             tactus__subcmd__help__subcmd__internal,task)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__task"
                 ;;
+            tactus__subcmd__help__subcmd__lab,floor)
+                cmd="tactus__subcmd__help__subcmd__lab__subcmd__floor"
+                ;;
+            tactus__subcmd__help__subcmd__lab,gate)
+                cmd="tactus__subcmd__help__subcmd__lab__subcmd__gate"
+                ;;
             tactus__subcmd__help__subcmd__lab,kernels)
                 cmd="tactus__subcmd__help__subcmd__lab__subcmd__kernels"
                 ;;
             tactus__subcmd__help__subcmd__lab,measure)
                 cmd="tactus__subcmd__help__subcmd__lab__subcmd__measure"
-                ;;
-            tactus__subcmd__internal,block-requests)
-                cmd="tactus__subcmd__internal__subcmd__block__subcmd__requests"
                 ;;
             tactus__subcmd__internal,causes)
                 cmd="tactus__subcmd__internal__subcmd__causes"
@@ -168,6 +171,9 @@ _tactus() {
                 ;;
             tactus__subcmd__internal,help)
                 cmd="tactus__subcmd__internal__subcmd__help"
+                ;;
+            tactus__subcmd__internal,keeper)
+                cmd="tactus__subcmd__internal__subcmd__keeper"
                 ;;
             tactus__subcmd__internal,load)
                 cmd="tactus__subcmd__internal__subcmd__load"
@@ -181,9 +187,6 @@ _tactus() {
             tactus__subcmd__internal,task)
                 cmd="tactus__subcmd__internal__subcmd__task"
                 ;;
-            tactus__subcmd__internal__subcmd__help,block-requests)
-                cmd="tactus__subcmd__internal__subcmd__help__subcmd__block__subcmd__requests"
-                ;;
             tactus__subcmd__internal__subcmd__help,causes)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__causes"
                 ;;
@@ -192,6 +195,9 @@ _tactus() {
                 ;;
             tactus__subcmd__internal__subcmd__help,help)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__help"
+                ;;
+            tactus__subcmd__internal__subcmd__help,keeper)
+                cmd="tactus__subcmd__internal__subcmd__help__subcmd__keeper"
                 ;;
             tactus__subcmd__internal__subcmd__help,load)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__load"
@@ -205,6 +211,12 @@ _tactus() {
             tactus__subcmd__internal__subcmd__help,task)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__task"
                 ;;
+            tactus__subcmd__lab,floor)
+                cmd="tactus__subcmd__lab__subcmd__floor"
+                ;;
+            tactus__subcmd__lab,gate)
+                cmd="tactus__subcmd__lab__subcmd__gate"
+                ;;
             tactus__subcmd__lab,help)
                 cmd="tactus__subcmd__lab__subcmd__help"
                 ;;
@@ -213,6 +225,12 @@ _tactus() {
                 ;;
             tactus__subcmd__lab,measure)
                 cmd="tactus__subcmd__lab__subcmd__measure"
+                ;;
+            tactus__subcmd__lab__subcmd__help,floor)
+                cmd="tactus__subcmd__lab__subcmd__help__subcmd__floor"
+                ;;
+            tactus__subcmd__lab__subcmd__help,gate)
+                cmd="tactus__subcmd__lab__subcmd__help__subcmd__gate"
                 ;;
             tactus__subcmd__lab__subcmd__help,help)
                 cmd="tactus__subcmd__lab__subcmd__help__subcmd__help"
@@ -566,22 +584,8 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal)
-            opts="cell stream causes task load load-worker block-requests"
+            opts="cell stream causes task load load-worker keeper"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__help__subcmd__internal__subcmd__block__subcmd__requests)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -608,6 +612,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal__subcmd__cell)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__internal__subcmd__keeper)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -678,8 +696,36 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__lab)
-            opts="measure kernels"
+            opts="measure gate kernels floor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__lab__subcmd__floor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__lab__subcmd__gate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -854,22 +900,8 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal)
-            opts="-h -V --help --version cell stream causes task load load-worker block-requests help"
+            opts="-h -V --help --version cell stream causes task load load-worker keeper help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__internal__subcmd__block__subcmd__requests)
-            opts="-h -V --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -910,22 +942,8 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__help)
-            opts="cell stream causes task load load-worker block-requests help"
+            opts="cell stream causes task load load-worker keeper help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__internal__subcmd__help__subcmd__block__subcmd__requests)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -966,6 +984,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__internal__subcmd__help__subcmd__keeper)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1035,6 +1067,20 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__internal__subcmd__keeper)
+            opts="-h -V --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__internal__subcmd__load)
             opts="-h -V --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1092,7 +1138,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab)
-            opts="-h -V --help --version measure kernels help"
+            opts="-h -V --help --version measure gate kernels floor help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1105,9 +1151,233 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tactus__subcmd__lab__subcmd__help)
-            opts="measure kernels help"
+        tactus__subcmd__lab__subcmd__floor)
+            opts="-h -V --source --mips --samples --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mips)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__lab__subcmd__gate)
+            opts="-h -V --against --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --seeds --seed --mips --allow --false-alarms --paths-only --refuse --bisect --guest-limit --run --plan-only --junit --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --against)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --probe)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load-policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --load-cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sleep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --clock)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tick)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tick-shift)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --numbers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --align)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --offset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --work)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tasks-per-cpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tasks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --lock-memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timer-slack)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpu-dma-latency)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --block-requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --quantum)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --traced)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --traced-events)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sample-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mips)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allow)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --false-alarms)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --refuse)
+                    COMPREPLY=($(compgen -W "greater different" -- "${cur}"))
+                    return 0
+                    ;;
+                --guest-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --run)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --junit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__lab__subcmd__help)
+            opts="measure gate kernels floor help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__lab__subcmd__help__subcmd__floor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__lab__subcmd__help__subcmd__gate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1162,7 +1432,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab__subcmd__kernels)
-            opts="-h -V --json --help --version"
+            opts="-h -V --background --yielding --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1176,7 +1446,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab__subcmd__measure)
-            opts="-h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --exact --mips --guest-limit --help --version"
+            opts="-h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --exact --mips --proofs --guest-limit --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1234,6 +1504,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --numbers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --align)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1267,6 +1541,10 @@ _tactus() {
                     return 0
                     ;;
                 --block-requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --quantum)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1322,6 +1600,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --proofs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --guest-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1356,7 +1638,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__measure)
-            opts="-h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --help --version"
+            opts="-h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --rounds --until --limit --seed --for --plan-only --continue --page --no-page --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1414,6 +1696,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --numbers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --align)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1447,6 +1733,10 @@ _tactus() {
                     return 0
                     ;;
                 --block-requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --quantum)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1624,7 +1914,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__reproduce)
-            opts="-o -h -V --part --full --from --preemption --seed --plan-only --output --no-page --json --help --version"
+            opts="-o -h -V --part --full --from --kernel --exact --mips --proofs --guest-limit --preemption --seed --plan-only --output --no-page --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1635,6 +1925,22 @@ _tactus() {
                     return 0
                     ;;
                 --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mips)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --proofs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --guest-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1680,7 +1986,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__watch)
-            opts="-h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --warmup --duration --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
+            opts="-h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1738,6 +2044,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --numbers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --align)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1771,6 +2081,10 @@ _tactus() {
                     return 0
                     ;;
                 --block-requests)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --quantum)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -51,7 +51,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Write 
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
@@ -63,6 +63,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l interval -d 'T
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'How much later each further task starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
@@ -72,6 +73,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l lock-memory -d
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
@@ -89,13 +91,15 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Wr
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Write events and results as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure kernels help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure kernels help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure kernels help" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure kernels help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch some'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "floor" -d 'Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'How the load is scheduled' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
@@ -107,6 +111,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l offset -d 'How much later each further task starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
@@ -116,6 +121,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
@@ -129,6 +135,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l continue -d 'Take the turns that an interrupted run has left' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l page -d 'Write the page to this file instead of one beside the store' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l mips -d 'The speed of a machine in exact time, in million instructions a second: 1000, 500, 250, 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l proofs -d 'In exact time: how many machines, each booted by itself, must say the same; 2 to 100' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l guest-limit -d 'How long a guest may take on this host; by the length of its cell unless told otherwise' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l no-page -d 'Write no page'
@@ -136,14 +143,70 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l exact -d 'Let time be instructions, so that every run repeats to the byte'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'The kernel against which --kernel is held, written likewise' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'How the load is scheduled' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'How much later each further task starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks -d 'Whether tasks are threads or processes' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l warmup -d 'How long the load runs before measuring starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l duration -d 'How long each cell is measured in each round' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seeds -d 'Under how many seeds each cell is measured; ten unless the experiment or this tells otherwise' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'The seed from which all others follow' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l mips -d 'The speed of the guests\' time, in million instructions a second: 1000, 500, 250, 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l allow -d 'How much a path may differ: a percentage, a number of instructions, or both together' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'The chance that kernels that are alike are called different in what differs from seed to seed' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'What the gate refuses' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
+different\t'Any difference: shorter, earlier and fewer too'"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'How long a guest may take on this host; by the length of its cell unless told otherwise' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Measure nothing, and judge this run of an earlier gate' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Write the outcome as JUnit XML to this file too' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Ask only for paths that every seed gave alike, for which three seeds are enough'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with 125 when the kernel could not be measured, as `git bisect run` wants it'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l json -d 'Write one JSON object'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l background -d 'Fetch and build them after this command has ended, when nothing else wants the processors'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l yielding -d 'What --background starts: let everything else of this system go first'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Write one JSON object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -l source -d 'A directory with the source of FreeRTOS, in place of the package' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -l mips -d 'The speed of the machine, in million instructions a second: 1000, 500, 250, 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -l samples -d 'How many wakeups are measured beside each number of tasks' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -l json -d 'Write one JSON object, with every wakeup'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch some'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "floor" -d 'Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
@@ -155,6 +218,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l interval -d 'The
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'How much later each further task starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
@@ -164,6 +228,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l lock-memory -d '
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
@@ -222,6 +287,10 @@ complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'P
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'One part of it only, by name; may be given several times' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l from -d 'Measure nothing, and use this run of the paper\'s experiment; may be given several times' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l kernel -d 'Measure in a guest of this kernel, as `tactus lab kernels` lists them; give it several times to compare' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l mips -d 'The speed of a machine in exact time, in million instructions a second: 1000, 500, 250, 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l proofs -d 'In exact time: how many machines, each booted by itself, must say the same; 2 to 100' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l guest-limit -d 'How long a guest may take on this host; by the length of its cell unless told otherwise' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l preemption -d 'How the kernel preempts itself, where it does not tell: none, voluntary, full, lazy, rt' -r -f -a "none\t''
 voluntary\t''
 full\t''
@@ -230,6 +299,7 @@ rt\t''"
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l seed -d 'The seed of the order of cells and of random intervals' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s o -l output -d 'Write the page to this file instead of one beside the store' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l full -d 'Take the paper\'s own durations: from half an hour to some hours'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l exact -d 'Let time be instructions, so that every run repeats to the byte'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l no-page -d 'Write no page'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l json -d 'Write events and the result as JSON, one object a line'
@@ -275,16 +345,16 @@ complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'P
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "load" -d 'Keep the copies of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "load-worker" -d 'Be one copy of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "block-requests" -d 'Change the size of block requests until the measurement ends'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker block-requests help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "load" -d 'Keep the copies of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "load-worker" -d 'Be one copy of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "keeper" -d 'Change settings of the machine until the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from stream" -s h -l help -d 'Print help'
@@ -297,15 +367,15 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from block-requests" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from block-requests" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from keeper" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from keeper" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cell" -d 'Measure one cell'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "task" -d 'Run one task of a probe'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep the copies of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Be one copy of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "block-requests" -d 'Change the size of block requests until the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "keeper" -d 'Change settings of the machine until the measurement ends'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
@@ -327,11 +397,13 @@ complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "internal" -d 'What a process that measuring starts has to do'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch some'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "floor" -d 'Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cell" -d 'Measure one cell'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "task" -d 'Run one task of a probe'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Keep the copies of a load'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Be one copy of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "block-requests" -d 'Change the size of block requests until the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "keeper" -d 'Change settings of the machine until the measurement ends'
