@@ -87,6 +87,10 @@ impl Hearing {
     }
 }
 
+/// The clock source by which Linux reads the time stamp counter before it has measured it a
+/// second time; timers of high resolution do not go by it.
+const UNFINISHED_CLOCK: &str = "tsc-early";
+
 /// Why a guest with these facts is not the one that was asked for, and what to do about it.
 fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
     let source = facts.processor.clock_source.as_deref().unwrap_or("unknown");
@@ -94,6 +98,17 @@ fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
         GuestTime::Exact(_) => &["tsc"],
         GuestTime::Wall => &["tsc", "kvm-clock"],
     };
+    if source == UNFINISHED_CLOCK {
+        return Some((
+            "the guest's kernel did not come to trust its time stamp counter: it measures it \
+             once more for a second of its own ticks, and in wall time an emulator does not \
+             bring as many as a kernel of thousands a second counts on"
+                .to_owned(),
+            "--exact, where every tick comes; or a kernel of fewer ticks a second, or a host \
+             that is less busy"
+                .to_owned(),
+        ));
+    }
     if !trusted.contains(&source) {
         return Some((
             format!(
@@ -207,6 +222,7 @@ mod tests {
     fn a_guest_that_is_not_what_was_asked_is_refused() {
         check_refused("debian", "exact", &facts("hpet", "none"), "clock source hpet");
         check_refused("debian", "exact", &facts("kvm-clock", "none"), "clock source kvm-clock");
+        check_refused("debian", "wall", &facts("tsc-early", "none"), "of its own ticks");
         let asked = "debian:preempt=full";
         check_refused(asked, "wall", &facts("tsc", "none"), "is none, not full as asked");
         check_refused("debian-rt", "exact", &facts("tsc", "full"), "is full, not rt as asked");
