@@ -21,6 +21,9 @@ pub const MONITOR_FILE: &str = "monitor";
 /// How long is waited between two looks at something that comes soon.
 const STEP: Duration = Duration::from_millis(5);
 
+/// How long a machine that is in trouble may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// A connection to the monitor of one machine. It fails when the machine ends.
 #[derive(Debug)]
 pub struct Monitor {
@@ -66,12 +69,18 @@ impl Monitor {
                 Err(_) => thread::sleep(STEP),
             }
         };
-        let lines = BufReader::new(stream.try_clone()?);
-        let mut monitor = Self { stream, lines, events: VecDeque::new() };
-        monitor.execute("qmp_capabilities", &json!({}))?;
+        let mut monitor = Self::on(stream)?;
         // Else the end of a migration would have to be asked for again and again.
         let events = json!({"capabilities": [{"capability": "events", "state": true}]});
         monitor.execute("migrate-set-capabilities", &events)?;
+        Ok(monitor)
+    }
+
+    /// Speaks by `stream`, which is connected.
+    fn on(stream: UnixStream) -> io::Result<Self> {
+        let lines = BufReader::new(stream.try_clone()?);
+        let mut monitor = Self { stream, lines, events: VecDeque::new() };
+        monitor.execute("qmp_capabilities", &json!({}))?;
         Ok(monitor)
     }
 
@@ -99,6 +108,28 @@ impl Monitor {
             thread::sleep(STEP);
         }
         self.execute("quit", &json!({})).map(drop)
+    }
+
+    /// What the processor is doing, looked at several times, as QEMU's `info registers`
+    /// has it.
+    ///
+    /// # Errors
+    /// The machine has ended, or does not answer within some seconds.
+    pub fn registers(directory: &Path) -> io::Result<Vec<String>> {
+        const LOOKS: usize = 3;
+        const BETWEEN: Duration = Duration::from_millis(100);
+        let stream = UnixStream::connect(directory.join(MONITOR_FILE))?;
+        // While a machine boots its monitor is in use, and answers nobody else.
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut monitor = Self::on(stream)?;
+        let look = json!({"command-line": "info registers"});
+        (0..LOOKS)
+            .map(|_| {
+                thread::sleep(BETWEEN);
+                let told = monitor.execute("human-monitor-command", &look)?;
+                Ok(told.as_str().unwrap_or_default().to_owned())
+            })
+            .collect()
     }
 
     /// Reads the state that [`Monitor::keep`] wrote to `file`, and lets the machine run on.
@@ -161,7 +192,7 @@ impl Monitor {
     fn line(&mut self) -> io::Result<Line> {
         let mut line = String::new();
         match self.lines.read_line(&mut line)? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the emulator ended untold")),
             _ => Ok(serde_json::from_str(&line)?),
         }
     }

@@ -209,7 +209,7 @@ impl Target for Guests {
             hearing: Hearing::new(guest.clone(), account),
             is_exact: guest.time.is_exact(),
             transcripts: vec![Vec::new(); machines],
-            open: machines,
+            stages: vec![Stage::Boot; machines],
             turn,
             slots: slots.clone(),
             limit: self.limit(order.cell.length()),
@@ -261,7 +261,7 @@ impl GuestTurn {
                 return;
             }
             let told = match self.run_machine(number, slot, lines) {
-                Ok(()) => Heard::End,
+                Ok(()) => Heard::End(number),
                 Err(error) => Heard::Fault(error.to_string()),
             };
             // Nobody listens any more when the turn was given up.
@@ -343,7 +343,7 @@ const STALE_PROGRAM: &str = "the program in it did not wait for its order, so it
 enum Heard {
     Line(usize, String),
     /// One of them will say nothing more.
-    End,
+    End(usize),
     /// One of them cannot be run.
     Fault(String),
 }
@@ -353,8 +353,8 @@ struct Collector {
     hearing: Hearing,
     is_exact: bool,
     transcripts: Vec<Vec<String>>,
-    /// Machines that still may say something.
-    open: usize,
+    /// How far each machine came.
+    stages: Vec<Stage>,
     turn: Arc<GuestTurn>,
     slots: Vec<Arc<Slot>>,
     limit: Duration,
@@ -366,24 +366,22 @@ struct Collector {
 impl Collector {
     fn collect(mut self, heard: &Receiver<Heard>) {
         let deadline = Instant::now() + self.limit;
-        while self.open > 0 {
+        while self.stages.iter().any(|stage| *stage != Stage::End) {
             match heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Heard::Line(number, line)) if self.is_exact => {
-                    self.transcripts[number].push(line);
+                Ok(Heard::Line(number, line)) => {
+                    self.stages[number] = self.stages[number].after(&line);
+                    if self.is_exact {
+                        self.transcripts[number].push(line);
+                    } else {
+                        self.tell(&line);
+                    }
                 }
-                Ok(Heard::Line(_, line)) => self.tell(&line),
-                Ok(Heard::End) => self.open -= 1,
+                Ok(Heard::End(number)) => self.stages[number] = Stage::End,
                 Ok(Heard::Fault(_)) if self.is_ended() => return,
                 Ok(Heard::Fault(error)) => {
                     return self.fail(format!("the guest cannot be run: {error}"));
                 }
-                Err(RecvTimeoutError::Timeout) => {
-                    let reason = format!(
-                        "the guest had not ended after {} s on the host and was given up",
-                        self.limit.as_secs()
-                    );
-                    return self.fail(reason);
-                }
+                Err(RecvTimeoutError::Timeout) => return self.fail_late(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -431,21 +429,114 @@ impl Collector {
         }
     }
 
-    /// The console of a machine: of its boot, where that was kept, and of what followed.
+    /// What the machines wrote: when they booted, where that was kept, and afterwards. What
+    /// several wrote alike stands there once.
     fn console(&self) -> String {
-        let booted = (0..self.turn.machines).find_map(|number| {
+        let booted = (0..self.turn.machines).filter_map(|number| {
             let kept = self.turn.kept.find(&self.turn.name(number))?;
             kept.remains.as_ref().map(|machine| last_words(machine.directory()))
         });
-        let running = self.slots.iter().find_map(|slot| slot.directory());
+        let running = self.slots.iter().filter_map(|slot| slot.directory());
         let running = running.map(|directory| last_words(&directory));
-        booted.into_iter().chain(running).collect()
+        let mut all: Vec<String> = Vec::new();
+        for words in booted.chain(running) {
+            if !all.contains(&words) {
+                all.push(words);
+            }
+        }
+        all.concat()
     }
 
     fn fail(&mut self, reason: String) {
+        let console = self.console();
+        self.fail_with(reason, &console);
+    }
+
+    fn fail_with(&mut self, reason: String, console: &str) {
         self.hearing.give_up();
-        let hint = keep(&self.keep, &self.console());
+        let hint = keep(&self.keep, console);
         self.inbox.put(Input::Message(Message::Failed { reason, hint: Some(hint) }));
+    }
+
+    /// Gives the turn up since it took too long, and tells as much as can be seen of why.
+    fn fail_late(&mut self) {
+        let directories = self.slots.iter().filter_map(|slot| slot.directory());
+        // Only machines in exact time have a monitor, and one that boots answers nobody.
+        let looks: Vec<String> = directories
+            .filter_map(|directory| Monitor::registers(&directory).ok())
+            .flatten()
+            .collect();
+        let stages = stages(&self.stages);
+        let activity = activity(&looks).map(|told| format!("; {told}")).unwrap_or_default();
+        let reason = format!(
+            "the guest had not ended after {} s on the host and was given up: {stages}{activity}",
+            self.limit.as_secs()
+        );
+        let console = std::iter::once(self.console()).chain(looks).collect::<Vec<_>>().join("\n");
+        self.fail_with(reason, &console);
+    }
+}
+
+/// How far a machine of a turn came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It has said nothing.
+    Boot,
+    /// It has told what machine it is, and starts its load and prepares.
+    Preparation,
+    /// It has said something of its cell.
+    Measurement,
+    /// It says nothing more.
+    End,
+}
+
+impl Stage {
+    fn after(self, line: &str) -> Self {
+        // What is not granted is told whenever that is known.
+        const SHORTFALL: &str = "{\"message\":\"shortfall\"";
+        match self {
+            Self::Boot => Self::Preparation,
+            Self::Preparation if line.starts_with(SHORTFALL) => self,
+            Self::Preparation | Self::Measurement | Self::End => Self::Measurement,
+        }
+    }
+
+    const fn told(self) -> &'static str {
+        match self {
+            Self::Boot => "had not booted",
+            Self::Preparation => "had booted, and its load had not started",
+            Self::Measurement => "was measuring",
+            Self::End => "had ended",
+        }
+    }
+}
+
+/// Where the machines of a turn were, in words.
+fn stages(stages: &[Stage]) -> String {
+    match stages {
+        [one] => format!("it {}", one.told()),
+        several => {
+            let told = several.iter().enumerate();
+            let told =
+                told.map(|(number, stage)| format!("machine {} {}", number + 1, stage.told()));
+            told.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// What the processors did when they were looked at, by QEMU's `info registers`; `None` when
+/// nobody could look.
+fn activity(looks: &[String]) -> Option<&'static str> {
+    let halted = looks.iter().filter(|look| look.contains("HLT=1")).count();
+    match (halted, looks.len()) {
+        (_, 0) => None,
+        (0, _) => {
+            Some("its processor was at work: a longer --guest-limit, or fewer copies of the load")
+        }
+        (halted, all) if halted == all => {
+            Some("its processor was idle, so it waited for something")
+        }
+        _ => Some("its processor was now at work and now idle"),
     }
 }
 
@@ -487,5 +578,41 @@ impl Measuring for BootedGuests {
             let _ = thread.join();
         }
         "the guest was ended".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::result::Shortfall;
+
+    use super::*;
+
+    #[test]
+    fn a_guest_that_is_given_up_tells_how_far_it_came() {
+        assert_eq!(stages(&[Stage::Boot]), "it had not booted");
+        let shortfall = Shortfall {
+            asked: String::new(),
+            granted: String::new(),
+            reason: String::new(),
+            mend: None,
+        };
+        let shortfall = serde_json::to_string(&Message::Shortfall(shortfall)).unwrap();
+        let opened = serde_json::to_string(&Message::Opened).unwrap();
+        let preparing = Stage::Boot.after("{}").after(&shortfall);
+        let measuring = preparing.after(&opened).after(&shortfall);
+        assert_eq!(
+            stages(&[Stage::End, measuring, preparing]),
+            "machine 1 had ended, machine 2 was measuring, \
+             machine 3 had booted, and its load had not started"
+        );
+    }
+
+    #[test]
+    fn what_a_processor_did_is_told_when_it_was_seen() {
+        let look = |halted: u8| format!("RIP=ffffffff9c600080 CPL=0 II=0 A20=1 SMM=0 HLT={halted}");
+        assert_eq!(activity(&[]), None);
+        assert!(activity(&[look(0), look(0)]).unwrap().contains("at work: a longer"));
+        assert!(activity(&[look(1), look(1)]).unwrap().contains("idle, so it waited"));
+        assert!(activity(&[look(1), look(0)]).unwrap().contains("now idle"));
     }
 }
