@@ -165,7 +165,8 @@ pub struct GuestAccount {
     pub emulator: String,
     /// `kvm` or `tcg`.
     pub accelerator: String,
-    /// The emulator's arguments; files are named as they stand in its working directory.
+    /// The emulator's arguments in the measured turn; files are named as they stand in its
+    /// working directory.
     pub command_line: Vec<String>,
     /// The seed of all random numbers that the emulator gives the guest; in exact time the
     /// turns of a round share it.

@@ -167,8 +167,10 @@ impl Target for Guests {
             seed: seed as u32,
         };
         let archive = self.archive(kernel);
-        let arguments =
-            if guest.time.is_exact() { machine.arguments_to_keep() } else { machine.arguments() };
+        let is_exact = guest.time.is_exact();
+        let arguments = if is_exact { machine.arguments_to_keep() } else { machine.arguments() };
+        let arguments_to_take_up = machine.arguments_to_take_up();
+        let measured_by = if is_exact { &arguments_to_take_up } else { &arguments };
         let account = GuestAccount {
             kernel_release: kernel.release.clone(),
             kernel_sha256: kernel.sha256.clone(),
@@ -176,12 +178,12 @@ impl Target for Guests {
             archive_sha256: sha256(&archive),
             emulator: self.emulator.version.clone(),
             accelerator: machine.accelerator().word().to_owned(),
-            command_line: arguments.clone(),
+            command_line: measured_by.clone(),
             seed: machine.seed,
             proof: None,
             facts: MachineFacts::unknown(Moment::from_nanos(0)),
         };
-        let machines = if guest.time.is_exact() { self.proofs.max(PROOFS) } else { 1 };
+        let machines = if is_exact { self.proofs.max(PROOFS) } else { 1 };
         let turn = GuestTurn {
             emulator: self.emulator.clone(),
             guest: guest.clone(),
@@ -189,7 +191,7 @@ impl Target for Guests {
             archive,
             order: format!("{}\n", serde_json::to_string(order)?).into_bytes(),
             arguments,
-            arguments_to_take_up: machine.arguments_to_take_up(),
+            arguments_to_take_up,
             seed,
             machines,
             next: AtomicUsize::new(0),
@@ -207,7 +209,7 @@ impl Target for Guests {
             .collect();
         let collector = Collector {
             hearing: Hearing::new(guest.clone(), account),
-            is_exact: guest.time.is_exact(),
+            is_exact,
             transcripts: vec![Vec::new(); machines],
             stages: vec![Stage::Boot; machines],
             turn,
