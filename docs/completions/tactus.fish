@@ -77,7 +77,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l quantum -d 'Ho
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'How many times every cell is measured' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell: p99.9:5% of the percentile, or p99:2us; there are three rounds at least' -r
@@ -125,7 +125,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l rounds -d 'How many times every cell is measured' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell: p99.9:5% of the percentile, or p99:2us; there are three rounds at least' -r
@@ -171,7 +171,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seeds -d 'Under how many seeds each cell is measured; ten unless the experiment or this tells otherwise' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'The seed from which all others follow' -r
@@ -232,7 +232,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l quantum -d 'How 
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before measuring starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long each cell is measured in each round' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced-events -d 'Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l seed -d 'The seed of random intervals' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l scale -d 'How far the scope\'s lines are apart; without it as it fits' -r

@@ -72,6 +72,7 @@ impl Tracer {
                     ..Options::of_threads(threads)
                 },
                 TracedEvents::WakeupPath => Options::of_wakeups(threads),
+                TracedEvents::Scheduling => Options::of_scheduling(),
             }
         };
         self.progress = match Recorder::start(options) {

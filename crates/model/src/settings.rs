@@ -361,7 +361,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "traced-events",
         of: None,
         value: "EVENTS",
-        about: "Which events are recorded: all, or wakeup-path for interrupts, transfers and the measured tasks alone",
+        about: "Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when",
         set: |cell, text| put(&mut cell.traced_events, text),
         get: |cell| cell.traced_events.to_string(),
     },

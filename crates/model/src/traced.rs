@@ -21,6 +21,23 @@ keywords! {
         /// events of the measured tasks alone. They are few, so that they can be kept
         /// for long and disturb little. They tell segments, but not who ran instead.
         WakeupPath = "wakeup-path",
+        /// Those that tell who ran where, how long and until what, of the whole system:
+        /// the scheduler's, interrupts, softirqs and timers, without call chains and without
+        /// system calls. They are enough for accounts of processor time, and cost a fraction
+        /// of all where interrupts are many.
+        Scheduling = "scheduling",
+    }
+}
+
+impl TracedEvents {
+    /// Whether they explain why a measured task was late.
+    pub const fn tell_causes(self) -> bool {
+        matches!(self, Self::All)
+    }
+
+    /// Whether they tell of every thread when it ran.
+    pub const fn tell_who_ran(self) -> bool {
+        matches!(self, Self::All | Self::Scheduling)
     }
 }
 

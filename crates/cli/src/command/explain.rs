@@ -12,7 +12,7 @@ use tactus_model::cell::Cell;
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::{Run, RunId};
 use tactus_model::time::Nanos;
-use tactus_model::traced::{Evidence, TracedEvents, TracedStretch};
+use tactus_model::traced::{Evidence, TracedStretch};
 use tactus_record::file::RecordingFile;
 use tactus_report::{CellExplanation, TracingCost};
 use tactus_stats::LatencyHistogram;
@@ -159,7 +159,7 @@ pub(super) fn explained_stretches<'r>(
     options: Options,
 ) -> CommandResult<Vec<(&'r TracedStretch, Explanation)>> {
     let settings = &run.header.plan.cells[cell];
-    if settings.traced_events != TracedEvents::All {
+    if !settings.traced_events.tell_causes() {
         // Who ran instead was not recorded, so blame would fall on the wrong ones.
         return Ok(Vec::new());
     }
@@ -260,7 +260,7 @@ pub(super) fn nothing_recorded(run: &Run) -> CommandError {
         .flat_map(|measurement| &measurement.shortfalls)
         .find(|shortfall| shortfall.asked.starts_with("traced"));
     let id = &run.header.id;
-    let narrow = run.header.plan.cells.iter().any(|cell| cell.traced_events != TracedEvents::All);
+    let narrow = run.header.plan.cells.iter().any(|cell| !cell.traced_events.tell_causes());
     let reason = match refused {
         None if narrow => {
             format!("what was recorded in {id} tells no causes: traced-events was not `all`")

@@ -9,7 +9,6 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
 use tactus_model::run::{Run, RunId};
-use tactus_model::traced::TracedEvents;
 use tactus_record::file::RecordingFile;
 use tactus_report::{
     AccountsBy, NamedAccounts, accounts_page, accounts_text, guests_notes, guests_text,
@@ -168,7 +167,7 @@ fn of_cells(
     let labels = run.header.plan.labels();
     let mut told = Vec::new();
     for &cell in cells {
-        if run.header.plan.cells[cell].traced_events != TracedEvents::All {
+        if !run.header.plan.cells[cell].traced_events.tell_who_ran() {
             // Who ran when the measured tasks did not was not recorded.
             continue;
         }

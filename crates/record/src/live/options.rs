@@ -188,6 +188,16 @@ impl Options {
             ..Self::default()
         }
     }
+
+    /// Records of the whole system who runs where and what interrupts it: all that is
+    /// recorded of it by default but system calls and signals, which concern the thread in
+    /// whose time they come.
+    pub fn of_scheduling() -> Self {
+        let tracepoints = Tracepoint::of_the_system()
+            .into_iter()
+            .filter(|tracepoint| !tracepoint.is_of_a_thread());
+        Self { tracepoints: tracepoints.collect(), ..Self::default() }
+    }
 }
 
 impl Default for DrainerOptions {
@@ -266,6 +276,18 @@ impl Tracepoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scheduling_is_recorded_of_everybody_and_calls_of_nobody() {
+        let Options { tracepoints, only_threads, only_their_scheduling, call_chains, .. } =
+            Options::of_scheduling();
+        for needed in [Tracepoint::Switch, Tracepoint::Wakeup, Tracepoint::HrtimerExpireEntry] {
+            assert!(tracepoints.contains(&needed), "{needed:?}");
+        }
+        assert!(tracepoints.iter().all(|tracepoint| !tracepoint.is_of_a_thread()));
+        assert!(only_threads.is_empty() && !only_their_scheduling);
+        assert!(call_chains == CallChains::Never);
+    }
 
     #[test]
     fn a_source_is_read_as_it_is_written() {
