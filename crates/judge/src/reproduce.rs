@@ -61,6 +61,12 @@ impl Evidence<'_> {
         self.guest.as_ref().map(|guest| guest.name.as_str())
     }
 
+    /// Whether the machine has what a graph is about.
+    fn shows(&self, graph: &Graph) -> bool {
+        let guest = self.guest.as_ref().map(|guest| guest.guest);
+        lacking(&graph.needs, guest, self.facts).is_none()
+    }
+
     /// Whether block devices can have moved anything.
     const fn has_block_devices(&self) -> bool {
         self.guest.is_none()
@@ -235,7 +241,8 @@ fn found<'a>(part: &'a Part, evidence: Option<&'a Evidence<'a>>) -> PartFound<'a
         kernel: evidence.and_then(Evidence::kernel),
         about: part.about_in(is_guest),
         views: evidence.map_or_else(Vec::new, |evidence| {
-            part.graphs.iter().map(|graph| view(graph, evidence)).collect()
+            let shown = part.graphs.iter().filter(|graph| evidence.shows(graph));
+            shown.map(|graph| view(graph, evidence)).collect()
         }),
         served: measured.map_or_else(Vec::new, |measured| served(part, measured)),
         tables: part.tables.iter().map(|table| beside(table, evidence)).collect(),

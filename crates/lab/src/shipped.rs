@@ -1,7 +1,7 @@
 //! The experiments that come with the program.
 
 /// Names and texts of the experiments that come with the program.
-pub const EXPERIMENTS: [(&str, &str); 15] = [
+pub const EXPERIMENTS: [(&str, &str); 16] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
     ("lab", include_str!("../../../experiments/lab.toml")),
@@ -16,6 +16,7 @@ pub const EXPERIMENTS: [(&str, &str); 15] = [
     ("papers/frames", include_str!("../../../experiments/papers/frames.toml")),
     ("papers/frames-guests", include_str!("../../../experiments/papers/frames-guests.toml")),
     ("papers/quanta", include_str!("../../../experiments/papers/quanta.toml")),
+    ("papers/quanta-guests", include_str!("../../../experiments/papers/quanta-guests.toml")),
     ("papers/billing", include_str!("../../../experiments/papers/billing.toml")),
     (
         "papers/installed-programs",

@@ -18,7 +18,6 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::guest::Guest;
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
-use tactus_model::traced::TracedEvents;
 use tactus_record::file::RecordingFile;
 use tactus_report::{Form, format};
 use tactus_store::Store;
@@ -120,13 +119,15 @@ pub(crate) fn run(arguments: &ReproduceArguments) -> CommandResult {
         ));
     }
     let guests = Guests { kernels: &arguments.kernel, wishes: arguments.guests.wishes()? };
-    let plans: Vec<(usize, Plan)> = chosen
-        .into_iter()
-        .map(|number| {
-            let seed = arguments.seed.unwrap_or_else(new_seed);
-            Ok((number, planned(&paper.parts[number], arguments.full, seed, &guests)?))
-        })
-        .collect::<CommandResult<_>>()?;
+    let mut plans: Vec<(Vec<usize>, Plan)> = Vec::new();
+    for number in chosen {
+        let seed = arguments.seed.unwrap_or_else(new_seed);
+        let plan = planned(&paper.parts[number], arguments.full, seed, &guests)?;
+        match plans.iter_mut().find(|(_, known)| serves(known, &plan)) {
+            Some((parts, _)) => parts.push(number),
+            None => plans.push((vec![number], plan)),
+        }
+    }
     if arguments.plan_only {
         return print_plans(&plans, arguments.json);
     }
@@ -198,7 +199,12 @@ fn planned(part: &Part, full: bool, seed: u64, guests: &Guests<'_>) -> CommandRe
     experiment.plan(&overrides).map_err(CommandError::internal)
 }
 
-fn print_plans(plans: &[(usize, Plan)], json: bool) -> CommandResult {
+/// Whether one run serves two plans, which may be of different seeds.
+fn serves(one: &Plan, other: &Plan) -> bool {
+    one.name == other.name && one.rounds == other.rounds && one.cells == other.cells
+}
+
+fn print_plans(plans: &[(Vec<usize>, Plan)], json: bool) -> CommandResult {
     for (_, plan) in plans {
         if json {
             write_line(plan)?;
@@ -209,7 +215,7 @@ fn print_plans(plans: &[(usize, Plan)], json: bool) -> CommandResult {
     Ok(())
 }
 
-/// The runs that were named, each for the part whose experiment it is of.
+/// The runs that were named, each for the parts whose experiment it is of.
 fn taken_up(
     store: &Store,
     paper: &Paper,
@@ -222,8 +228,9 @@ fn taken_up(
         let of = &run.header.plan.name;
         let is_of =
             |part: &Part| [false, true].iter().any(|&guests| part.experiment_in(guests) == of);
-        let part = chosen.iter().find(|&&number| is_of(&paper.parts[number]));
-        let Some(&part) = part else {
+        let parts: Vec<usize> =
+            chosen.iter().copied().filter(|&number| is_of(&paper.parts[number])).collect();
+        if parts.is_empty() {
             let wanted: Vec<&str> =
                 chosen.iter().map(|&number| paper.parts[number].experiment.as_str()).collect();
             return Err(CommandError::usage(format!(
@@ -231,27 +238,36 @@ fn taken_up(
                 run.header.id,
                 wanted.join(", ")
             )));
-        };
-        runs[part] = Some(run);
+        }
+        parts.into_iter().for_each(|part| runs[part] = Some(run.clone()));
     }
     Ok(runs)
 }
 
-/// Measures the parts one after another.
+/// Measures the parts one after another, those together that one run serves.
 fn measured(
     mut store: Store,
     paper: &Paper,
-    plans: &[(usize, Plan)],
+    plans: &[(Vec<usize>, Plan)],
     guest_limit: Option<Nanos>,
     json: bool,
 ) -> CommandResult<Vec<Option<Run>>> {
     let mut runs: Vec<Option<Run>> = paper.parts.iter().map(|_| None).collect();
     let estimates: Vec<Nanos> =
         plans.iter().map(|(_, plan)| plan.estimate(&plan.turns())).collect();
-    for (place, (number, plan)) in plans.iter().enumerate() {
-        let left: Nanos = estimates[place..].iter().copied().sum();
-        let (name, of) = (&paper.parts[*number].name, plans.len());
-        eprintln!("part {} of {of}, {name}: {} left in all", place + 1, format::span(left));
+    let of: usize = plans.iter().map(|(parts, _)| parts.len()).sum();
+    let mut place = 0;
+    for ((parts, plan), estimates) in plans.iter().zip((0..).map(|from| &estimates[from..])) {
+        let left: Nanos = estimates.iter().copied().sum();
+        let names: Vec<&str> =
+            parts.iter().map(|&number| paper.parts[number].name.as_str()).collect();
+        let counted = match parts.len() {
+            1 => format!("part {}", place + 1),
+            several => format!("parts {} to {}", place + 1, place + several),
+        };
+        let (names, left) = (names.join(" and "), format::span(left));
+        eprintln!("{counted} of {of}, {names}: {left} left in all");
+        place += parts.len();
         let targets = targets(&plan.cells, guest_limit)?;
         let id = store.create_run(
             plan,
@@ -260,7 +276,8 @@ fn measured(
             tactus_sys::clock::now::<Realtime>(),
         )?;
         let status = carry_out(&mut store, &id, targets, json)?;
-        runs[*number] = Some(store.load(&id)?);
+        let run = store.load(&id)?;
+        parts.iter().for_each(|&number| runs[number] = Some(run.clone()));
         if status != RunStatus::Complete {
             let error = anyhow::anyhow!("{id} was interrupted; what was measured is kept");
             let hint = format!(
@@ -416,7 +433,7 @@ fn recorded(store: &Store, part: &Part, run: &Run) -> CommandResult<BTreeMap<usi
             .map_err(CommandError::internal)?;
         let tasks = probe_tasks(cell, traced, &evidence.samples)?;
         recorded.samples.extend(witness(&mut source, tasks).map_err(CommandError::internal)?);
-        if !part.programs.is_empty() && cell.traced_events == TracedEvents::All {
+        if !part.programs.is_empty() && cell.traced_events.tell_who_ran() {
             let mut source =
                 RecordingFile::from_bytes(evidence.recording).map_err(CommandError::internal)?;
             accounts.push(account(&mut source, &options).map_err(CommandError::internal)?);
@@ -426,4 +443,28 @@ fn recorded(store: &Store, part: &Part, run: &Run) -> CommandResult<BTreeMap<usi
         (cell, Recorded { accounts: Accounts::pool(accounts), ..recorded })
     });
     Ok(pooled.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether one run in guests of `kernels` serves two parts of the study of 2003.
+    fn share(kernels: &[String], parts: [&str; 2]) -> bool {
+        let paper = find("clock-resolution").expect("it is shipped");
+        let guests = Guests { kernels, wishes: GuestWishes::default() };
+        let [one, other] = parts.map(|name| {
+            let part = paper.parts.iter().find(|part| part.name == name).expect("it has the part");
+            planned(part, false, 1, &guests).unwrap_or_else(|_| panic!("{name} has a plan"))
+        });
+        serves(&one, &other)
+    }
+
+    #[test]
+    fn one_run_serves_parts_of_the_same_experiment() {
+        let kernels = ["debian-cloud".to_owned()];
+        assert!(share(&kernels, ["billing", "quanta"]));
+        assert!(!share(&kernels, ["billing", "frames"]));
+        assert!(!share(&[], ["billing", "quanta"]), "on a host each has its own");
+    }
 }

@@ -21,7 +21,8 @@ pub struct Across<'a> {
     pub part: &'a Part,
     /// The kernels, in the order of the run.
     pub kernels: Vec<&'a str>,
-    /// One for each cell of each graph: its rows have a kernel each.
+    /// One for each cell of each graph, where another does not tell the same of it: its rows
+    /// have a kernel each.
     pub views: Vec<View<'a>>,
     /// Every claim by every kernel, or by every pair where it is about two.
     pub claims: Vec<JudgedAcross<'a>>,
@@ -47,14 +48,15 @@ pub(super) fn across<'a>(part: &'a Part, machines: &'a [Evidence<'a>]) -> Across
     }
 }
 
-/// The cells of all graphs, each once although several graphs may show it.
+/// The cells of all graphs, each once although several graphs may tell the same of it.
 fn views<'a>(part: &'a Part, machines: &'a [Evidence<'a>]) -> Vec<View<'a>> {
     let mut views: Vec<View<'a>> = Vec::new();
     for graph in &part.graphs {
         for cell in &graph.cells {
             let is_shown = |view: &View<'_>| {
                 let same_cell = view.rows.iter().any(|row| row.cell == cell);
-                same_cell && view.graph.measures == graph.measures
+                let same_figures = view.graph.columns == graph.columns;
+                same_cell && same_figures && view.graph.measures == graph.measures
             };
             let rows = rows(graph, cell, machines);
             if !rows.is_empty() && !views.iter().any(is_shown) {
@@ -68,7 +70,7 @@ fn views<'a>(part: &'a Part, machines: &'a [Evidence<'a>]) -> Vec<View<'a>> {
 fn rows<'a>(graph: &'a Graph, cell: &'a str, machines: &'a [Evidence<'a>]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for &measure in &graph.measures {
-        for machine in machines {
+        for machine in machines.iter().filter(|machine| machine.shows(graph)) {
             for transfers in super::transfers_told(graph, machine) {
                 let row = row(graph, measure, transfers, cell, &machine.measured);
                 rows.extend(row.map(|row| Row { kernel: machine.kernel(), ..row }));
@@ -79,6 +81,7 @@ fn rows<'a>(graph: &'a Graph, cell: &'a str, machines: &'a [Evidence<'a>]) -> Ve
 }
 
 /// A claim in each kernel, or where its figures ask for different ones, in each choice of them.
+/// A kernel that is as all of them ask is judged alone.
 fn judged<'a>(
     claim: &'a Claim,
     part: &Part,
@@ -86,10 +89,14 @@ fn judged<'a>(
 ) -> Vec<JudgedAcross<'a>> {
     let asked: Vec<Condition> =
         claim.holds.figures().into_iter().map(|figure| claim.condition(figure, part)).collect();
-    let choices = choices(&asked, machines);
-    let choices = match choices.as_slice() {
-        [] => machines.iter().map(|machine| vec![machine; asked.len()]).collect(),
-        _ => choices,
+    let is_all = |machine: &&Evidence<'_>| {
+        asked.iter().all(|condition| unmet(condition, machine.facts).is_none())
+    };
+    let alone = |machine: &'a Evidence<'a>| vec![machine; asked.len()];
+    let (fit, others): (Vec<&Evidence<'_>>, Vec<_>) = machines.iter().partition(is_all);
+    let choices: Vec<Vec<&Evidence<'_>>> = match choices(&asked, &others) {
+        none if none.is_empty() => machines.iter().map(alone).collect(),
+        of_several => fit.into_iter().map(alone).chain(of_several).collect(),
     };
     let of_choice = |choice: Vec<&'a Evidence<'a>>| {
         let mut kernels: Vec<&str> = Vec::new();
@@ -113,7 +120,7 @@ fn judged<'a>(
 /// Every way to give each figure a machine that is as its condition asks, the same one to
 /// those that ask for the same; none where all ask for the same, or one asks for what no
 /// machine is.
-fn choices<'a>(asked: &[Condition], machines: &'a [Evidence<'a>]) -> Vec<Vec<&'a Evidence<'a>>> {
+fn choices<'a>(asked: &[Condition], machines: &[&'a Evidence<'a>]) -> Vec<Vec<&'a Evidence<'a>>> {
     let mut distinct: Vec<Condition> = Vec::new();
     for &condition in asked {
         if !distinct.contains(&condition) {
@@ -128,7 +135,7 @@ fn choices<'a>(asked: &[Condition], machines: &'a [Evidence<'a>]) -> Vec<Vec<&'a
         let fit = machines.iter().filter(|machine| unmet(condition, machine.facts).is_none());
         let longer = ways
             .iter()
-            .flat_map(|way| fit.clone().map(move |machine| [way.as_slice(), &[machine]].concat()));
+            .flat_map(|way| fit.clone().map(move |&machine| [way.as_slice(), &[machine]].concat()));
         ways = longer.collect();
     }
     let place = |condition: &Condition| distinct.iter().position(|known| known == condition);

@@ -13,6 +13,9 @@ pub struct Condition {
     pub preemption: Option<Preemption>,
     /// How many ticks a second the kernel has.
     pub tick_rate: Option<u32>,
+    /// How many ticks a second the kernel has where its timers expire at those alone. One
+    /// whose timers are precise meets it, since ticks of any rate can be laid over what it did.
+    pub timer_ticks: Option<u32>,
 }
 
 /// One of the demands of a [`Condition`].
@@ -31,7 +34,7 @@ impl Condition {
     pub fn without(self, aspects: &[Aspect]) -> Self {
         aspects.iter().fold(self, |condition, aspect| match aspect {
             Aspect::Preemption => Self { preemption: None, ..condition },
-            Aspect::TickRate => Self { tick_rate: None, ..condition },
+            Aspect::TickRate => Self { tick_rate: None, timer_ticks: None, ..condition },
         })
     }
 }
@@ -120,7 +123,8 @@ fn preemption(condition: &Condition, facts: &MachineFacts) -> Option<String> {
 }
 
 fn ticks(condition: &Condition, facts: &MachineFacts) -> Option<String> {
-    let wanted = condition.tick_rate?;
+    let is_coarse = facts.kernel.high_resolution_timers == Some(false);
+    let wanted = condition.tick_rate.or(condition.timer_ticks.filter(|_| is_coarse))?;
     let has = match facts.kernel.tick_rate_hz {
         Some(rate) if rate == wanted => return None,
         Some(rate) => format!("has {}", count(rate.into())),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tactus_explain::account::{Account, Accounts, TickClock};
+use tactus_explain::account::{Account, Accounts, TickClock, TickRate};
 use tactus_explain::{Segment, Serving, WitnessedSample};
 use tactus_model::cell::Cell;
 use tactus_model::facts::MachineFacts;
@@ -77,10 +77,10 @@ impl Measured {
                 measured.withheld.insert(name.clone(), reason);
                 continue;
             }
+            let guest = measurements.iter().find_map(|measurement| measurement.guest.as_ref());
+            let facts = guest.map_or(&run.header.facts_before, |guest| &guest.facts);
             if !measurements.is_empty() {
                 let cell = &run.header.plan.cells[number];
-                let guest = measurements.iter().find_map(|measurement| measurement.guest.as_ref());
-                let facts = guest.map_or(&run.header.facts_before, |guest| &guest.facts);
                 measured.summary(name, cell, CellSummary::pool(&measurements), facts);
                 measured.sorts(name, cell, &measurements, facts);
             }
@@ -88,7 +88,8 @@ impl Measured {
             measured.witnessed(name, &recorded.samples, kernel.is_none());
             if let Some(accounts) = &recorded.accounts {
                 let programs = part.programs.iter().filter(|(_, program)| program.cell == *name);
-                programs.for_each(|(name, program)| measured.account(name, program, accounts));
+                programs
+                    .for_each(|(name, program)| measured.account(name, program, accounts, facts));
             }
         }
         measured
@@ -220,7 +221,13 @@ impl Measured {
     }
 
     /// Takes what a program got from the processors.
-    fn account(&mut self, name: &str, program: &Program, accounts: &Accounts) {
+    fn account(
+        &mut self,
+        name: &str,
+        program: &Program,
+        accounts: &Accounts,
+        facts: &MachineFacts,
+    ) {
         let account = match program.name.as_str() {
             IDLE => Some(&accounts.idle),
             known => accounts.program(known),
@@ -237,14 +244,12 @@ impl Measured {
         self.put(measure, Transfers::Included, name, lengths);
         self.number(Measure::Billing, name, Statistic::Samples, account.quanta.count as f64);
         for billing in &account.billing {
-            let TickClock::Simulated { rate } = billing.clock else { continue };
-            let figures = [
-                (Statistic::Billed(rate), billing.ratio()),
-                (Statistic::Missed(rate), billing.missed_share()),
-            ];
-            for (statistic, figure) in figures {
-                if let Some(figure) = figure {
-                    self.number(Measure::Billing, name, statistic, figure);
+            for (billed, missed) in told_of(billing.clock, facts) {
+                let figures = [(billed, billing.ratio()), (missed, billing.missed_share())];
+                for (statistic, figure) in figures {
+                    if let Some(figure) = figure {
+                        self.number(Measure::Billing, name, statistic, figure);
+                    }
                 }
             }
         }
@@ -304,6 +309,24 @@ impl Served {
     }
 }
 
+/// By which figures it is told what the ticks of a clock billed and missed.
+///
+/// Where timers expire at the kernel's ticks alone, programs run in step with those, so that no
+/// ticks but its own can be those of its rate.
+fn told_of(clock: TickClock, facts: &MachineFacts) -> Vec<(Statistic, Statistic)> {
+    let of_rate = |rate| (Statistic::Billed(rate), Statistic::Missed(rate));
+    let of_kernel = (Statistic::BilledByKernel, Statistic::MissedByKernel);
+    let is_coarse = facts.kernel.high_resolution_timers == Some(false);
+    match clock {
+        TickClock::Simulated { .. } if is_coarse => Vec::new(),
+        TickClock::Simulated { rate } => vec![of_rate(rate)],
+        TickClock::Kernel => {
+            let rate = facts.kernel.tick_rate_hz.filter(|_| is_coarse).and_then(TickRate::new);
+            [of_kernel].into_iter().chain(rate.map(of_rate)).collect()
+        }
+    }
+}
+
 /// What the kernel's own ticks leave of the frames of a player that has no others, where its
 /// timers expire at ticks alone.
 fn on_ticks(cell: &Cell, facts: &MachineFacts) -> Option<f64> {
@@ -328,4 +351,37 @@ fn not_granted(measurements: &[&Measurement]) -> Option<String> {
         CONDITIONS.iter().any(|setting| shortfall.asked.split(' ').next() == Some(setting))
     })?;
     Some(format!("{} was not granted: {}", refused.asked, refused.reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(precise: bool, clock: TickClock, expected: &[&str]) {
+        let facts = format!(
+            r#"{{"taken": 0, "kernel": {{"tick_rate_hz": 1000, "high_resolution_timers": {precise}}}}}"#
+        );
+        let told = told_of(clock, &serde_json::from_str(&facts).unwrap());
+        let told: Vec<String> = told
+            .into_iter()
+            .flat_map(|(one, other)| [one, other])
+            .map(|it| it.to_string())
+            .collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn where_timers_expire_at_ticks_a_rate_is_that_of_the_kernels_own() {
+        let laid_over = TickClock::Simulated { rate: TickRate::new(100).unwrap() };
+        let own = ["billed", "missed"];
+        check(true, TickClock::Kernel, &own);
+        check(true, laid_over, &["billed at 100Hz", "missed at 100Hz"]);
+        check(
+            false,
+            TickClock::Kernel,
+            &[&own[..], &["billed at 1000Hz", "missed at 1000Hz"]].concat(),
+        );
+        check(false, laid_over, &[]);
+    }
 }

@@ -119,6 +119,9 @@ pub struct Graph {
     /// What is told of each; where nothing stands, what belongs to the measure.
     #[serde(default)]
     pub columns: Vec<Statistic>,
+    /// What it is about and a kernel may not have: then it is left out.
+    #[serde(default)]
+    pub needs: Vec<Need>,
 }
 
 /// How a graph is drawn.
@@ -136,8 +139,8 @@ pub enum Draw {
     Quanta,
     /// Ticks billed over the length of each effective quantum, a panel for each program.
     Billing {
-        /// How often the ticks come.
-        rate: TickRate,
+        /// How often the ticks come that are laid over the recording; none for the kernel's own.
+        rate: Option<TickRate>,
     },
 }
 
@@ -312,7 +315,7 @@ impl Part {
         let graphs = self.graphs.iter().flat_map(|graph| &graph.columns);
         let of_columns = tables.chain(graphs).filter_map(|statistic| statistic.ticks());
         let drawn = self.graphs.iter().filter_map(|graph| match graph.draw {
-            Draw::Billing { rate } => Some(rate),
+            Draw::Billing { rate } => rate,
             _ => None,
         });
         of_columns.chain(drawn).collect::<BTreeSet<_>>().into_iter().collect()

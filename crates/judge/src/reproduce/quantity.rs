@@ -102,6 +102,7 @@ impl fmt::Display for Transfers {
 /// `within 10ms` (a share), `samples`, `set-aside` and `serving` (shares),
 /// `desired`, `rate` and `expected` (frames a second), `quanta` (a second), `use` (a share of a
 /// processor), `billed at 100Hz` (a ratio to what was used), `missed at 100Hz` (a share),
+/// `billed` and `missed` (the same by the kernel's own ticks, whatever their rate),
 /// `sorted` (numbers a second), `overhead` (a share), `tick cost` (a length).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
@@ -135,10 +136,16 @@ pub enum Statistic {
     Quanta,
     /// The time that was used, in shares of a processor.
     Use,
-    /// The time that ticks of a rate billed over the time that was used.
+    /// The time that ticks of a rate billed over the time that was used. Where timers expire at
+    /// the kernel's ticks alone these are its own, and of another rate there are none; elsewhere
+    /// ticks of any rate are laid over what was recorded.
     Billed(TickRate),
-    /// The share of the effective quanta into which no tick of a rate fell.
+    /// The share of the effective quanta into which no such tick fell.
     Missed(TickRate),
+    /// The time that the kernel's own ticks billed over the time that was used.
+    BilledByKernel,
+    /// The share of the effective quanta into which none of the kernel's own ticks fell.
+    MissedByKernel,
     /// How many numbers were sorted a second, by all tasks.
     Sorted,
     /// The share of the time that was not the work itself: by which the average exceeds the
@@ -187,6 +194,8 @@ impl Statistic {
             | Self::Use
             | Self::Billed(_)
             | Self::Missed(_)
+            | Self::BilledByKernel
+            | Self::MissedByKernel
             | Self::Sorted
             | Self::Overhead
             | Self::TickCost => None,
@@ -208,12 +217,13 @@ impl Statistic {
             | Self::Serving
             | Self::Use
             | Self::Missed(_)
+            | Self::MissedByKernel
             | Self::Overhead => Kind::Share,
             Self::Samples => Kind::Count,
             Self::Desired | Self::Rate | Self::Expected | Self::Quanta | Self::Sorted => {
                 Kind::PerSecond
             }
-            Self::Billed(_) => Kind::Ratio,
+            Self::Billed(_) | Self::BilledByKernel => Kind::Ratio,
         }
     }
 
@@ -246,6 +256,8 @@ impl fmt::Display for Statistic {
             Self::Use => f.pad("use"),
             Self::Billed(rate) => f.pad(&format!("billed at {rate}")),
             Self::Missed(rate) => f.pad(&format!("missed at {rate}")),
+            Self::BilledByKernel => f.pad("billed"),
+            Self::MissedByKernel => f.pad("missed"),
             Self::Sorted => f.pad("sorted"),
             Self::Overhead => f.pad("overhead"),
             Self::TickCost => f.pad("tick cost"),
@@ -256,7 +268,7 @@ impl fmt::Display for Statistic {
 /// Why a text is not a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a statistic: write min, median, max, average, deviation, p99.9, within 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, sorted, overhead or tick cost"
+    "`{0}` is not a statistic: write min, median, max, average, deviation, p99.9, within 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead or tick cost"
 )]
 pub struct NotAStatistic(String);
 
@@ -281,6 +293,8 @@ impl FromStr for Statistic {
             "expected" => Self::Expected,
             "quanta" => Self::Quanta,
             "use" => Self::Use,
+            "billed" => Self::BilledByKernel,
+            "missed" => Self::MissedByKernel,
             "sorted" => Self::Sorted,
             "overhead" => Self::Overhead,
             "tick cost" => Self::TickCost,

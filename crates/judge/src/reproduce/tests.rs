@@ -380,3 +380,83 @@ fn cells_of_a_guests_form_bear_names_of_the_part() {
     let error = Paper::parse(&wrong).unwrap_err().to_string();
     assert!(error.contains("no cell is called `load 99`"), "{error}");
 }
+
+#[test]
+fn ticks_of_timers_are_asked_of_kernels_whose_timers_expire_at_them() {
+    for (high_resolution, asked, lacks) in [
+        (Some(false), 250, None),
+        (Some(false), 100, Some("this one has 250")),
+        (Some(true), 100, None),
+    ] {
+        let condition: condition::Condition =
+            toml::from_str(&format!("timer-ticks = {asked}")).unwrap();
+        let mut facts = facts();
+        facts.kernel.high_resolution_timers = high_resolution;
+        let found = condition::unmet(&condition, &facts);
+        assert_eq!(found.is_some(), lacks.is_some(), "{found:?}");
+        assert!(lacks.is_none_or(|part| found.unwrap().contains(part)), "{asked}");
+        let whatever = condition.without(&[condition::Aspect::TickRate]);
+        assert_eq!(condition::unmet(&whatever, &facts), None);
+    }
+}
+
+#[test]
+fn a_kernel_that_can_stand_for_both_is_judged_alone() {
+    let mut paper = paper_of_two_kernels(&ratio());
+    for (table, ticks) in paper.parts[0].tables.iter_mut().zip([100, 250]) {
+        table.requires = toml::from_str(&format!("timer-ticks = {ticks}")).unwrap();
+    }
+    let Holds::Ratio { to, .. } = &mut paper.parts[0].claims[0].holds else { panic!() };
+    "Other".clone_into(&mut to.table);
+    let run = RunId::new("run");
+    let kernels = [("coarse-100", 100, false), ("coarse-250", 250, false), ("precise", 250, true)];
+    let guests: Vec<(Guest, MachineFacts)> = kernels
+        .iter()
+        .map(|&(name, rate, precise)| {
+            let mut facts = facts();
+            facts.kernel.tick_rate_hz = Some(rate);
+            facts.kernel.high_resolution_timers = Some(precise);
+            let kernel = format!("/k/{name}").parse().unwrap();
+            (Guest { kernel, time: "exact".parse().unwrap() }, facts)
+        })
+        .collect();
+    let machines = guests.iter().zip(kernels).map(|((guest, facts), (name, ..))| Evidence {
+        run: &run,
+        guest: Some(InGuest { guest, name: name.to_owned() }),
+        facts,
+        measured: measured(&[("idle", lengths(200, 5, 10)), ("busy", lengths(200, 6, 100))]),
+    });
+    let evidence = [machines.collect()];
+    let found = reproduce(&paper, &evidence);
+    let judged: Vec<(Vec<&str>, bool)> = found.across[0]
+        .claims
+        .iter()
+        .map(|found| (found.kernels.clone(), found.judged.outcome == Outcome::Held))
+        .collect();
+    assert_eq!(judged, [(vec!["precise"], true), (vec!["coarse-100", "coarse-250"], true)]);
+}
+
+#[test]
+fn a_graph_is_left_out_where_a_kernel_has_not_what_it_is_about() {
+    let with_graph = |needs: &str| {
+        let mut paper = paper("", &ratio());
+        let graph = format!(
+            r#"
+            title = "Graph"
+            place = "section 1"
+            draw = {{ kind = "billing" }}
+            measures = ["wakeup-latency"]
+            cells = ["idle"]
+            needs = ["{needs}"]
+            "#
+        );
+        paper.parts[0].graphs = vec![toml::from_str(&graph).unwrap()];
+        paper
+    };
+    for (needs, shown) in [("timers-on-ticks", 0), ("precise-timers", 1)] {
+        across_guests(&with_graph(needs), "exact", &[("none", 100), ("full", 100)], |found| {
+            assert_eq!(found.parts[0].views.len(), shown, "{needs}");
+            assert_eq!(found.across[0].views.len(), shown, "{needs}");
+        });
+    }
+}

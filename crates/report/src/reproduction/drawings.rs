@@ -91,8 +91,8 @@ fn quanta(view: &View<'_>) -> Vec<String> {
 }
 
 /// What ticks billed over the length of each effective quantum, program by program.
-fn billing(view: &View<'_>, rate: TickRate) -> Vec<String> {
-    let clock = TickClock::Simulated { rate };
+fn billing(view: &View<'_>, rate: Option<TickRate>) -> Vec<String> {
+    let clock = rate.map_or(TickClock::Kernel, |rate| TickClock::Simulated { rate });
     let programs: Vec<Billed<'_>> = accounts(view)
         .enumerate()
         .filter_map(|(number, (name, account))| {
@@ -104,11 +104,12 @@ fn billing(view: &View<'_>, rate: TickRate) -> Vec<String> {
     programs.iter().map(|program| svg::billing::panel(program, reach).inline()).collect()
 }
 
-/// The programs of a view that had any effective quantum, each once.
+/// The programs of a view that had any effective quantum, each once, or one in several
+/// kernels.
 fn accounts<'v>(view: &'v View<'_>) -> impl Iterator<Item = (&'v str, &'v Account)> {
     let first = view.rows.first().map(|row| row.measure);
     let rows = view.rows.iter().filter(move |row| Some(row.measure) == first);
-    rows.filter_map(|row| Some((row.cell, row.account?)))
+    rows.filter_map(|row| Some((name_of(row), row.account?)))
         .filter(|(_, account)| account.quanta.count > 0)
 }
 

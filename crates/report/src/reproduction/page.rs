@@ -1,5 +1,7 @@
 //! A reproduction as one self-contained page.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use tactus_judge::reproduce::{Across, PartFound, Reproduction, Row, TableFound, View};
 
@@ -90,15 +92,14 @@ impl<'a> AcrossView<'a> {
     fn of(across: &'a Across<'a>, of_it: &[(&'a PartFound<'a>, &Measured<'_>)]) -> Option<Self> {
         let (first, measured) = of_it.first()?;
         let views = across.views.iter().map(|view| FigureView {
-            title: view.rows.first().map_or("", |row| row.cell),
+            title: words::title_across(view).into(),
             place: &view.graph.place,
             panels: drawings::panels(view, &across.views, measured.run),
             tables: figures(view),
         });
-        let kernels = tables::measures_across(across).into_iter().map(|measure| {
-            let head = words::capitalised(&tables::head_across(across, measure));
-            (head, Table::of(tables::kernels(across, measure)))
-        });
+        let kernels = tables::compared(across)
+            .into_iter()
+            .map(|compared| (compared.head(), Table::of(tables::kernels(across, &compared))));
         Some(Self {
             name: &across.part.name,
             about: first.about,
@@ -139,7 +140,7 @@ struct ClaimView<'a> {
 
 /// A graph and its tables.
 struct FigureView<'a> {
-    title: &'a str,
+    title: Cow<'a, str>,
     place: &'a str,
     panels: Vec<String>,
     tables: Vec<(String, Table)>,
@@ -166,7 +167,7 @@ impl<'a> PartView<'a> {
         });
         let seen = part.views.iter().filter(|view| !view.rows.is_empty());
         let views = seen.map(|view| FigureView {
-            title: &view.graph.title,
+            title: view.graph.title.as_str().into(),
             place: &view.graph.place,
             panels: drawings::panels(view, std::slice::from_ref(view), measured.run),
             tables: figures(view),

@@ -32,6 +32,11 @@ pub(super) fn here(rows: &[&Row<'_>]) -> Vec<Column> {
             }
             Statistic::Overhead => column
                 .meaning("the share of the time that was not the work itself: by which the average exceeds the least"),
+            Statistic::BilledByKernel => {
+                column.meaning("what the kernel's own ticks billed over the time that was used")
+            }
+            Statistic::MissedByKernel => column
+                .meaning("the share of the effective quanta into which none of the kernel's own ticks fell"),
             Statistic::TickCost => column.meaning("what was not the work itself, for each tick of the kernel"),
             _ => column,
         });
@@ -61,16 +66,36 @@ pub(super) fn head(row: &Row<'_>) -> String {
     }
 }
 
-/// Kernels beside each other in one measure: a row for each cell, a column for each kernel.
-pub(super) fn kernels(across: &Across<'_>, measure: Measure) -> Vec<Column> {
+/// What kernels are set beside each other in: some figures of a measure.
+#[derive(Clone, PartialEq)]
+pub(super) struct Compared {
+    measure: Measure,
+    statistics: Vec<Statistic>,
+}
+
+impl Compared {
+    fn of(row: &Row<'_>) -> Self {
+        let statistics = representative(row).iter().map(|figure| figure.statistic).collect();
+        Self { measure: row.measure, statistics }
+    }
+
+    /// What stands over such a table: which figures its entries are.
+    pub(super) fn head(&self) -> String {
+        let told: Vec<String> = self.statistics.iter().copied().map(words::head).collect();
+        words::capitalised(&format!("{}: {}", self.measure, told.join(" / ")))
+    }
+}
+
+/// Kernels beside each other: a row for each cell, a column for each kernel.
+pub(super) fn kernels(across: &Across<'_>, compared: &Compared) -> Vec<Column> {
     let rows: Vec<Vec<&Row<'_>>> = across
         .views
         .iter()
-        .map(|view| view.rows.iter().filter(|row| row.measure == measure).collect())
+        .map(|view| view.rows.iter().filter(|row| Compared::of(row) == *compared).collect())
         .filter(|rows: &Vec<&Row<'_>>| !rows.is_empty())
         .collect();
     let mut columns =
-        vec![Column::names(&measure.to_string(), &rows, |row| Entry::text(row[0].cell))];
+        vec![Column::names(&compared.measure.to_string(), &rows, |row| Entry::text(row[0].cell))];
     columns.extend(across.kernels.iter().map(|&kernel| {
         Column::of(kernel, &rows, |row| {
             row.iter()
@@ -81,25 +106,15 @@ pub(super) fn kernels(across: &Across<'_>, measure: Measure) -> Vec<Column> {
     columns
 }
 
-/// The measures of which kernels can be set beside each other, each once.
-pub(super) fn measures_across(across: &Across<'_>) -> Vec<Measure> {
-    let mut measures: Vec<Measure> = Vec::new();
-    for row in across.views.iter().flat_map(|view| &view.rows) {
-        if !measures.contains(&row.measure) {
-            measures.push(row.measure);
+/// What kernels can be set beside each other in, each once.
+pub(super) fn compared(across: &Across<'_>) -> Vec<Compared> {
+    let mut all: Vec<Compared> = Vec::new();
+    for compared in across.views.iter().flat_map(|view| &view.rows).map(Compared::of) {
+        if !all.contains(&compared) {
+            all.push(compared);
         }
     }
-    measures
-}
-
-/// What stands over such a table: which figures its entries are.
-pub(super) fn head_across(across: &Across<'_>, measure: Measure) -> String {
-    let mut rows = across.views.iter().flat_map(|view| &view.rows);
-    let row = rows.find(|row| row.measure == measure);
-    let told: Vec<String> = row.map_or_else(Vec::new, |row| {
-        representative(row).iter().map(|figure| words::head(figure.statistic)).collect()
-    });
-    format!("{measure}: {}", told.join(" / "))
+    all
 }
 
 fn shown(row: &Row<'_>) -> Entry {
@@ -111,12 +126,15 @@ fn shown(row: &Row<'_>) -> Entry {
     Entry::number(told.join(" / "), order)
 }
 
-/// The few figures that stand for a row: median and greatest of lengths, else all but how
-/// many there are.
+/// The few figures that stand for a row: how many quanta there are and what they use, median
+/// and greatest of other lengths, else all but how many samples there are.
 fn representative<'r>(row: &'r Row<'_>) -> Vec<&'r Figure> {
     let of = |wanted: &[Statistic]| -> Vec<&'r Figure> {
         row.figures.iter().filter(|figure| wanted.contains(&figure.statistic)).collect()
     };
+    if row.measure == Measure::EffectiveQuantum {
+        return of(&[Statistic::Quanta, Statistic::Use, Statistic::Median]);
+    }
     match of(&[Statistic::Median, Statistic::Max]) {
         found if found.len() == 2 => found,
         _ => row.figures.iter().filter(|figure| figure.statistic != Statistic::Samples).collect(),

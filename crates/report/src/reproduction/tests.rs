@@ -2,22 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
 use tactus_explain::MatchOutcome;
+use tactus_explain::account::Accounts;
 use tactus_explain::circumstance::{Circumstance, Serving, WitnessedSample};
 use tactus_explain::segments::{Segments, Stages};
 use tactus_judge::reproduce::{
     Evidence, InGuest, Measured as Figures, Recorded, Reproduction, find, kernel_names, reproduce,
 };
 use tactus_model::experiment::SplitMix64;
+use tactus_model::facts::MachineFacts;
 use tactus_model::guest::Guest;
 use tactus_model::recording::Softirq;
 use tactus_model::run::Run;
 use tactus_model::sample::Sample;
-use tactus_model::time::{Instant, Nanos};
+use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::{Form, Measured, papers_table, reproduction_page, reproduction_text};
 use crate::explanation::TracingCost;
 use crate::fixture;
+use crate::format::THIN_SPACE;
 use crate::table::TableOptions;
 
 /// 128 samples of a cell: the more of the load, the worse the worst; one in 32 saw
@@ -149,6 +153,87 @@ fn a_page_of_kernels_has_a_pair_for_each_load_with_a_curve_for_each_kernel() {
     for part in ["preempt=none against preempt=full", "caches, TLBs", "kernel sha256 k1"] {
         assert!(beside.contains(part), "{part} is missing");
     }
+}
+
+/// What the ticks of a kernel billed one program, `ticks` of them.
+fn billed(rate: u64, ticks: u64) -> Accounts {
+    let at = |nanos: u64| Instant::<Monotonic>::from_nanos(nanos);
+    let range =
+        |value: u64| json!({"value": value, "least": value, "mean": 1.0, "greatest": value});
+    let period = 1_000_000_000 / rate;
+    let account = |name: &str| {
+        json!({
+            "name": name, "thread": null, "process": null, "program": name, "threads": 1,
+            "used": 500_000_000_u64, "interrupted": 0, "stolen": 0,
+            "quanta": {"count": 40, "sum": 40_000, "min": 1000, "max": 1000, "buckets": [[1000, 40]]},
+            "cut": {"count": 0, "time": 0}, "ends": [],
+            "wakeup_latency": {"count": 0, "sum": 0, "min": 0, "max": 0, "buckets": []},
+            "billing": [{
+                "clock": {"clock": "kernel"}, "period": period, "used": 500_000_000_u64,
+                "ticks": range(ticks), "quanta": 40, "missed": range(30), "scatter": [],
+            }],
+        })
+    };
+    let made = json!({
+        "started": at(0), "ended": at(1_000_000_000), "processors": [],
+        "programs": [account("display")], "threads": [], "idle": account("idle"),
+        "missing_switches": 0, "tick": {"Err": "not-recorded"},
+    });
+    serde_json::from_value(made).expect("it has the form of accounts")
+}
+
+#[test]
+fn what_the_ticks_of_kernels_billed_stands_beside_each_other() {
+    let paper = find("clock-resolution").unwrap();
+    let (place, part) =
+        paper.parts.iter().enumerate().find(|(_, part)| part.name == "billing").unwrap();
+    let text = include_str!("../../../../experiments/papers/quanta-guests.toml");
+    let text = text.replace("rounds = 2", "rounds = 1\nguest-time = \"exact:125\"");
+    let run: Run = fixture::run(&text.replace("20s", "1s"), 1);
+    let guests: Vec<(Guest, MachineFacts)> = [100, 1000]
+        .map(|rate: u32| {
+            let kernel = format!("built+hz={rate}+timers=periodic").parse().unwrap();
+            let mut facts = run.header.facts_before.clone();
+            facts.kernel.tick_rate_hz = Some(rate);
+            facts.kernel.preemption = Some("full".to_owned());
+            facts.kernel.high_resolution_timers = Some(false);
+            (Guest { kernel, time: "exact:125".parse().unwrap() }, facts)
+        })
+        .into();
+    let mut run = run;
+    for found in &mut run.measurements {
+        let of = run.header.plan.cells[found.turn.cell].target.guest().unwrap();
+        let (_, facts) = guests.iter().find(|(guest, _)| guest.kernel == of.kernel).unwrap();
+        found.guest = Some(Box::new(fixture::guest("k", 7, facts.clone())));
+    }
+    let recorded: BTreeMap<usize, Recorded> = (0..run.header.plan.cells.len())
+        .map(|number| {
+            let slow = run.header.plan.cells[number].target.guest() == Some(&guests[0].0);
+            let accounts = if slow { billed(100, 1) } else { billed(1000, 490) };
+            (number, Recorded { samples: Vec::new(), accounts: Some(accounts) })
+        })
+        .collect();
+    let named: Vec<_> = guests.iter().map(|(guest, facts)| (guest, facts)).collect();
+    let machines = named.iter().zip(kernel_names(&named)).map(|(&(guest, facts), name)| Evidence {
+        run: &run.header.id,
+        guest: Some(InGuest { guest, name }),
+        facts,
+        measured: Figures::of(part, &run, Some(&guest.kernel), &recorded),
+    });
+    let mut evidence: Vec<Vec<Evidence<'_>>> = paper.parts.iter().map(|_| Vec::new()).collect();
+    evidence[place] = machines.collect();
+    let found = reproduce(&paper, &evidence);
+    let told = Some(Measured { run: &run, form: Form::Quick, tracing_cost: None });
+    let measured: Vec<_> =
+        found.parts.iter().map(|one| told.filter(|_| std::ptr::eq(one.part, part))).collect();
+    let text = reproduction_text(&found, &measured, &TableOptions::of_width(100));
+    for line in ["Billing: billed / missed", "0.02 / 75.0 %", "0.98 / 75.0 %"] {
+        assert!(text.replace(THIN_SPACE, " ").contains(line), "{line} is missing in {text}");
+    }
+    assert!(!text.contains("billed at 100Hz"), "no ticks are laid over: {text}");
+    let page = reproduction_page(&found, &measured).unwrap();
+    let title = "X server (with Xine): ticks of the kernel billed over effective quanta";
+    assert!(page.contains(title));
 }
 
 #[test]

@@ -81,9 +81,9 @@ fn put_across(
     width: usize,
 ) {
     put_head(text, part, measured, width);
-    for measure in tables::measures_across(across) {
-        let _ = writeln!(text, "\n{}", words::capitalised(&tables::head_across(across, measure)));
-        text.push_str(&grid(tables::kernels(across, measure), width));
+    for compared in tables::compared(across) {
+        let _ = writeln!(text, "\n{}", compared.head());
+        text.push_str(&grid(tables::kernels(across, &compared), width));
     }
     if !across.claims.is_empty() {
         let tally = words::tally(across.claims.iter().map(|found| &found.judged));

@@ -1,9 +1,9 @@
 //! How figures, claims and reservations of a reproduction are put.
 
 use tactus_judge::reproduce::claim::Claim;
-use tactus_judge::reproduce::paper::{Paper, PaperTable};
+use tactus_judge::reproduce::paper::{Draw, Paper, PaperTable};
 use tactus_judge::reproduce::{
-    Across, Beside, Judged, Kind, Outcome, PartFound, Statistic, TableFound,
+    Across, Beside, Judged, Kind, Outcome, PartFound, Statistic, TableFound, View,
 };
 use tactus_model::guest::{EXACT_LIMITS, GuestTime, WALL_LIMITS};
 use tactus_model::run::Run;
@@ -164,6 +164,20 @@ fn put(told: &mut Vec<Became>, became: Became) {
             known.kernels.push_str(&became.kernels);
         }
         None => told.push(became),
+    }
+}
+
+/// What a graph of one cell in several kernels is called: by the cell, and by the graph where
+/// several may show it.
+pub(super) fn title_across(view: &View<'_>) -> String {
+    let cell = view.rows.first().map_or("", |row| row.cell);
+    match view.graph.draw {
+        Draw::Percentiles { .. } | Draw::Players | Draw::Quanta => cell.to_owned(),
+        Draw::Billing { .. } => {
+            let mut title = view.graph.title.chars();
+            let first = title.next().map(|first| first.to_lowercase().to_string());
+            format!("{cell}: {}{}", first.unwrap_or_default(), title.as_str())
+        }
     }
 }
 
