@@ -345,8 +345,10 @@ impl Meanwhile {
 
     fn open(&mut self) {
         let Some(load) = &mut self.load else { return };
-        let snapshot = load.snapshot();
-        self.opened = Some((MachineCounters::read(Path::new("/")), snapshot));
+        // In the order of the second reading: what a load did is divided by the time
+        // between the counters, and on a busy machine a reading takes long.
+        let counters = MachineCounters::read(Path::new("/"));
+        self.opened = Some((counters, load.snapshot()));
     }
 
     /// Takes the second reading.
