@@ -1,19 +1,23 @@
 //! Guests as targets: a kernel that has booted measures one cell, and is gone.
 //!
 //! [`machine`] says what is booted and [`archive`] what it finds there, both from values
-//! alone. [`emulator`] runs it as a process, and `transcript` judges what it says. A
-//! guest begins from the same state every time, and one that panics loses one turn. In exact
-//! time that state is kept (`kept`) when it has booted, by the emulator's `monitor`.
+//! alone. [`emulator`] runs it as a process. A `turn` boots the machines that it wants, a
+//! `collector` hears them, and `transcript` judges what they say. A guest begins from the
+//! same state every time, and one that panics loses one turn. In exact time that state is
+//! kept (`kept`) when it has booted, by the emulator's `monitor`.
 
 pub mod archive;
+mod collector;
 pub mod emulator;
 mod kept;
 pub mod machine;
 mod monitor;
 mod program;
 mod running;
+mod stage;
 mod target;
 mod transcript;
+mod turn;
 
 use std::io;
 use std::path::PathBuf;
