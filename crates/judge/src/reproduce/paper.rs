@@ -72,6 +72,7 @@ pub struct Quick {
     /// How often each cell is measured.
     pub rounds: u32,
     /// Settings in place of the experiment's own.
+    #[serde(default)]
     pub settings: BTreeMap<String, String>,
 }
 

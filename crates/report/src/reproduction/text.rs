@@ -45,13 +45,14 @@ pub fn reproduction_text(
         text.push_str(&wrapped(&format!("Now: {}", words::now(measured.run)), "", width));
     }
     let mut told: Option<&Part> = None;
+    let mut guests = Vec::new();
     for (part, measured) in reproduction.parts.iter().zip(measured) {
         let Some(measured) = measured else { continue };
         let is_part = |across: &&Across<'_>| std::ptr::eq(across.part, part.part);
         match reproduction.across.iter().find(is_part) {
             None => put_part(&mut text, part, measured, width),
             Some(_) if told.is_some_and(|told| std::ptr::eq(told, part.part)) => {}
-            Some(across) => put_across(&mut text, across, part, measured, width),
+            Some(across) => put_across(&mut text, across, part, measured, &mut guests, width),
         }
         told = Some(part.part);
     }
@@ -72,12 +73,14 @@ fn put_guests(text: &mut String, kernels: &[&str], run: &Run, width: usize) {
     }
 }
 
-/// Writes what was found of a part in several kernels.
+/// Writes what was found of a part in several kernels. `guests` are those told last, which
+/// are not told again.
 fn put_across(
     text: &mut String,
     across: &Across<'_>,
     part: &PartFound<'_>,
     measured: &Measured<'_>,
+    guests: &mut Vec<String>,
     width: usize,
 ) {
     put_head(text, part, measured, width);
@@ -98,7 +101,13 @@ fn put_across(
         }
     }
     text.push_str("\nGuests\n");
-    put_guests(text, &across.kernels, measured.run, width);
+    let these = words::guest_lines(&across.kernels, measured.run);
+    if these == *guests {
+        text.push_str("  the same as before\n");
+    } else {
+        these.iter().for_each(|guest| text.push_str(&wrapped(guest, "  ", width)));
+        *guests = these;
+    }
 }
 
 fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, width: usize) {
