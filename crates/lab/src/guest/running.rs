@@ -6,6 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -104,6 +106,21 @@ impl Slot {
         place.machine.as_mut().is_some_and(|machine| matches!(machine.child.try_wait(), Ok(None)))
     }
 
+    /// `error`, by which the machine was lost, and how its emulator ended where it did.
+    pub fn explain(&self, error: io::Error) -> io::Error {
+        // Who closes its socket has ended a moment later.
+        const LOOKS: usize = 20;
+        const BETWEEN: Duration = Duration::from_millis(10);
+        for _ in 0..LOOKS {
+            let ended = self.place().machine.as_mut().map(|machine| machine.child.try_wait());
+            if let Some(Ok(Some(status))) = ended {
+                return io::Error::other(format!("{error}; the emulator ended with {status}"));
+            }
+            thread::sleep(BETWEEN);
+        }
+        error
+    }
+
     /// The working directory of the machine, where there is one.
     pub fn directory(&self) -> Option<PathBuf> {
         self.place().machine.as_ref().map(|machine| machine.directory().to_owned())
@@ -131,5 +148,22 @@ impl Slot {
     fn place(&self) -> MutexGuard<'_, Place> {
         // What panicked elsewhere leaves a machine that has to be ended all the same.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn an_emulator_that_ended_is_told_beside_what_came_of_it() {
+        let slot = Slot::default();
+        let child = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        slot.hold(Running { child, directory }).unwrap();
+        let told = slot.explain(io::ErrorKind::BrokenPipe.into()).to_string();
+        assert!(told.contains("broken pipe") && told.contains("exit status: 3"), "{told}");
     }
 }

@@ -68,8 +68,9 @@ impl GuestTurn {
         let output = if self.guest.time.is_exact() {
             let Some(booted) = self.booted(number, slot)? else { return Ok(()) };
             let (output, directory) = self.start(slot, &self.order, &self.arguments_to_take_up)?;
-            let mut monitor = Monitor::connect(&directory, || slot.is_running())?;
-            monitor.take_up(&booted.state)?;
+            Monitor::connect(&directory, || slot.is_running())
+                .and_then(|mut monitor| monitor.take_up(&booted.state))
+                .map_err(|error| slot.explain(error))?;
             output
         } else {
             self.start(slot, &self.order, &self.arguments)?.0
@@ -110,7 +111,9 @@ impl GuestTurn {
         let paused = Monitor::connect(&directory, || slot.is_running())
             .and_then(|mut monitor| monitor.wait_for_pause().map(|()| monitor));
         match paused {
-            Ok(mut monitor) => monitor.keep(&booted.state)?,
+            Ok(mut monitor) => {
+                monitor.keep(&booted.state).map_err(|error| slot.explain(error))?;
+            }
             Err(_) if io::read_to_string(output)?.is_empty() => return Ok(None),
             Err(_) => return Err(io::Error::other(STALE_PROGRAM)),
         }
