@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
 
 use super::*;
 use crate::kernels::image::tests::image;
@@ -90,9 +92,26 @@ impl Yard {
         built
     }
 
+    /// What there is when nobody works on it. A process that another test starts just now has
+    /// all our open files until it is another program, and so holds the lock of a site.
     fn list(&self) -> Vec<(String, KernelState)> {
-        let list = self.builder.list(&self.cache).unwrap();
-        list.into_iter().map(|known| (known.name, known.state)).collect()
+        const LOOKS: usize = 250;
+        const BETWEEN: Duration = Duration::from_millis(20);
+        let look = || -> Vec<(String, KernelState)> {
+            let list = self.builder.list(&self.cache).unwrap();
+            list.into_iter().map(|known| (known.name, known.state)).collect()
+        };
+        let is_at_rest = |list: &[(String, KernelState)]| {
+            list.iter().all(|(_, state)| *state != KernelState::Building)
+        };
+        for _ in 0..LOOKS {
+            let list = look();
+            if is_at_rest(&list) {
+                return list;
+            }
+            thread::sleep(BETWEEN);
+        }
+        look()
     }
 
     fn told(&self, event: &str) -> bool {
