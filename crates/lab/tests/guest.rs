@@ -15,7 +15,7 @@ use tactus_lab::guest::{GuestError, GuestPlaces, Guests};
 use tactus_lab::kernels::Kernels;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
-use tactus_model::result::Measurement;
+use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Instant;
 use tactus_store::Store;
@@ -97,6 +97,13 @@ impl Laboratory {
         self.folder.path().join("consoles")
     }
 
+    /// The only one that was kept.
+    fn console(&self) -> PathBuf {
+        let consoles: Vec<_> = fs::read_dir(self.consoles()).unwrap().flatten().collect();
+        let [console] = consoles.as_slice() else { panic!("{consoles:?}") };
+        console.path()
+    }
+
     /// Carries `plan` out; `None`, with the reason printed, where something is missing.
     fn carry_out(&self, plan: &Plan, wishes: &Wishes) -> Option<Run> {
         let mut guests = match self.guests(plan, wishes) {
@@ -166,11 +173,27 @@ fn check_panic(time: &str) {
     assert_eq!(run.measurements, []);
     let [failure] = run.failures.as_slice() else { panic!("{run:?}") };
     assert!(failure.reason.contains("Kernel panic"), "{}", failure.reason);
-    let consoles: Vec<_> = fs::read_dir(laboratory.consoles()).unwrap().flatten().collect();
-    let [console] = consoles.as_slice() else { panic!("{consoles:?}") };
-    assert!(fs::read_to_string(console.path()).unwrap().contains("init"));
-    let named = console.path().display().to_string();
+    let console = laboratory.console();
+    assert!(fs::read_to_string(&console).unwrap().contains("init"));
+    check_named(&console, failure);
+}
+
+fn check_named(console: &Path, failure: &Failure) {
+    let named = console.display().to_string();
     assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains(&named)), "{failure:?}");
+}
+
+#[test]
+fn a_guest_that_is_refused_keeps_its_console() {
+    let Some(laboratory) = Laboratory::open() else { return };
+    let plan = laboratory.plan("exact:125", ":tsc=unstable");
+    let Some(run) = laboratory.carry_out(&plan, &Wishes::default()) else { return };
+    assert_eq!(run.measurements, []);
+    let [failure] = run.failures.as_slice() else { panic!("{run:?}") };
+    assert!(failure.reason.contains("keeps time by the clock source"), "{}", failure.reason);
+    let console = laboratory.console();
+    assert!(fs::read_to_string(&console).unwrap().contains("tsc"), "{}", console.display());
+    check_named(&console, failure);
 }
 
 #[test]

@@ -98,7 +98,15 @@ impl Collector {
     }
 
     fn tell(&mut self, line: &str) {
-        if let Some(input) = self.hearing.hear(line) {
+        if let Some(mut input) = self.hearing.hear(line) {
+            // A kernel may say why it is not as it was asked to be.
+            if let Input::Message(Message::Failed { hint, .. }) = &mut input {
+                let console = keep(&self.keep, &self.console());
+                *hint = Some(match hint.take() {
+                    Some(hint) => format!("{hint}; {console}"),
+                    None => console,
+                });
+            }
             // When the engine listens no more, the turn was given up and we end with it.
             self.inbox.put(input);
         }
