@@ -16,6 +16,7 @@ pub(crate) mod scheduling;
 mod text;
 
 use tactus_model::facts::MachineFacts;
+use tactus_model::format::THIN_SPACE;
 use tactus_model::time::Nanos;
 
 pub use crate::finding::{Finding, State, worst};
@@ -69,7 +70,7 @@ fn hypervisor(facts: &MachineFacts) -> Option<&str> {
 
 /// A part of a whole, both of them settings of the kernel; the whole is not 0.
 fn percent(part: i64, whole: i64) -> String {
-    format!("{:.0} %", 100.0 * part as f64 / whole as f64)
+    format!("{:.0}{THIN_SPACE}%", 100.0 * part as f64 / whole as f64)
 }
 
 /// A command that changes the machine, which no container may do from within.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tactus_model::format;
+use tactus_model::format::{self, THIN_SPACE};
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
 
@@ -205,10 +205,10 @@ pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
 fn share(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 {
-        return "0 %".to_owned();
+        return format!("0{THIN_SPACE}%");
     }
     let decimals = (1.0 - percent.log10().floor()).clamp(0.0, 9.0) as usize;
-    format!("{percent:.decimals$} %")
+    format!("{percent:.decimals$}{THIN_SPACE}%")
 }
 
 /// A time in words, rounded down to two digits: what is vouched for must not grow by rounding.

@@ -7,7 +7,7 @@
 //! not testable here.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::format;
+use tactus_model::format::{self, THIN_SPACE};
 use tactus_model::time::Nanos;
 
 use super::condition::{Aspect, Condition, Need, lacking, unmet};
@@ -155,7 +155,7 @@ impl Holds {
 fn told(figures: &[FigureOf], limit: f64) -> String {
     match figures.first().map(|figure| figure.statistic.kind()) {
         Some(Kind::Length) => format::axis_length(Nanos::from_nanos(limit.round() as u64)),
-        Some(Kind::Share) => format!("{} %", (limit * 1e4).round() / 100.0),
+        Some(Kind::Share) => format!("{}{THIN_SPACE}%", (limit * 1e4).round() / 100.0),
         Some(Kind::PerSecond) => format!("{limit}/s"),
         Some(Kind::Count | Kind::Ratio) | None => limit.to_string(),
     }
