@@ -41,7 +41,7 @@ struct Sitting {
     before: Nanos,
     /// How many turns were taken in it.
     done: usize,
-    /// About how long these were expected to take.
+    /// About how long the plan's turns before an added round were expected to take.
     expected: Nanos,
 }
 
@@ -144,14 +144,18 @@ impl<'a> Engine<'a> {
     ) -> Result<RunStatus, StoreError> {
         let labels = plan.labels();
         let of = sitting.done + turns.len();
+        let expected = plan.estimate(turns);
         for (taken, &turn) in turns.iter().enumerate() {
             let label = &labels[turn.cell];
-            let remaining =
-                at_pace(plan.estimate(&turns[taken..]), sitting.expected, sitting.began.elapsed());
+            let before = plan.estimate(&turns[..taken]);
+            let remaining = at_pace(
+                expected.saturating_sub(before),
+                sitting.expected + before,
+                sitting.began.elapsed(),
+            );
             listener(Event::TurnStarted { turn, label, done: sitting.done, of, remaining });
             let outcome = self.take(plan, turn, sitting.done, listener);
             sitting.done += 1;
-            sitting.expected = sitting.expected + plan.estimate([&turn]);
             match outcome {
                 Outcome::Finished(measurement, samples, evidence) => {
                     self.store.save_traced(run, &measurement, &samples, &evidence)?;
@@ -164,6 +168,7 @@ impl<'a> Engine<'a> {
                 Outcome::Stopped => return Ok(RunStatus::Interrupted),
             }
         }
+        sitting.expected = sitting.expected + expected;
         Ok(RunStatus::Complete)
     }
 

@@ -15,6 +15,8 @@
 //! assert_eq!(plan.labels(), ["other", "fifo:90"]);
 //! ```
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use toml::de::{DeTable, DeValue};
 
@@ -364,10 +366,13 @@ impl Plan {
     /// What a traced window takes besides: the kernel takes back the events that
     /// were recorded one by one, some 20 ms each.
     const TRACING_OVERHEAD: Nanos = Nanos::from_millis(2500);
-    /// What booting a guest takes, and how many times longer than its own an emulator's
-    /// second is, roughly: a loaded processor's in exact time.
+    /// What booting a guest takes, roughly.
     const BOOT: Nanos = Nanos::from_secs(25);
-    const EMULATOR_SLOWNESS: u64 = 10;
+    /// What booting the machines of a guest in exact time takes, which are kept for a round.
+    const EXACT_BOOT: Nanos = Nanos::from_secs(6);
+    /// How many million instructions an emulator that counts them executes in a second,
+    /// roughly, where guests compute; an idle one's time goes by faster.
+    const EMULATOR_MIPS: u64 = 150;
 
     /// The cells' names, each by the settings in which it differs from the others.
     pub fn labels(&self) -> Vec<String> {
@@ -395,17 +400,22 @@ impl Plan {
 
     /// About how long these turns take.
     pub fn estimate<'a>(&self, turns: impl IntoIterator<Item = &'a Turn>) -> Nanos {
+        let mut booted = HashSet::new();
         turns
             .into_iter()
-            .filter_map(|turn| self.cells.get(turn.cell))
-            .map(|cell| {
+            .filter_map(|turn| Some((turn.round, self.cells.get(turn.cell)?)))
+            .map(|(round, cell)| {
                 let tracing = cell.while_traced().map_or(Nanos::ZERO, |_| Self::TRACING_OVERHEAD);
-                let length = cell.length() + Self::CELL_OVERHEAD + tracing;
-                match cell.target.guest().map(|guest| guest.time) {
-                    None => length,
-                    Some(GuestTime::Wall) => length + Self::BOOT,
-                    Some(GuestTime::Exact(_)) => {
-                        length.saturating_mul(Self::EMULATOR_SLOWNESS) + Self::BOOT
+                let length = cell.length() + Self::CELL_OVERHEAD;
+                let Some(guest) = cell.target.guest() else { return length + tracing };
+                match guest.time {
+                    GuestTime::Wall => length + tracing + Self::BOOT,
+                    // What was recorded ends with the guest, so nothing is taken back.
+                    GuestTime::Exact(speed) => {
+                        let emulated = length.saturating_mul(u64::from(speed.mips()));
+                        let boot = booted.insert((round, guest)).then_some(Self::EXACT_BOOT);
+                        Nanos::from_nanos(emulated.as_nanos() / Self::EMULATOR_MIPS)
+                            + boot.unwrap_or(Nanos::ZERO)
                     }
                 }
             })
@@ -462,6 +472,23 @@ mod tests {
         assert!(error.contains("take `file`"), "{error}");
         assert!(plan("file", "kernel = \"debian\"").is_ok());
         assert!(plan("disk", "").is_ok());
+    }
+
+    #[test]
+    fn exact_time_is_expected_to_take_by_its_speed_and_to_boot_once_a_round() {
+        let plan = |mips: u32| {
+            let text = format!(
+                "name = \"x\"\nrounds = 2\nguest-time = \"exact:{mips}\"\n[settings]\n\
+                 kernel = \"debian\"\npolicy = [\"other\", \"fifo:90\"]"
+            );
+            Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap()
+        };
+        let (slow, fast) = (plan(125), plan(1000));
+        let turns = slow.turns();
+        assert!(slow.estimate(&turns) < fast.estimate(&turns));
+        let each: Nanos = turns.iter().map(|turn| slow.estimate([turn])).sum();
+        let booted_again = Plan::EXACT_BOOT.saturating_mul(2);
+        assert_eq!(slow.estimate(&turns) + booted_again, each);
     }
 
     fn check_refused(text: &str, expected: &str) {

@@ -39,7 +39,7 @@ pub const fn exit_code(status: u8) -> i32 {
 }
 
 /// A kernel as a place to measure in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Guest {
     /// The kernel.
     pub kernel: GuestKernel,
