@@ -20,6 +20,9 @@ const TICKS_MAX: f64 = 8.0;
 /// The radius of the disk of a program's most frequent place.
 const RADIUS_MAX: f64 = 9.0;
 
+/// The room for what of the last mark of the horizontal axis stands beside it.
+const MARK_BESIDE: f64 = 20.0;
+
 /// What one program was billed.
 #[derive(Clone, Copy, Debug)]
 pub struct Billed<'a> {
@@ -50,7 +53,7 @@ pub fn reach(programs: &[Billed<'_>]) -> f64 {
 /// Draws the panel of one program; both axes reach to `reach` ticks.
 pub fn panel(billed: &Billed<'_>, reach: f64) -> Drawing {
     let billing = billed.billing;
-    let frame = Frame::new(150.0, 14.0);
+    let frame = Frame::new(150.0, MARK_BESIDE);
     let title = format!("What {} was billed for its quanta", billed.name);
     let mut drawing = frame.begin(billed.name, title, describe(billed));
     let along = LinearScale::new(0.0, reach, frame.left, frame.right);
