@@ -165,9 +165,26 @@ fn values(all: &[&GuestAccount], of: impl Fn(&GuestAccount) -> String) -> String
 
 /// A guest in a line.
 pub(crate) fn in_a_line(guest: &GuestRows) -> String {
-    let rows: Vec<String> =
-        guest.rows.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    format!("{}: {}", guest.kernel, rows.join("; "))
+    format!("{}: {}", guest.kernel, listed(&guest.rows))
+}
+
+/// What is known of a guest, or of several.
+pub(crate) fn listed(rows: &[(&str, String)]) -> String {
+    let rows: Vec<String> = rows.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    rows.join("; ")
+}
+
+/// Takes out what is the same of all of several guests, and gives it; nothing of a single one.
+pub(crate) fn take_common(guests: &mut [GuestRows]) -> Vec<(&'static str, String)> {
+    let [first, others @ ..] = &*guests else { return Vec::new() };
+    let is_common = |row: &&(&'static str, String)| {
+        others.iter().all(|guest| guest.rows.contains(row)) && !others.is_empty()
+    };
+    let common: Vec<_> = first.rows.iter().filter(is_common).cloned().collect();
+    for guest in guests {
+        guest.rows.retain(|row| !common.contains(row));
+    }
+    common
 }
 
 #[cfg(test)]

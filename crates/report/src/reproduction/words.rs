@@ -106,13 +106,15 @@ fn guest_limits(run: &Run) -> Option<&'static str> {
 /// Each guest of a run in a line, by its name among the `kernels`, so that it can be
 /// booted again.
 pub(super) fn guest_lines(kernels: &[&str], run: &Run) -> Vec<String> {
-    let told = guests::guests(run);
+    let mut told = guests::guests(run);
+    let common = guests::take_common(&mut told);
     let names = kernels.iter().map(|name| Some(*name)).chain(std::iter::repeat(None));
     let line = |(guest, name): (&guests::GuestRows, Option<&str>)| match name {
         Some(name) if name != guest.kernel => format!("{name}: {}", guests::in_a_line(guest)),
         _ => guests::in_a_line(guest),
     };
-    told.iter().zip(names).map(line).collect()
+    let lines = told.iter().zip(names).map(line);
+    lines.chain((!common.is_empty()).then(|| format!("All: {}", guests::listed(&common)))).collect()
 }
 
 /// A claim that kernels were held against.
@@ -167,12 +169,13 @@ fn put(told: &mut Vec<Became>, became: Became) {
     }
 }
 
-/// What a graph of one cell in several kernels is called: by the cell, and by the graph where
-/// several may show it.
+/// What a graph in several kernels is called: by its cell, and by the graph where several may
+/// show that; by the graph alone where it shows all cells.
 pub(super) fn title_across(view: &View<'_>) -> String {
     let cell = view.rows.first().map_or("", |row| row.cell);
     match view.graph.draw {
-        Draw::Percentiles { .. } | Draw::Players | Draw::Quanta => cell.to_owned(),
+        Draw::Percentiles { .. } | Draw::Quanta => cell.to_owned(),
+        Draw::Players => view.graph.title.clone(),
         Draw::Billing { .. } => {
             let mut title = view.graph.title.chars();
             let first = title.next().map(|first| first.to_lowercase().to_string());
