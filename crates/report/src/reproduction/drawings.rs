@@ -17,7 +17,7 @@ use crate::svg::percentiles::{Curve, Shared, panel};
 use crate::svg::style::CurveStyle;
 
 /// The panels of a view of what was measured in `run`; those of lengths are on the axes of
-/// `beside`, views that are to compare with it.
+/// those of `beside` that tell the same figures, and so are to compare with it.
 pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<String> {
     match view.graph.draw {
         Draw::Percentiles { axis } => percentiles(view, beside, axis),
@@ -48,7 +48,8 @@ fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Ve
         };
         told.filter_map(group).collect()
     };
-    let all: Vec<(Measure, String, Vec<Curve>)> = beside.iter().flat_map(groups_of).collect();
+    let comparable = beside.iter().filter(|other| other.graph.columns == view.graph.columns);
+    let all: Vec<(Measure, String, Vec<Curve>)> = comparable.flat_map(groups_of).collect();
     let panels = groups_of(view).into_iter().map(|(measure, head, curves)| {
         let same = all.iter().filter(|(other, ..)| *other == measure);
         let shared = Shared::of(axis, same.flat_map(|(.., curves)| curves));

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
+use tactus_judge::reproduce::paper::Draw;
 use tactus_judge::reproduce::{Across, PartFound, Reproduction, Row, TableFound, View};
 
 use super::words::ClaimAcross;
@@ -79,7 +80,7 @@ struct AcrossView<'a> {
     said: Vec<String>,
     tally: String,
     claims: Vec<ClaimAcross<'a>>,
-    /// One for each cell, its curves a kernel each.
+    /// One for each cell, its curves a kernel each; one for a graph that shows all cells.
     views: Vec<FigureView<'a>>,
     /// Cells by kernels, one for each measure.
     kernels: Vec<(String, Table)>,
@@ -91,11 +92,17 @@ struct AcrossView<'a> {
 impl<'a> AcrossView<'a> {
     fn of(across: &'a Across<'a>, of_it: &[(&'a PartFound<'a>, &Measured<'_>)]) -> Option<Self> {
         let (first, measured) = of_it.first()?;
-        let views = across.views.iter().map(|view| FigureView {
-            title: words::title_across(view).into(),
-            place: &view.graph.place,
-            panels: drawings::panels(view, &across.views, measured.run),
-            tables: figures(view),
+        let views = across.views.iter().enumerate().filter_map(|(number, view)| {
+            // Players are drawn all together, once for all of their cells.
+            let is_whole = view.graph.draw == Draw::Players;
+            let before = &across.views[..number];
+            let is_again = before.iter().any(|other| std::ptr::eq(other.graph, view.graph));
+            (!is_whole || !is_again).then(|| FigureView {
+                title: words::title_across(view).into(),
+                place: &view.graph.place,
+                panels: drawings::panels(view, &across.views, measured.run),
+                tables: if is_whole { Vec::new() } else { figures(view) },
+            })
         });
         let kernels = tables::compared(across)
             .into_iter()
