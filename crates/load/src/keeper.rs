@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufReader, PipeReader, Read};
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -43,7 +45,9 @@ pub(crate) fn keep(order: &KeeperOrder) -> Result<(), LoadError> {
         process::adopt_orphans().during("become the parent of orphans")?;
     }
     let containment = order.containment;
-    thread::spawn(move || end_with_host(containment));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&is_over);
+    thread::spawn(move || end_with_host(containment, &over));
 
     let (answers, answers_end) = io::pipe().during("make a pipe")?;
     let gate = ClosedGate::create(&order.directory)?;
@@ -54,7 +58,7 @@ pub(crate) fn keep(order: &KeeperOrder) -> Result<(), LoadError> {
     thread::spawn(move || listen(answers, &said));
     thread::spawn(move || reap(&events));
 
-    let mut roll = Roll::new(order, &counters, copies);
+    let mut roll = Roll::new(order, &counters, copies, &is_over);
     let deadline = Instant::now() + START_LIMIT;
     while !roll.waited_for.is_empty() {
         match inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -80,9 +84,10 @@ pub(crate) fn keep(order: &KeeperOrder) -> Result<(), LoadError> {
 
 /// Waits for the end of our standard input, which is a pipe from the host, and ends
 /// everything: this process, and what it started.
-fn end_with_host(containment: Containment) {
+fn end_with_host(containment: Containment, is_over: &AtomicBool) {
     // Nothing more is sent, so whatever is read is the end.
     let _ = io::stdin().read(&mut [0]);
+    is_over.store(true, Ordering::SeqCst);
     if containment == Containment::Watched {
         processes::kill_descendants();
     }
@@ -157,10 +162,17 @@ struct Roll<'o> {
     /// Copies that have ended by themselves, as yet untold.
     ends: Vec<(u32, String)>,
     ends_told: usize,
+    /// Whether everything is being ended: what ends then does not end by itself.
+    is_over: &'o AtomicBool,
 }
 
 impl<'o> Roll<'o> {
-    fn new(order: &'o KeeperOrder, counters: &'o Counters, copies: HashMap<u32, u32>) -> Self {
+    fn new(
+        order: &'o KeeperOrder,
+        counters: &'o Counters,
+        copies: HashMap<u32, u32>,
+        is_over: &'o AtomicBool,
+    ) -> Self {
         Self {
             order,
             counters,
@@ -169,6 +181,7 @@ impl<'o> Roll<'o> {
             missing: order.missing.clone(),
             ends: Vec::new(),
             ends_told: 0,
+            is_over,
         }
     }
 
@@ -225,6 +238,9 @@ impl<'o> Roll<'o> {
     }
 
     fn tell_ends(&mut self) {
+        if self.is_over.load(Ordering::SeqCst) {
+            return;
+        }
         for (copy, reason) in self.ends.drain(..) {
             if self.ends_told < ENDS_TOLD {
                 self.ends_told += 1;

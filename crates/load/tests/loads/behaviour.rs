@@ -63,7 +63,8 @@ pub fn tests() -> Vec<Test> {
     add("files_are_removed", files_are_removed);
     add("a_filesystem_in_memory_is_told", a_filesystem_in_memory_is_told);
     add("a_missing_directory_fails", a_missing_directory_fails);
-    add("a_dead_host_shows", a_dead_host_shows);
+    add("a_dead_host_shows", || a_dead_host_shows(None));
+    add("a_dead_host_shows_when_watched", || a_dead_host_shows(Some(Containment::Watched)));
     add("realtime_policy_load_is_confined_and_ends", realtime_load_is_confined_and_ends);
     add("realtime_policy_deadline_falls_short_where_tasks_are_made", deadline_falls_short);
     tests
@@ -376,9 +377,9 @@ fn a_missing_directory_fails() {
     none_is_left();
 }
 
-fn a_dead_host_shows() {
+fn a_dead_host_shows(containment: Option<Containment>) {
     let directory = tempfile::tempdir().unwrap();
-    let options = HostOptions { directory: directory.path().to_owned(), ..options(None) };
+    let options = HostOptions { directory: directory.path().to_owned(), ..options(containment) };
     let mut load = RunningLoad::start(&plan("compute"), &options).unwrap();
     let opened = load.snapshot();
     tactus_sys::process::kill(load.host_process().unwrap()).unwrap();
@@ -387,7 +388,7 @@ fn a_dead_host_shows() {
         assert!(Instant::now() < deadline, "the end of the host does not show");
         std::thread::sleep(Duration::from_millis(5));
     }
-    load.stop();
+    assert_eq!(load.stop(), Vec::<String>::new(), "no copy ended by itself");
     none_is_left();
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "files were left behind");
 }
