@@ -10,7 +10,7 @@ use crate::format;
 pub(super) const WIDTH: f64 = 360.0;
 
 /// The most room on the right that the names of curves may take.
-const NAMES_MOST: f64 = 106.0;
+const NAMES_MOST: f64 = 132.0;
 
 /// The way from the end of the box to the names beside it.
 pub(super) const TO_NAMES: f64 = 14.0;

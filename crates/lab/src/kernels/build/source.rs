@@ -193,8 +193,14 @@ fn run(
     }
     // Most programs complain on one stream, `patch` on the other.
     let said = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
-    let last = said.lines().rfind(|line| !line.trim().is_empty());
-    Err(complaint(last.unwrap_or("it did not say why").to_owned()))
+    Err(complaint(complained(&said).to_owned()))
+}
+
+/// The line that says why a program failed: the last, but `patch` goes on after what fails.
+fn complained(said: &str) -> &str {
+    let mut lines = said.lines().filter(|line| !line.trim().is_empty());
+    let failed = lines.clone().rfind(|line| line.contains("FAILED"));
+    failed.or_else(|| lines.next_back()).unwrap_or("it did not say why")
 }
 
 #[cfg(test)]
@@ -226,6 +232,16 @@ pub(super) mod tests {
         // What an older patch was applied to is no source of ours.
         fs::create_dir(sources.root.join("6.13.1-1-patch-000000000000")).unwrap();
         assert_eq!(version("6.13"), None);
+    }
+
+    #[test]
+    fn a_patch_that_does_not_fit_is_told_by_the_file_it_does_not_fit() {
+        let failed = "1 out of 2 hunks FAILED -- saving rejects to file apic.c.rej";
+        let said =
+            format!("Hunk #2 FAILED at 9.\n{failed}\npatching file b.c\nHunk #1 succeeded\n");
+        assert_eq!(complained(&said), failed);
+        assert_eq!(complained("E: no such package\n\n"), "E: no such package");
+        assert_eq!(complained(""), "it did not say why");
     }
 
     #[test]
