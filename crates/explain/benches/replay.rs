@@ -132,6 +132,7 @@ fn recording() -> (Recording, ProbeTask) {
         absent: Vec::new(),
         kernel: None,
         mechanism: None,
+        timer_tick: None,
     };
     let dictionary = Dictionary::new();
     let recording = Recording { about, dictionary, events: maker.events, losses: Vec::new() };

@@ -21,6 +21,7 @@
 //!     absent: Vec::new(),
 //!     kernel: None,
 //!     mechanism: None,
+//!     timer_tick: None,
 //! };
 //! let (dictionary, events, losses) = (Dictionary::new(), Vec::new(), Vec::new());
 //! let recording = Recording { about, dictionary, events, losses };

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | any | [`host_pause`], then [`steal`] are taken out first |
 //! | any | [`interrupts`]: interrupts, softirqs and timers by name |
-//! | asleep until its timer | [`late_interrupt`]: slack, idle exit, interrupts off, gap |
+//! | asleep until its timer | [`late_interrupt`]: slack, tick, idle exit, interrupts off, gap |
 //! | asleep until another acts | [`waker`]: follows the chain of wakers |
 //! | asleep after a fault, running after a fault | [`fault`] |
 //! | waiting | [`waiting`]: throttling, other threads, kernel sections, the switch |

@@ -50,6 +50,9 @@ pub enum Cause {
         /// The processor that served it.
         cpu: u32,
     },
+    /// The kernel serves timers at its ticks alone, and the first after the due time was
+    /// awaited, up to a tick's length.
+    AwaitedTick,
     /// The processor had to leave idle.
     IdleExit {
         /// The processor.
@@ -211,6 +214,9 @@ impl fmt::Display for Cause {
             }
             Self::TimerWork { function: None, cpu } => {
                 write!(f, "timer interrupt on processor {cpu}")
+            }
+            Self::AwaitedTick => {
+                f.write_str("waiting for a tick, at which alone this kernel serves timers")
             }
             Self::IdleExit { cpu, state: Some(state) } => {
                 write!(f, "processor {cpu} leaving idle state {state}")

@@ -290,6 +290,7 @@ mod tests {
             absent: Vec::new(),
             kernel: None,
             mechanism: None,
+            timer_tick: None,
         }
     }
 

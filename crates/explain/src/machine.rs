@@ -63,6 +63,8 @@ pub struct Machine {
     timers: NumberMap<u64, Armed>,
     /// One bit for each vector whose exit was recorded too.
     closed_vectors: u32,
+    /// The length of a tick, where timers expire at ticks alone.
+    timer_tick: Option<Nanos>,
     charging: Charging,
     started: Instant<Monotonic>,
     /// The end of the last loss of events.
@@ -84,6 +86,7 @@ impl Machine {
             threads: NumberMap::default(),
             timers: NumberMap::default(),
             closed_vectors,
+            timer_tick: about.timer_tick,
             charging: Charging::default(),
             started: about.started,
             lost_until: about.started,
@@ -109,6 +112,11 @@ impl Machine {
     /// The time of the last event.
     pub fn now(&self) -> Instant<Monotonic> {
         self.now
+    }
+
+    /// The length of a tick, where timers expire at ticks alone.
+    pub fn timer_tick(&self) -> Option<Nanos> {
+        self.timer_tick
     }
 
     /// All processors, by number.

@@ -25,6 +25,7 @@ fn about() -> About {
         absent: Vec::new(),
         kernel: None,
         mechanism: None,
+        timer_tick: None,
     }
 }
 

@@ -117,6 +117,7 @@ pub fn simulate(plan: &Plan) -> Simulation {
         absent: Vec::new(),
         kernel: Some("simulated".to_owned()),
         mechanism: None,
+        timer_tick: None,
     };
     let recording = Recording { about, dictionary, events, losses: Vec::new() };
     Simulation { recording, samples }

@@ -27,7 +27,11 @@ pub(super) fn asleep_until_timer(
     let served = fire.irq_at.clamp(from, to);
     let allowed = slack_end(fire).map_or(from, |end| end.clamp(from, served));
     case.add(Cause::TimerSlack, allowed - from);
-    late(case, fire, allowed, served);
+    let tick = case.scene.machine.timer_tick().unwrap_or(Nanos::ZERO);
+    // What goes beyond a tick's length was the tick's own lateness.
+    let ticked = (allowed + tick).min(served);
+    case.add(Cause::AwaitedTick, ticked - allowed);
+    late(case, fire, ticked, served);
     // From the interrupt's entry on the processor works for timers, ours among them.
     case.spread(fire.cpu, served, to, |_, _| Cause::TimerWork { function: None, cpu: fire.cpu });
 }

@@ -36,6 +36,26 @@ fn a_late_interrupt_that_finds_user_mode_was_held_below_the_kernel() {
 }
 
 #[test]
+fn where_timers_expire_at_ticks_alone_a_tick_is_awaited_and_may_be_late_itself() {
+    for (tick, rest) in [(1000, None), (500, None), (300, Some(200))] {
+        let Stage { mut script, probe, .. } = stage();
+        script.timers_at_ticks(Nanos::from_micros(tick));
+        script.in_chain(&["sysvec_apic_timer_interrupt", "asm_sysvec_apic_timer_interrupt"]);
+        script.timer_wakes(1500, 0, probe, true).switch(1508, 0, PREEMPTED, probe);
+        let explained = script.explain_one(probe, 1000, 1510);
+        let awaited = 500 - rest.unwrap_or(0);
+        let waiting =
+            format!("{awaited} waiting for a tick, at which alone this kernel serves timers");
+        assert_eq!(shown(&explained)[0], waiting);
+        let below = rest.map(|rest| {
+            format!("{rest} processor 0 held below the kernel, by hypervisor or firmware")
+        });
+        let told = shown(&explained).into_iter().find(|part| part.contains("below"));
+        assert_eq!(told, below, "ticks of {tick} µs");
+    }
+}
+
+#[test]
 fn the_first_interrupt_after_a_silence_tells_where_it_was() {
     let Stage { mut script, probe, .. } = stage();
     // The interrupt that another processor sends is taken before the timer's.

@@ -65,6 +65,7 @@ impl Script {
                     absent: Vec::new(),
                     kernel: None,
                     mechanism: None,
+                    timer_tick: None,
                 },
                 dictionary: Dictionary::new(),
                 events: Vec::new(),
@@ -82,6 +83,12 @@ impl Script {
     /// The recording ends with the last thing that was told, not after the samples.
     pub fn ends_early(&mut self) -> &mut Self {
         self.ends_early = true;
+        self
+    }
+
+    /// Timers expire at ticks of this length alone.
+    pub fn timers_at_ticks(&mut self, tick: Nanos) -> &mut Self {
+        self.recording.about.timer_tick = Some(tick);
         self
     }
 

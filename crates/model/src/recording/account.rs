@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuList;
-use crate::time::{Instant, Monotonic};
+use crate::time::{Instant, Monotonic, Nanos};
 
 crate::text::keywords! {
     /// By which mechanism the kernel recorded events.
@@ -34,6 +34,10 @@ pub struct About {
     /// whose preemption counts are 1 higher (see [`Context`](super::Context)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mechanism: Option<Mechanism>,
+    /// The length of a tick, in nanoseconds, where timers expire at ticks alone; `None`
+    /// where they are of high resolution, and in recordings from before this was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_tick: Option<Nanos>,
 }
 
 impl About {

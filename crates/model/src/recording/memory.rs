@@ -101,6 +101,7 @@ mod tests {
                 absent: Vec::new(),
                 kernel: None,
                 mechanism: None,
+                timer_tick: None,
             },
             dictionary: Dictionary::new(),
             events: vec![idle_exit(5), idle_exit(9)],
