@@ -1,6 +1,6 @@
 //! Reading clocks.
 
-use tactus_model::time::{Clock, ClockName, Instant, Nanos};
+use tactus_model::time::{Clock, ClockName, Instant, Monotonic, Nanos};
 
 use crate::timespec::nanos;
 
@@ -55,9 +55,16 @@ pub fn tick() -> Nanos {
     nanos(time)
 }
 
+/// The length of a tick where timers expire at ticks alone; `None` where they are of high
+/// resolution, which is then 1 ns.
+pub fn timer_tick() -> Option<Nanos> {
+    let resolution = resolution::<Monotonic>();
+    (resolution > Nanos::from_nanos(1)).then_some(resolution)
+}
+
 #[cfg(test)]
 mod tests {
-    use tactus_model::time::{Boottime, Monotonic, Realtime, Tai};
+    use tactus_model::time::{Boottime, Realtime, Tai};
 
     use super::*;
 
@@ -74,5 +81,10 @@ mod tests {
         check::<Realtime>();
         check::<Tai>();
         check::<Boottime>();
+    }
+
+    #[test]
+    fn timers_are_of_high_resolution_or_expire_at_the_tick() {
+        assert!(timer_tick().is_none_or(|length| length == tick()));
     }
 }

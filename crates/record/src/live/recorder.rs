@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use tactus_model::recording::About;
-use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock};
 
@@ -194,12 +194,6 @@ fn about(opened: &Opened, started: Instant<Monotonic>) -> About {
         absent: opened.absent.clone(),
         kernel: release.map(|text| text.trim().to_owned()),
         mechanism: Some(opened.buffers.mechanism()),
-        timer_tick: timer_tick(),
+        timer_tick: clock::timer_tick(),
     }
-}
-
-/// The length of a tick, where timers expire at ticks alone.
-fn timer_tick() -> Option<Nanos> {
-    let tick = clock::tick();
-    (clock::resolution::<Monotonic>() >= tick).then_some(tick)
 }
