@@ -258,17 +258,19 @@ mod tests {
         assert_eq!(asked[2..], expected);
     }
 
+    /// What a machine answers that is kept; the last answer is that to `quit`.
+    const KEPT: &[&str] = &[
+        "{\"return\": {}}",
+        "{\"return\": {}}\n{\"event\": \"MIGRATION\", \"data\": {\"status\": \"completed\"}}",
+        "{\"return\": {\"status\": \"finish-migrate\"}}",
+        "{\"return\": {\"status\": \"postmigrate\"}}",
+        "{\"return\": {}}",
+    ];
+
     #[test]
     fn a_machine_ends_when_all_of_its_state_is_written_and_not_before() {
-        let script = &[
-            "{\"return\": {}}",
-            "{\"return\": {}}\n{\"event\": \"MIGRATION\", \"data\": {\"status\": \"completed\"}}",
-            "{\"return\": {\"status\": \"finish-migrate\"}}",
-            "{\"return\": {\"status\": \"postmigrate\"}}",
-            "{\"return\": {}}",
-        ];
         let file = tempfile::tempfile().unwrap();
-        let (done, asked) = check(script, |monitor| monitor.keep(&file));
+        let (done, asked) = check(KEPT, |monitor| monitor.keep(&file));
         done.unwrap();
         let expected =
             ["migrate-set-parameters", "migrate", "query-status", "query-status", "quit"];
@@ -277,14 +279,8 @@ mod tests {
 
     #[test]
     fn a_machine_that_ends_in_place_of_an_answer_to_quit_is_kept() {
-        let script = &[
-            "{\"return\": {}}",
-            "{\"return\": {}}\n{\"event\": \"MIGRATION\", \"data\": {\"status\": \"completed\"}}",
-            "{\"return\": {\"status\": \"finish-migrate\"}}",
-            "{\"return\": {\"status\": \"postmigrate\"}}",
-        ];
         let file = tempfile::tempfile().unwrap();
-        let (done, asked) = check(script, |monitor| monitor.keep(&file));
+        let (done, asked) = check(&KEPT[..4], |monitor| monitor.keep(&file));
         done.unwrap();
         assert_eq!(asked[3..], ["migrate", "query-status", "query-status"]);
     }
