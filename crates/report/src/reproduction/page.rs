@@ -96,8 +96,9 @@ impl<'a> AcrossView<'a> {
             // Players are drawn all together, once for all of their cells.
             let is_whole = view.graph.draw == Draw::Players;
             let before = &across.views[..number];
-            let is_again = before.iter().any(|other| std::ptr::eq(other.graph, view.graph));
-            (!is_whole || !is_again).then(|| FigureView {
+            let is_drawn =
+                is_whole && before.iter().any(|other| std::ptr::eq(other.graph, view.graph));
+            (!is_drawn).then(|| FigureView {
                 title: words::title_across(view).into(),
                 place: &view.graph.place,
                 panels: drawings::panels(view, &across.views, measured.run),
