@@ -8,7 +8,7 @@ const NO_BUDGET: &str = "this process's cgroup has a real-time budget of 0 (RT_G
 fn a_cgroup_without_budget_refuses_root() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &root(without_budget),
         NO_BUDGET,
         Some("echo 950000 | sudo tee /sys/fs/cgroup/cpu/user.slice/cpu.rt_runtime_us"),
@@ -19,7 +19,7 @@ fn a_cgroup_without_budget_refuses_root() {
 fn a_cgroup_without_budget_refuses_who_is_within_the_limit() {
     check(
         &scheduling("fifo:50"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| {
             without_budget(facts);
             facts.permission.rtprio_limit = Some(99);
@@ -33,7 +33,7 @@ fn a_cgroup_without_budget_refuses_who_is_within_the_limit() {
 fn a_container_without_budget() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &root(|facts| {
             without_budget(facts);
             facts.permission.container = Some("docker".to_owned());
@@ -59,14 +59,14 @@ fn budgets_under_version_2_cannot_be_given() {
     let asked = scheduling("fifo:90");
     check(
         &asked,
-        Errno::PERM,
+        Refusal::PERM,
         &facts("none"),
         reason,
         Some("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs"),
     );
     check(
         &asked,
-        Errno::PERM,
+        Refusal::PERM,
         &facts("docker"),
         reason,
         Some(

@@ -5,38 +5,37 @@ use tactus_model::facts::{MachineFacts, PermissionFacts};
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
-use super::mend::{Privilege, ulimit};
-use super::{Diagnosis, container};
-use crate::Errno;
+use crate::mend::{Privilege, ulimit};
+use crate::{Diagnosis, Refusal, container};
 
 /// What the kernel allows real-time tasks when nobody changed it, in µs a second.
 const USUAL_RT_RUNTIME_US: i64 = 950_000;
 
-pub(super) fn diagnose(
+pub(crate) fn diagnose(
     scheduling: Scheduling,
     confined_to: Option<&CpuList>,
-    errno: Errno,
+    refusal: Refusal,
     facts: &MachineFacts,
 ) -> Option<Diagnosis> {
-    if errno == Errno::TOOBIG {
+    if refusal == Refusal::TOOBIG {
         return Some(Diagnosis::new(
             "this kernel knows a shorter form of sched_setattr than was used",
             None,
         ));
     }
     match scheduling {
-        Scheduling::Deadline { runtime, period, .. } => match errno {
-            Errno::PERM => deadline_not_permitted(confined_to, facts),
-            Errno::BUSY => Some(admission_full(runtime, period, facts)),
-            Errno::INVAL => Some(period_out_of_range(period, facts)),
+        Scheduling::Deadline { runtime, period, .. } => match refusal {
+            Refusal::PERM => deadline_not_permitted(confined_to, facts),
+            Refusal::BUSY => Some(admission_full(runtime, period, facts)),
+            Refusal::INVAL => Some(period_out_of_range(period, facts)),
             _ => None,
         },
-        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => match errno {
-            Errno::PERM => fixed_priority_not_permitted(priority.get(), facts),
+        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => match refusal {
+            Refusal::PERM => fixed_priority_not_permitted(priority.get(), facts),
             _ => None,
         },
-        Scheduling::Other { nice } | Scheduling::Batch { nice } => match errno {
-            Errno::PERM | Errno::ACCESS => nice_not_permitted(nice, facts),
+        Scheduling::Other { nice } | Scheduling::Batch { nice } => match refusal {
+            Refusal::PERM | Refusal::ACCESS => nice_not_permitted(nice, facts),
             _ => None,
         },
         Scheduling::Idle => None,
