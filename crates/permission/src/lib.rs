@@ -33,6 +33,7 @@ use tactus_model::time::Nanos;
 pub use best::best_permitted;
 pub use mend::grant_all;
 pub use refusal::Refusal;
+pub use scheduling::without_group_budget;
 
 /// Something that was asked of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use tactus_model::facts::MachineFacts;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::Nanos;
-use tactus_permission::{Asked, Diagnosis, Refusal, diagnose, grant_all};
+use tactus_permission::{Asked, Diagnosis, Refusal, diagnose, grant_all, without_group_budget};
 
 use super::{container, on_machine, percent};
 use crate::finding::{Check, Finding};
@@ -78,20 +78,6 @@ fn realtime(facts: &MachineFacts) -> Finding {
         refused,
         "Cells of the classes fifo and rr run as ordinary tasks instead, and their results say so.",
     )
-}
-
-/// Whether RT_GROUP_SCHED leaves this process's cgroup without a budget, as far as it is known.
-fn without_group_budget(facts: &MachineFacts) -> bool {
-    let cgroup = &facts.cgroup;
-    if facts.scheduling.rt_runtime_us == Some(-1) {
-        // Without a global limit the kernel does not look at the budgets of groups.
-        return false;
-    }
-    // Version 2 has no file for budgets, and no group but the root has one.
-    let in_root =
-        cgroup.cpu_directory.as_deref() == Some("/sys/fs/cgroup") && container(facts).is_none();
-    cgroup.rt_runtime_us == Some(0)
-        || (facts.kernel.rt_group_scheduling == Some(true) && cgroup.version == Some(2) && !in_root)
 }
 
 fn deadline(facts: &MachineFacts) -> Finding {

@@ -74,3 +74,48 @@ fn budgets_under_version_2_cannot_be_given() {
         ),
     );
 }
+
+#[test]
+fn the_kernel_gives_the_whole_budget_to_the_root_group() {
+    let facts = |change: fn(&mut MachineFacts)| {
+        root(|facts| {
+            facts.kernel.rt_group_scheduling = Some(true);
+            facts.cgroup.cpu_directory = Some("/sys/fs/cgroup".to_owned());
+            change(facts);
+        })
+    };
+    assert!(!without_group_budget(&facts(|_| ())));
+    assert!(
+        without_group_budget(
+            &facts(|facts| facts.permission.container = Some("docker".to_owned()))
+        ),
+        "a container sees its own group as the root"
+    );
+    let below: fn(&mut MachineFacts) =
+        |facts| facts.cgroup.cpu_directory = Some("/sys/fs/cgroup/user.slice".to_owned());
+    assert!(without_group_budget(&facts(below)));
+    let reason = diagnose(&scheduling("fifo:90"), Refusal::PERM, &facts(|_| ())).reason;
+    assert!(reason.ends_with("no known cause fits"), "the group is not to blame: {reason}");
+}
+
+#[test]
+fn budgets_count_only_under_a_global_limit_and_where_the_kernel_has_them() {
+    let unlimited = |facts: &mut MachineFacts| facts.scheduling.rt_runtime_us = Some(-1);
+    let version_2 = |facts: &mut MachineFacts| facts.kernel.rt_group_scheduling = Some(true);
+    let both = |first: fn(&mut MachineFacts)| {
+        root(|facts| {
+            first(facts);
+            unlimited(facts);
+        })
+    };
+    assert!(
+        without_group_budget(&root(without_budget)) && !without_group_budget(&both(without_budget))
+    );
+    assert!(without_group_budget(&root(version_2)) && !without_group_budget(&both(version_2)));
+    assert!(!without_group_budget(&root(|_| ())), "whether the kernel has budgets is not known");
+    let given = root(|facts| {
+        without_budget(facts);
+        facts.cgroup.rt_runtime_us = Some(100_000);
+    });
+    assert!(!without_group_budget(&given));
+}
