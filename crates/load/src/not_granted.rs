@@ -5,8 +5,7 @@ use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::facts::MachineFacts;
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
-use tactus_sys::Errno;
-use tactus_sys::permission::{Asked, diagnose};
+use tactus_permission::{Asked, Refusal, diagnose};
 
 /// What a load asked for and did not get.
 ///
@@ -46,7 +45,7 @@ impl NotGranted {
                 (Asked::Processors(asked), errno, words)
             }
         };
-        let diagnosis = diagnose(&asked, Errno::from_raw_os_error(errno), facts);
+        let diagnosis = diagnose(&asked, Refusal::from_raw_os_error(errno), facts);
         let (asked, granted) = words;
         Shortfall { asked, granted, reason: diagnosis.reason, mend: diagnosis.mend }
     }

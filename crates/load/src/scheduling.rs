@@ -6,7 +6,7 @@ use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::load::LoadPlan;
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
-use tactus_sys::permission::best_permitted;
+use tactus_permission::best_permitted;
 use tactus_sys::{affinity, facts, sched};
 
 use crate::error::{During, LoadError};

@@ -10,9 +10,9 @@ use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
 use tactus_model::policy::{Policy, Scheduling};
 use tactus_model::result::{Granted, Shortfall};
+use tactus_permission::{Asked, Refusal, best_permitted, diagnose};
 use tactus_sys::idle_states::IdleStateLimit;
 use tactus_sys::memory::Lock;
-use tactus_sys::permission::{Asked, best_permitted, diagnose};
 use tactus_sys::{SysError, affinity, memory, sched};
 
 /// A thread on its way to being scheduled as its policy asks.
@@ -159,7 +159,8 @@ fn shortfall(
     refusal: SysError,
     facts: &MachineFacts,
 ) -> Shortfall {
-    let diagnosis = diagnose(subject, refusal.errno, facts);
+    let refusal = Refusal::from_raw_os_error(refusal.errno.raw_os_error());
+    let diagnosis = diagnose(subject, refusal, facts);
     Shortfall {
         asked: asked.to_owned(),
         granted: granted.to_owned(),

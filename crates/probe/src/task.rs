@@ -13,7 +13,7 @@ use tactus_model::recording::ThreadId;
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Nanos;
-use tactus_sys::permission::{Asked, diagnose};
+use tactus_permission::{Asked, Refusal, diagnose};
 use tactus_sys::{SysError, memory, sched, thread, usage};
 
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
@@ -234,7 +234,8 @@ impl<'a> Task<'a> {
                 return Unable::from(error);
             }
             let facts = tactus_sys::facts::read(std::path::Path::new("/"));
-            let diagnosis = diagnose(&Asked::IoUring, error.errno, &facts);
+            let refusal = Refusal::from_raw_os_error(error.errno.raw_os_error());
+            let diagnosis = diagnose(&Asked::IoUring, refusal, &facts);
             Unable { reason: diagnosis.reason, hint: diagnosis.mend }
         })
     }

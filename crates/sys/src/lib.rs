@@ -1,8 +1,8 @@
 //! Every system call of Tactus, and all its `unsafe` code.
 //!
 //! Each module is one facility of the system; each public function is safe,
-//! mirrors one call and links its man page. Calls decide nothing: what a refusal
-//! means and what to do about it is said by [`permission`], from values.
+//! mirrors one call and links its man page. Calls decide nothing: `tactus-permission`
+//! says what a refusal means and what to do about it.
 
 pub mod affinity;
 pub mod block_queue;
@@ -21,7 +21,6 @@ pub mod mount;
 pub mod namespace;
 pub mod perf;
 pub mod periodic_timer;
-pub mod permission;
 pub mod port;
 pub mod process;
 pub mod pty;

@@ -3,8 +3,7 @@
 use tactus_model::facts::MachineFacts;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::Nanos;
-use tactus_sys::Errno;
-use tactus_sys::permission::{Asked, Diagnosis, diagnose, grant_all};
+use tactus_permission::{Asked, Diagnosis, Refusal, diagnose, grant_all, without_group_budget};
 
 use super::{container, on_machine, percent};
 use crate::finding::{Check, Finding};
@@ -72,27 +71,13 @@ fn realtime(facts: &MachineFacts) -> Finding {
     });
     let refused = priority.map(|priority| {
         let asked = Asked::Scheduling { scheduling: Scheduling::Fifo(priority), confined_to: None };
-        diagnose(&asked, Errno::PERM, facts)
+        diagnose(&asked, Refusal::PERM, facts)
     });
     refusal(
         &REALTIME,
         refused,
         "Cells of the classes fifo and rr run as ordinary tasks instead, and their results say so.",
     )
-}
-
-/// Whether RT_GROUP_SCHED leaves this process's cgroup without a budget, as far as it is known.
-fn without_group_budget(facts: &MachineFacts) -> bool {
-    let cgroup = &facts.cgroup;
-    if facts.scheduling.rt_runtime_us == Some(-1) {
-        // Without a global limit the kernel does not look at the budgets of groups.
-        return false;
-    }
-    // Version 2 has no file for budgets, and no group but the root has one.
-    let in_root =
-        cgroup.cpu_directory.as_deref() == Some("/sys/fs/cgroup") && container(facts).is_none();
-    cgroup.rt_runtime_us == Some(0)
-        || (facts.kernel.rt_group_scheduling == Some(true) && cgroup.version == Some(2) && !in_root)
 }
 
 fn deadline(facts: &MachineFacts) -> Finding {
@@ -129,7 +114,7 @@ fn deadline(facts: &MachineFacts) -> Finding {
     };
     refusal(
         &DEADLINE,
-        Some(diagnose(&asked, Errno::PERM, facts)),
+        Some(diagnose(&asked, Refusal::PERM, facts)),
         "Cells of this class run with the next best that is permitted, and their results say so.",
     )
 }
@@ -159,13 +144,13 @@ fn memory_lock(facts: &MachineFacts) -> Finding {
         None => MEMORY_LOCK.unknown("neither capabilities nor limits of this process can be read"),
         Some(true) => MEMORY_LOCK.fine("permitted, without limit"),
         Some(false) => {
-            let errno = match facts.permission.memlock_limit {
-                Some(0) => Errno::PERM,
-                _ => Errno::NOMEM,
+            let answered = match facts.permission.memlock_limit {
+                Some(0) => Refusal::PERM,
+                _ => Refusal::NOMEM,
             };
             refusal(
                 &MEMORY_LOCK,
-                Some(diagnose(&Asked::LockedMemory { bytes: None }, errno, facts)),
+                Some(diagnose(&Asked::LockedMemory { bytes: None }, answered, facts)),
                 "A wakeup may have to wait for a page of the probe; results say where memory was not locked.",
             )
         }

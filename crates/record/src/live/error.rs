@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tactus_model::recording::AbsentEvent;
+use tactus_permission::grant_all;
 use tactus_sys::SysError;
-use tactus_sys::permission::grant_all;
 
 /// Why there is no recording.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use tactus_model::facts::MachineFacts;
 
-use super::container;
+use crate::container;
 
 /// What lets an ordinary user do all that Tactus can do, once and for all: the
 /// command that gives `program` every capability it can use.
@@ -25,7 +25,7 @@ fn quoted(path: &str) -> String {
 }
 
 /// A capability and the resource limit that serves in its stead.
-pub(super) struct Privilege {
+pub(crate) struct Privilege {
     /// The capability's name as containers write it, as `SYS_NICE`.
     pub capability: &'static str,
     /// The limit's name in limits.conf(5), as `rtprio`.
@@ -37,7 +37,7 @@ pub(super) struct Privilege {
 }
 
 impl Privilege {
-    pub(super) fn realtime() -> Self {
+    pub(crate) fn realtime() -> Self {
         Self {
             capability: "SYS_NICE",
             limit: "rtprio",
@@ -46,7 +46,7 @@ impl Privilege {
         }
     }
 
-    pub(super) fn nice(nice: i8) -> Self {
+    pub(crate) fn nice(nice: i8) -> Self {
         Self {
             capability: "SYS_NICE",
             limit: "nice",
@@ -55,7 +55,7 @@ impl Privilege {
         }
     }
 
-    pub(super) fn locked_memory() -> Self {
+    pub(crate) fn locked_memory() -> Self {
         Self {
             capability: "IPC_LOCK",
             limit: "memlock",
@@ -65,7 +65,7 @@ impl Privilege {
     }
 
     /// What gives this privilege to somebody who has nothing of it.
-    pub(super) fn grant(&self, facts: &MachineFacts) -> Option<String> {
+    pub(crate) fn grant(&self, facts: &MachineFacts) -> Option<String> {
         if let Some(container) = container(facts) {
             return self.grant_to_container(container, facts);
         }
@@ -86,7 +86,7 @@ impl Privilege {
     }
 
     /// The line that raises a limit for the members of a group.
-    pub(super) fn raise_limit(&self) -> String {
+    pub(crate) fn raise_limit(&self) -> String {
         format!(
             "echo '@realtime - {} {}' | sudo tee -a /etc/security/limits.d/realtime.conf && \
              sudo groupadd -f realtime && sudo usermod -aG realtime $USER, then log in again",
@@ -132,12 +132,12 @@ impl Privilege {
 }
 
 /// The command that raises a soft limit to what the hard limit allows, for this shell.
-pub(super) fn ulimit(option: char, value: impl std::fmt::Display) -> String {
+pub(crate) fn ulimit(option: char, value: impl std::fmt::Display) -> String {
     format!("ulimit -S -{option} {value}")
 }
 
 /// What takes a filter of system calls away.
-pub(super) fn unfiltered(facts: &MachineFacts) -> Option<String> {
+pub(crate) fn unfiltered(facts: &MachineFacts) -> Option<String> {
     match container(facts) {
         Some(name @ ("docker" | "podman")) => {
             Some(format!("{name} run --security-opt seccomp=unconfined …"))

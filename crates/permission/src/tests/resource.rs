@@ -6,14 +6,14 @@ use super::*;
 fn a_nice_value_below_the_limit() {
     check(
         &scheduling("other:-5"),
-        Errno::ACCESS,
+        Refusal::ACCESS,
         &machine(|_| ()),
         "CAP_SYS_NICE is not held, and RLIMIT_NICE does not allow less than the present 0",
         SETCAP,
     );
     check(
         &scheduling("batch:-15"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| facts.permission.nice_limit = Some(-10)),
         "CAP_SYS_NICE is not held, and RLIMIT_NICE allows -10 at best",
         Some(
@@ -23,14 +23,14 @@ fn a_nice_value_below_the_limit() {
     );
     check(
         &scheduling("other"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| facts.permission.nice = Some(10)),
         "CAP_SYS_NICE is not held, and RLIMIT_NICE does not allow less than the present 10",
         SETCAP,
     );
     check(
         &scheduling("other:-20"),
-        Errno::ACCESS,
+        Refusal::ACCESS,
         &contained("docker", |_| ()),
         "CAP_SYS_NICE is not held, and RLIMIT_NICE does not allow less than the present 0",
         Some("docker run --cap-add=SYS_NICE --ulimit nice=40 …"),
@@ -47,14 +47,14 @@ fn processors_that_cannot_be_used() {
     let asked = |text| Asked::Processors(cpus(text));
     check(
         &asked("4"),
-        Errno::INVAL,
+        Refusal::INVAL,
         &confined,
         "processor 4 is outside this process's cpuset",
         Some("echo 0-4 | sudo tee /sys/fs/cgroup/user.slice/cpuset.cpus"),
     );
     check(
         &asked("6-7"),
-        Errno::INVAL,
+        Refusal::INVAL,
         &confined,
         "processors 6-7 are offline",
         Some(
@@ -64,23 +64,23 @@ fn processors_that_cannot_be_used() {
     );
     check(
         &asked("9"),
-        Errno::INVAL,
+        Refusal::INVAL,
         &confined,
         "processor 9 is not present in this machine",
         Some("choose among processors 0-5"),
     );
     check(
         &asked("5-8"),
-        Errno::INVAL,
+        Refusal::INVAL,
         &confined,
         "processor 8 is not present in this machine, and processors 6-7 are offline, \
          and processor 5 is outside this process's cpuset",
         Some("echo 0-3,5 | sudo tee /sys/fs/cgroup/user.slice/cpuset.cpus"),
     );
-    check(&asked(""), Errno::INVAL, &confined, "no processor was named", None);
+    check(&asked(""), Refusal::INVAL, &confined, "no processor was named", None);
     check(
         &asked("3"),
-        Errno::INVAL,
+        Refusal::INVAL,
         &contained("docker", |facts| facts.cgroup.cpuset = Some(cpus("0-1"))),
         "processor 3 is outside this process's cpuset",
         Some("docker run --cpuset-cpus=0-1,3 …"),
@@ -92,35 +92,35 @@ fn locked_memory_above_the_limit() {
     let asked = Asked::LockedMemory { bytes: Some(64 << 20) };
     check(
         &asked,
-        Errno::NOMEM,
+        Refusal::NOMEM,
         &machine(|_| ()),
         "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB to be locked of the 65536 KiB asked for",
         SETCAP,
     );
     check(
         &asked,
-        Errno::NOMEM,
+        Refusal::NOMEM,
         &machine(|facts| facts.permission.memlock_limit_hard = Some(100 << 20)),
         "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB to be locked of the 65536 KiB asked for",
         Some("ulimit -S -l 65536"),
     );
     check(
         &Asked::LockedMemory { bytes: None },
-        Errno::NOMEM,
+        Refusal::NOMEM,
         &machine(|facts| facts.permission.memlock_limit_hard = Some(u64::MAX)),
         "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB to be locked",
         Some("ulimit -S -l unlimited"),
     );
     check(
         &asked,
-        Errno::PERM,
+        Refusal::PERM,
         &contained("docker", |facts| facts.permission.memlock_limit = Some(0)),
         "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK is 0",
         Some("docker run --cap-add=IPC_LOCK --ulimit memlock=-1 …"),
     );
     check(
         &asked,
-        Errno::NOMEM,
+        Refusal::NOMEM,
         &root(|_| ()),
         "there is not enough memory to lock it, in the machine or in this process's cgroup",
         None,
@@ -131,28 +131,28 @@ fn locked_memory_above_the_limit() {
 fn the_idle_limit() {
     check(
         &Asked::IdleExitLatency,
-        Errno::ACCESS,
+        Refusal::ACCESS,
         &machine(|_| ()),
         "only the owner of /dev/cpu_dma_latency, usually root, may write to it",
         Some("sudo chown $USER /dev/cpu_dma_latency"),
     );
     check(
         &Asked::IdleExitLatency,
-        Errno::NOENT,
+        Refusal::NOENT,
         &contained("docker", |_| ()),
         "the container does not have /dev/cpu_dma_latency",
         Some("docker run --device=/dev/cpu_dma_latency …"),
     );
     check(
         &Asked::IdleExitLatency,
-        Errno::PERM,
+        Refusal::PERM,
         &contained("podman", |_| ()),
         "the container may not open the device /dev/cpu_dma_latency",
         Some("podman run --device=/dev/cpu_dma_latency …"),
     );
     check(
         &Asked::IdleExitLatency,
-        Errno::NOENT,
+        Refusal::NOENT,
         &root(|_| ()),
         "this kernel has no /dev/cpu_dma_latency",
         None,
@@ -165,21 +165,21 @@ fn io_uring() {
     let mend = Some("sudo sysctl kernel.io_uring_disabled=0");
     check(
         &Asked::IoUring,
-        Errno::PERM,
+        Refusal::PERM,
         &disabled(1),
         "kernel.io_uring_disabled is 1: io_uring needs CAP_SYS_ADMIN or the group kernel.io_uring_group",
         mend,
     );
     check(
         &Asked::IoUring,
-        Errno::PERM,
+        Refusal::PERM,
         &disabled(2),
         "kernel.io_uring_disabled is 2: io_uring is off for everybody",
         mend,
     );
     check(
         &Asked::IoUring,
-        Errno::PERM,
+        Refusal::PERM,
         &contained("docker", |_| ()),
         "a seccomp filter refuses io_uring_setup; nothing else that is known forbids it",
         Some("docker run --security-opt seccomp=unconfined …"),

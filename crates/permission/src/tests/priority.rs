@@ -6,7 +6,7 @@ use super::*;
 fn a_priority_without_capability_and_limit() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|_| ()),
         "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0",
         SETCAP,
@@ -28,7 +28,7 @@ fn the_program_that_runs_is_the_one_to_be_granted() {
 fn a_priority_above_the_limit() {
     check(
         &scheduling("rr:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| {
             facts.permission.rtprio_limit = Some(50);
             facts.permission.rtprio_limit_hard = Some(50);
@@ -45,7 +45,7 @@ fn a_priority_above_the_limit() {
 fn a_priority_that_the_hard_limit_allows() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| facts.permission.rtprio_limit_hard = Some(99)),
         "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0",
         Some("ulimit -S -r 90"),
@@ -67,7 +67,7 @@ fn a_priority_in_containers() {
         ("unnamed", "give the container CAP_SYS_NICE where it is started"),
     ] {
         let facts = contained(name, |_| ());
-        check(&scheduling("fifo:90"), Errno::PERM, &facts, reason, Some(mend));
+        check(&scheduling("fifo:90"), Refusal::PERM, &facts, reason, Some(mend));
     }
 }
 
@@ -75,7 +75,7 @@ fn a_priority_in_containers() {
 fn a_capability_that_a_user_namespace_makes_void() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &root(|facts| {
             facts.permission.container = Some("podman".to_owned());
             facts.permission.own_user_namespace = Some(true);
@@ -93,7 +93,7 @@ fn a_capability_that_a_user_namespace_makes_void() {
 fn a_process_that_can_gain_nothing() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| facts.permission.no_new_privileges = Some(true)),
         "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0",
         Some(
@@ -106,7 +106,7 @@ fn a_process_that_can_gain_nothing() {
 fn root_that_lost_the_capability() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| facts.permission.user_id = Some(0)),
         "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0",
         Some(
@@ -135,7 +135,7 @@ fn a_filter_when_everything_else_is_granted() {
         ("none", "without SystemCallFilter= in the systemd unit that starts it"),
     ] {
         let asked = scheduling("fifo:90");
-        check(&asked, Errno::PERM, &facts(container), reason, Some(mend));
+        check(&asked, Refusal::PERM, &facts(container), reason, Some(mend));
     }
 }
 
@@ -143,14 +143,14 @@ fn a_filter_when_everything_else_is_granted() {
 fn a_call_that_is_not_there() {
     check(
         &scheduling("fifo:90"),
-        Errno::NOSYS,
+        Refusal::NOSYS,
         &contained("docker", |_| ()),
         "a seccomp filter answers sched_setattr as if the kernel did not have it",
         Some("docker run --security-opt seccomp=unconfined …"),
     );
     check(
         &Asked::IoUring,
-        Errno::NOSYS,
+        Refusal::NOSYS,
         &root(|_| ()),
         "this kernel does not have io_uring_setup",
         None,
@@ -161,14 +161,14 @@ fn a_call_that_is_not_there() {
 fn the_unexplained_says_so() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &root(|_| ()),
         "sched_setattr was answered with \"Operation not permitted (os error 1)\", and no known cause fits",
         None,
     );
     check(
         &Asked::TimerSlack(Nanos::from_nanos(1)),
-        Errno::INVAL,
+        Refusal::INVAL,
         &machine(|_| ()),
         "prctl(PR_SET_TIMERSLACK) was answered with \"Invalid argument (os error 22)\", and no known cause fits",
         None,

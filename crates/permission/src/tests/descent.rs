@@ -58,8 +58,8 @@ fn every_descent_ends_and_every_refusal_has_a_reason() {
         .collect();
     for facts in &machines {
         for asked in &asked {
-            for errno in (1..134).map(Errno::from_raw_os_error) {
-                assert!(!diagnose(asked, errno, facts).reason.is_empty());
+            for refusal in (1..134).map(Refusal::from_raw_os_error) {
+                assert!(!diagnose(asked, refusal, facts).reason.is_empty());
             }
             if let Asked::Scheduling { scheduling, .. } = asked {
                 let mut tried = *scheduling;

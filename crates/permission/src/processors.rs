@@ -3,15 +3,18 @@
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
 
-use super::{Diagnosis, container};
-use crate::Errno;
+use crate::{Diagnosis, Refusal, container};
 
-pub(super) fn diagnose(asked: &CpuList, errno: Errno, facts: &MachineFacts) -> Option<Diagnosis> {
-    match errno {
-        Errno::INVAL => unusable(asked, facts),
+pub(crate) fn diagnose(
+    asked: &CpuList,
+    refusal: Refusal,
+    facts: &MachineFacts,
+) -> Option<Diagnosis> {
+    match refusal {
+        Refusal::INVAL => unusable(asked, facts),
         // The kernel does not take bandwidth that was granted for a whole root
         // domain to a part of it.
-        Errno::BUSY => Some(Diagnosis::new(
+        Refusal::BUSY => Some(Diagnosis::new(
             format!(
                 "the task is of the deadline class, which cannot be confined to {asked} within its root domain"
             ),

@@ -6,7 +6,7 @@ use super::*;
 fn the_deadline_class_without_capability() {
     check(
         &scheduling(DEADLINE),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| facts.permission.rtprio_limit = Some(99)),
         "CAP_SYS_NICE is not held, and no limit allows the deadline class without it",
         SETCAP,
@@ -20,7 +20,7 @@ fn a_pinned_deadline_task() {
     let reason = "a deadline task must be able to run on all processors of its root domain, and it is pinned to 1, without 0,2-3";
     check(
         &asked,
-        Errno::PERM,
+        Refusal::PERM,
         &root(|_| ()),
         reason,
         Some(
@@ -32,7 +32,7 @@ fn a_pinned_deadline_task() {
     );
     check(
         &asked,
-        Errno::PERM,
+        Refusal::PERM,
         &root(|facts| facts.cgroup.version = Some(1)),
         reason,
         Some(
@@ -47,7 +47,7 @@ fn isolated_processors_are_no_part_of_the_root_domain() {
     let asked =
         Asked::Scheduling { scheduling: DEADLINE.parse().unwrap(), confined_to: Some(cpus("0-1")) };
     let facts = root(|facts| facts.processor.isolated = Some(cpus("2-3")));
-    let found = diagnose(&asked, Errno::PERM, &facts);
+    let found = diagnose(&asked, Refusal::PERM, &facts);
     assert!(found.reason.ends_with("no known cause fits"), "{}", found.reason);
 }
 
@@ -55,7 +55,7 @@ fn isolated_processors_are_no_part_of_the_root_domain() {
 fn a_deadline_task_in_a_cpuset() {
     check(
         &scheduling(DEADLINE),
-        Errno::PERM,
+        Refusal::PERM,
         &root(|facts| {
             facts.permission.allowed_cpus = Some(cpus("0-1"));
             facts.cgroup.cpuset = Some(cpus("0-1"));
@@ -72,7 +72,7 @@ fn a_deadline_task_in_a_cpuset() {
 fn no_bandwidth_for_the_deadline_class() {
     check(
         &scheduling(DEADLINE),
-        Errno::PERM,
+        Refusal::PERM,
         &root(|facts| facts.scheduling.rt_runtime_us = Some(0)),
         "sched_rt_runtime_us is 0, which leaves the deadline class no bandwidth",
         Some("sudo sysctl kernel.sched_rt_runtime_us=950000"),
@@ -83,7 +83,7 @@ fn no_bandwidth_for_the_deadline_class() {
 fn admission_is_full() {
     check(
         &scheduling(DEADLINE),
-        Errno::BUSY,
+        Refusal::BUSY,
         &root(|_| ()),
         "admission of the deadline class is full: with 50.0 % of a processor more, its tasks would exceed 95 % of each processor",
         Some("ask for a shorter runtime, or end deadline tasks: ps -eLo tid,cls,comm | grep DLN"),
@@ -94,21 +94,21 @@ fn admission_is_full() {
 fn deadline_periods_out_of_range() {
     check(
         &scheduling("deadline:10us/50us/50us"),
-        Errno::INVAL,
+        Refusal::INVAL,
         &root(|_| ()),
         "the kernel takes deadline periods of 100us and more",
         Some("sudo sysctl kernel.sched_deadline_period_min_us=50"),
     );
     check(
         &scheduling("deadline:1s/10s/10s"),
-        Errno::INVAL,
+        Refusal::INVAL,
         &root(|_| ()),
         "the kernel takes deadline periods up to 4194.304ms",
         Some("sudo sysctl kernel.sched_deadline_period_max_us=10000000"),
     );
     check(
         &scheduling(DEADLINE),
-        Errno::INVAL,
+        Refusal::INVAL,
         &root(|_| ()),
         "the kernel does not take these parameters of the deadline class, or has no such class",
         None,
@@ -119,7 +119,7 @@ fn deadline_periods_out_of_range() {
 fn an_older_kernel_knows_a_shorter_form() {
     check(
         &scheduling(DEADLINE),
-        Errno::TOOBIG,
+        Refusal::TOOBIG,
         &root(|_| ()),
         "this kernel knows a shorter form of sched_setattr than was used",
         None,
@@ -130,7 +130,7 @@ fn an_older_kernel_knows_a_shorter_form() {
 fn a_deadline_task_cannot_be_confined() {
     check(
         &Asked::Processors(cpus("1")),
-        Errno::BUSY,
+        Refusal::BUSY,
         &root(|_| ()),
         "the task is of the deadline class, which cannot be confined to 1 within its root domain",
         Some("leave it unpinned, or run it in a cpuset partition of its own"),

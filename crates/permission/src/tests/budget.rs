@@ -8,7 +8,7 @@ const NO_BUDGET: &str = "this process's cgroup has a real-time budget of 0 (RT_G
 fn a_cgroup_without_budget_refuses_root() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &root(without_budget),
         NO_BUDGET,
         Some("echo 950000 | sudo tee /sys/fs/cgroup/cpu/user.slice/cpu.rt_runtime_us"),
@@ -19,7 +19,7 @@ fn a_cgroup_without_budget_refuses_root() {
 fn a_cgroup_without_budget_refuses_who_is_within_the_limit() {
     check(
         &scheduling("fifo:50"),
-        Errno::PERM,
+        Refusal::PERM,
         &machine(|facts| {
             without_budget(facts);
             facts.permission.rtprio_limit = Some(99);
@@ -33,7 +33,7 @@ fn a_cgroup_without_budget_refuses_who_is_within_the_limit() {
 fn a_container_without_budget() {
     check(
         &scheduling("fifo:90"),
-        Errno::PERM,
+        Refusal::PERM,
         &root(|facts| {
             without_budget(facts);
             facts.permission.container = Some("docker".to_owned());
@@ -59,18 +59,63 @@ fn budgets_under_version_2_cannot_be_given() {
     let asked = scheduling("fifo:90");
     check(
         &asked,
-        Errno::PERM,
+        Refusal::PERM,
         &facts("none"),
         reason,
         Some("echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs"),
     );
     check(
         &asked,
-        Errno::PERM,
+        Refusal::PERM,
         &facts("docker"),
         reason,
         Some(
             "on the host: sudo sysctl kernel.sched_rt_runtime_us=-1 (turns real-time throttling off)",
         ),
     );
+}
+
+#[test]
+fn the_kernel_gives_the_whole_budget_to_the_root_group() {
+    let facts = |change: fn(&mut MachineFacts)| {
+        root(|facts| {
+            facts.kernel.rt_group_scheduling = Some(true);
+            facts.cgroup.cpu_directory = Some("/sys/fs/cgroup".to_owned());
+            change(facts);
+        })
+    };
+    assert!(!without_group_budget(&facts(|_| ())));
+    assert!(
+        without_group_budget(
+            &facts(|facts| facts.permission.container = Some("docker".to_owned()))
+        ),
+        "a container sees its own group as the root"
+    );
+    let below: fn(&mut MachineFacts) =
+        |facts| facts.cgroup.cpu_directory = Some("/sys/fs/cgroup/user.slice".to_owned());
+    assert!(without_group_budget(&facts(below)));
+    let reason = diagnose(&scheduling("fifo:90"), Refusal::PERM, &facts(|_| ())).reason;
+    assert!(reason.ends_with("no known cause fits"), "the group is not to blame: {reason}");
+}
+
+#[test]
+fn budgets_count_only_under_a_global_limit_and_where_the_kernel_has_them() {
+    let unlimited = |facts: &mut MachineFacts| facts.scheduling.rt_runtime_us = Some(-1);
+    let version_2 = |facts: &mut MachineFacts| facts.kernel.rt_group_scheduling = Some(true);
+    let both = |first: fn(&mut MachineFacts)| {
+        root(|facts| {
+            first(facts);
+            unlimited(facts);
+        })
+    };
+    assert!(
+        without_group_budget(&root(without_budget)) && !without_group_budget(&both(without_budget))
+    );
+    assert!(without_group_budget(&root(version_2)) && !without_group_budget(&both(version_2)));
+    assert!(!without_group_budget(&root(|_| ())), "whether the kernel has budgets is not known");
+    let given = root(|facts| {
+        without_budget(facts);
+        facts.cgroup.rt_runtime_us = Some(100_000);
+    });
+    assert!(!without_group_budget(&given));
 }

@@ -5,38 +5,37 @@ use tactus_model::facts::{MachineFacts, PermissionFacts};
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
-use super::mend::{Privilege, ulimit};
-use super::{Diagnosis, container};
-use crate::Errno;
+use crate::mend::{Privilege, ulimit};
+use crate::{Diagnosis, Refusal, container};
 
 /// What the kernel allows real-time tasks when nobody changed it, in µs a second.
 const USUAL_RT_RUNTIME_US: i64 = 950_000;
 
-pub(super) fn diagnose(
+pub(crate) fn diagnose(
     scheduling: Scheduling,
     confined_to: Option<&CpuList>,
-    errno: Errno,
+    refusal: Refusal,
     facts: &MachineFacts,
 ) -> Option<Diagnosis> {
-    if errno == Errno::TOOBIG {
+    if refusal == Refusal::TOOBIG {
         return Some(Diagnosis::new(
             "this kernel knows a shorter form of sched_setattr than was used",
             None,
         ));
     }
     match scheduling {
-        Scheduling::Deadline { runtime, period, .. } => match errno {
-            Errno::PERM => deadline_not_permitted(confined_to, facts),
-            Errno::BUSY => Some(admission_full(runtime, period, facts)),
-            Errno::INVAL => Some(period_out_of_range(period, facts)),
+        Scheduling::Deadline { runtime, period, .. } => match refusal {
+            Refusal::PERM => deadline_not_permitted(confined_to, facts),
+            Refusal::BUSY => Some(admission_full(runtime, period, facts)),
+            Refusal::INVAL => Some(period_out_of_range(period, facts)),
             _ => None,
         },
-        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => match errno {
-            Errno::PERM => fixed_priority_not_permitted(priority.get(), facts),
+        Scheduling::Fifo(priority) | Scheduling::RoundRobin(priority) => match refusal {
+            Refusal::PERM => fixed_priority_not_permitted(priority.get(), facts),
             _ => None,
         },
-        Scheduling::Other { nice } | Scheduling::Batch { nice } => match errno {
-            Errno::PERM | Errno::ACCESS => nice_not_permitted(nice, facts),
+        Scheduling::Other { nice } | Scheduling::Batch { nice } => match refusal {
+            Refusal::PERM | Refusal::ACCESS => nice_not_permitted(nice, facts),
             _ => None,
         },
         Scheduling::Idle => None,
@@ -88,19 +87,38 @@ fn limit_too_low(priority: u8, limit: Option<u64>, facts: &MachineFacts) -> Diag
     Diagnosis::new(reason, mend)
 }
 
+/// Whether RT_GROUP_SCHED leaves this process's cgroup without a real-time budget, so that the
+/// kernel refuses fixed priorities whoever asks; false where too little is known.
+///
+/// By default the kernel gives the whole bandwidth to the root group and 0 to every new one
+/// ([sched-rt-group](https://docs.kernel.org/scheduler/sched-rt-group.html), section 2.2).
+/// Version 1 has a file for the budget; version 2 has none, so no group below the root can be
+/// given any. Where `sched_rt_runtime_us` is −1 the kernel looks at no group's budget
+/// (`rt_bandwidth_enabled()` in `__sched_setscheduler()`).
+pub fn without_group_budget(facts: &MachineFacts) -> bool {
+    let cgroup = &facts.cgroup;
+    if facts.scheduling.rt_runtime_us == Some(-1) {
+        return false;
+    }
+    match cgroup.version {
+        Some(2) => facts.kernel.rt_group_scheduling == Some(true) && !in_root_group(facts),
+        _ => cgroup.rt_runtime_us == Some(0),
+    }
+}
+
+/// Whether this process is in the root group of version 2. What a container shows as the
+/// root is a group of its own.
+fn in_root_group(facts: &MachineFacts) -> bool {
+    facts.cgroup.cpu_directory.as_deref() == Some("/sys/fs/cgroup") && container(facts).is_none()
+}
+
 /// A cgroup without a real-time budget: refused whoever asks.
 fn no_group_budget(facts: &MachineFacts) -> Option<Diagnosis> {
-    if facts.scheduling.rt_runtime_us == Some(-1) {
-        // Without a global limit the kernel does not look at the budgets of groups.
+    if !without_group_budget(facts) {
         return None;
     }
-    match (facts.cgroup.rt_runtime_us, facts.kernel.rt_group_scheduling) {
-        (Some(0), _) => Some(Diagnosis::new(
-            "this process's cgroup has a real-time budget of 0 (RT_GROUP_SCHED), so the kernel refuses even root",
-            Some(give_group_budget(facts)),
-        )),
-        // Version 2 has no file for the budget, and every group but the root has none.
-        (None, Some(true)) if facts.cgroup.version == Some(2) => Some(Diagnosis::new(
+    Some(match facts.cgroup.version {
+        Some(2) => Diagnosis::new(
             "the kernel has RT_GROUP_SCHED, which under cgroup v2 leaves every cgroup but the root without a real-time budget",
             Some(if container(facts).is_some() {
                 "on the host: sudo sysctl kernel.sched_rt_runtime_us=-1 (turns real-time throttling off)"
@@ -108,9 +126,12 @@ fn no_group_budget(facts: &MachineFacts) -> Option<Diagnosis> {
             } else {
                 "echo $$ | sudo tee /sys/fs/cgroup/cgroup.procs".to_owned()
             }),
-        )),
-        _ => None,
-    }
+        ),
+        _ => Diagnosis::new(
+            "this process's cgroup has a real-time budget of 0 (RT_GROUP_SCHED), so the kernel refuses even root",
+            Some(give_group_budget(facts)),
+        ),
+    })
 }
 
 fn give_group_budget(facts: &MachineFacts) -> String {

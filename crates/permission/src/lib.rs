@@ -1,6 +1,6 @@
 //! What a refusal means: the reason, what would mend it, and the best that is permitted instead.
 //!
-//! The kernel has one word, `EPERM`, for many causes. This module tells them
+//! The kernel has one word, `EPERM`, for many causes. This crate tells them
 //! apart from what is known of the machine. It is pure: it makes no call and
 //! reads no file, so each case can be tested on any machine.
 //!
@@ -16,9 +16,12 @@
 //! [mlock(2)]: https://man7.org/linux/man-pages/man2/mlock.2.html
 //! [io_uring_setup(2)]: https://man7.org/linux/man-pages/man2/io_uring_setup.2.html
 
+#![forbid(unsafe_code)]
+
 mod best;
 mod mend;
 mod processors;
+mod refusal;
 mod resources;
 mod scheduling;
 
@@ -29,8 +32,8 @@ use tactus_model::time::Nanos;
 
 pub use best::best_permitted;
 pub use mend::grant_all;
-
-use crate::Errno;
+pub use refusal::Refusal;
+pub use scheduling::without_group_budget;
 
 /// Something that was asked of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,27 +80,27 @@ impl Diagnosis {
     }
 }
 
-/// Says why `asked` was answered with `errno` on a machine of which `facts` are known.
+/// Says why `asked` was answered with `refusal` on a machine of which `facts` are known.
 ///
 /// Where several causes fit, the one that the kernel checks first is named.
 /// Where no known cause fits, the reason says so.
-pub fn diagnose(asked: &Asked, errno: Errno, facts: &MachineFacts) -> Diagnosis {
-    if errno == Errno::NOSYS {
+pub fn diagnose(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Diagnosis {
+    if refusal == Refusal::NOSYS {
         return missing_call(asked, facts);
     }
     let diagnosis = match asked {
         Asked::Scheduling { scheduling, confined_to } => {
-            scheduling::diagnose(*scheduling, confined_to.as_ref(), errno, facts)
+            scheduling::diagnose(*scheduling, confined_to.as_ref(), refusal, facts)
         }
-        Asked::Processors(cpus) => processors::diagnose(cpus, errno, facts),
-        Asked::LockedMemory { bytes } => resources::locked_memory(*bytes, errno, facts),
-        Asked::IdleExitLatency => resources::idle_exit_latency(errno, facts),
-        Asked::IoUring => resources::io_uring(errno, facts),
+        Asked::Processors(cpus) => processors::diagnose(cpus, refusal, facts),
+        Asked::LockedMemory { bytes } => resources::locked_memory(*bytes, refusal, facts),
+        Asked::IdleExitLatency => resources::idle_exit_latency(refusal, facts),
+        Asked::IoUring => resources::io_uring(refusal, facts),
         Asked::TimerSlack(_) => None,
     };
-    diagnosis.or_else(|| filtered(asked, errno, facts)).unwrap_or_else(|| {
+    diagnosis.or_else(|| filtered(asked, refusal, facts)).unwrap_or_else(|| {
         Diagnosis::new(
-            format!("{} was answered with \"{errno}\", and no known cause fits", asked.call()),
+            format!("{} was answered with \"{refusal}\", and no known cause fits", asked.call()),
             None,
         )
     })
@@ -133,8 +136,8 @@ fn missing_call(asked: &Asked, facts: &MachineFacts) -> Diagnosis {
 }
 
 /// A refusal that only a filter explains, because every other cause has been ruled out.
-fn filtered(asked: &Asked, errno: Errno, facts: &MachineFacts) -> Option<Diagnosis> {
-    let refused = matches!(errno, Errno::PERM | Errno::ACCESS);
+fn filtered(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
+    let refused = matches!(refusal, Refusal::PERM | Refusal::ACCESS);
     (refused && facts.permission.seccomp == Some(true)).then(|| {
         Diagnosis::new(
             format!(

@@ -79,8 +79,8 @@ fn cpus(text: &str) -> CpuList {
 }
 
 #[track_caller]
-fn check(asked: &Asked, errno: Errno, facts: &MachineFacts, reason: &str, mend: Option<&str>) {
-    let found = diagnose(asked, errno, facts);
+fn check(asked: &Asked, refusal: Refusal, facts: &MachineFacts, reason: &str, mend: Option<&str>) {
+    let found = diagnose(asked, refusal, facts);
     assert_eq!(found.reason, reason);
     assert_eq!(found.mend.as_deref(), mend);
 }
