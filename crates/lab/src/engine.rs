@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Plan, SplitMix64, Turn};
 use tactus_model::facts::MachineFacts;
-use tactus_model::message::{Message, Order};
+use tactus_model::message::{Input, Message, Order};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
@@ -17,7 +17,7 @@ use tactus_stats::narrow::{self, Narrowness, Next};
 use tactus_store::{Store, StoreError};
 
 use crate::event::Event;
-use crate::target::{Inbox, Input, Signal, Stopper, Target};
+use crate::target::{Inbox, Signal, Stopper, Target};
 
 /// A run that is being carried out: where it is kept, where it is measured, and
 /// how the user can stop it.

@@ -7,9 +7,9 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tactus_model::message::Order;
+use tactus_model::message::{Input, Order};
 
-use crate::target::{Inbox, Input, Measuring, Target};
+use crate::target::{Inbox, Measuring, Target};
 
 /// Measures on this machine.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use std::io;
 
+use tactus_guests::Guests;
 use tactus_model::cell;
 use tactus_model::message::Order;
 
-use crate::guest::Guests;
 use crate::host::Host;
 use crate::target::{Inbox, Measuring, Target};
 

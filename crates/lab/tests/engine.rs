@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
-use tactus_lab::target::{Inbox, Input, Measuring, Stopper, Target};
+use tactus_lab::target::{Inbox, Measuring, Stopper, Target};
 use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
 use tactus_model::facts::MachineFacts;
-use tactus_model::message::{Message, Order};
+use tactus_model::message::{Input, Message, Order};
 use tactus_model::result::{Histogram, LoadResult, MachineRates, Measurement, ProbeCost};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::{Instant, Nanos};

@@ -14,18 +14,17 @@ mod tools;
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tactus_model::digest::sha256;
 use tactus_model::kernel::BuiltKernel;
 
 pub use tools::Tool;
 
-use super::cache::Cache;
-use super::{Kernel, KernelError, KernelState, KnownKernel};
-use crate::guest::sha256;
+use crate::cache::Cache;
+use crate::{FileError, Kernel, KernelError, KernelState, KnownKernel, failed};
 use compile::{Compiling, Pace, variable};
 use configuration::Configuration;
 use site::{Begun, Record, Site, Sites};
@@ -127,13 +126,8 @@ pub enum BuildError {
         said: String,
     },
     /// A file cannot be read or written.
-    #[error("cannot read or write {}: {source}", .path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 impl BuildError {
@@ -164,7 +158,7 @@ impl BuildError {
                 "all that it said is in {}; the same command goes on where it ended",
                 log.display()
             )),
-            Self::NotUnpacked(..) | Self::Io { .. } => None,
+            Self::NotUnpacked(..) | Self::File(_) => None,
         }
     }
 }
@@ -172,10 +166,6 @@ impl BuildError {
 fn names(tools: &[Tool]) -> String {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
     names.join(", ")
-}
-
-fn failed(path: &Path, source: io::Error) -> BuildError {
-    BuildError::Io { path: path.to_owned(), source }
 }
 
 /// Builds kernels.
@@ -199,9 +189,9 @@ impl Project<'_> {
     /// The digest of all that decides what the kernel is.
     fn key(&self) -> String {
         let Self { source, configuration, compiler, .. } = self;
-        let patch = sha256(PATCH.as_bytes());
+        let patch = sha256([PATCH]);
         let configuration = configuration.text();
-        sha256(format!("{}\n{patch}\n{compiler}\n{configuration}", source.version).as_bytes())
+        sha256([format!("{}\n{patch}\n{compiler}\n{configuration}", source.version)])
     }
 }
 
@@ -326,7 +316,7 @@ impl Builder {
     }
 
     /// Whether a kernel that was built is what its name gives today.
-    fn state(&self, key: &str, record: &Record) -> Result<KernelState, BuildError> {
+    fn state(&self, key: &str, record: &Record) -> Result<KernelState, FileError> {
         let Ok(kernel) = record.name.parse::<BuiltKernel>() else {
             return Ok(KernelState::Outdated);
         };

@@ -7,8 +7,8 @@ use std::process::Output;
 
 use tactus_model::kernel::Flavour;
 
-use super::cache::Cache;
-use super::{IMAGE_PREFIX, Kernel, KernelError, tool};
+use crate::cache::Cache;
+use crate::{IMAGE_PREFIX, Kernel, KernelError, failed, tool};
 
 /// What stands before and after the version in the name of a flavour's package.
 const fn affixes(flavour: Flavour) -> (&'static str, &'static str) {
@@ -65,28 +65,19 @@ pub(super) fn fetch(package: &str, cache: &Cache) -> Result<Kernel, KernelError>
     if !output.status.success() {
         return Err(KernelError::NoPackage(package.to_owned(), said(&output)));
     }
-    let archive = only_file(directory, "", ".deb")
+    let archive = tool::only_file(directory, "", ".deb")
         .ok_or_else(|| KernelError::NotFetched(package.to_owned(), said(&output)))?;
     let output = run("dpkg-deb", &["--extract", &archive, "content"], directory)?;
     if !output.status.success() {
         return Err(KernelError::NotFetched(package.to_owned(), said(&output)));
     }
     let boot = directory.join("content/boot");
-    let image =
-        only_file(&boot, IMAGE_PREFIX, "").ok_or_else(|| KernelError::Empty(package.to_owned()))?;
+    let image = tool::only_file(&boot, IMAGE_PREFIX, "")
+        .ok_or_else(|| KernelError::Empty(package.to_owned()))?;
     let read = |name: &str| fs::read(boot.join(name));
-    let image =
-        read(&image).map_err(|source| KernelError::Io { path: boot.join(&image), source })?;
-    let config = only_file(&boot, "config-", "").and_then(|name| read(&name).ok());
+    let image = read(&image).map_err(|error| failed(&boot.join(&image), error))?;
+    let config = tool::only_file(&boot, "config-", "").and_then(|name| read(&name).ok());
     cache.keep(package, &image, config.as_deref())
-}
-
-/// The name of a file in `directory` that begins and ends so.
-fn only_file(directory: &Path, prefix: &str, suffix: &str) -> Option<String> {
-    fs::read_dir(directory)
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .find(|name| name.starts_with(prefix) && name.ends_with(suffix))
 }
 
 fn run(program: &'static str, arguments: &[&str], directory: &Path) -> Result<Output, KernelError> {

@@ -1,32 +1,35 @@
-//! Guests as targets: a kernel that has booted measures one cell, and is gone.
+//! Guests: a kernel is booted, measures one cell, and is gone.
 //!
 //! [`machine`] says what is booted and [`archive`] what it finds there, both from values
 //! alone. [`emulator`] runs it as a process. A `turn` boots the machines that it wants, a
 //! `collector` hears them, and `transcript` judges what they say. A guest begins from the
 //! same state every time, and one that panics loses one turn. In exact time that state is
 //! kept (`kept`) when it has booted, by the emulator's `monitor`.
+//!
+//! The program that runs in a guest as its first process is the crate `tactus-guest`.
+#![forbid(unsafe_code)]
 
 pub mod archive;
 mod collector;
 pub mod emulator;
+mod guests;
 mod kept;
 pub mod machine;
 mod monitor;
 mod program;
 mod running;
 mod stage;
-mod target;
 mod transcript;
 mod turn;
 
 use std::io;
 use std::path::PathBuf;
 
-pub use program::{GuestProgram, STATIC_TARGET};
-pub use target::{GuestPlaces, Guests, PROOFS};
-pub(crate) use transcript::{prove, sha256};
+use tactus_kernels::KernelError;
 
-use crate::kernels::KernelError;
+pub use guests::{BootedGuests, GuestPlaces, Guests};
+pub use program::STATIC_TARGET;
+pub use transcript::prove;
 
 /// Why no guest can be booted.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tactus_model::kernel::{BuiltKernel, BuiltPreemption, Timers};
 
 /// What every kernel of the lab has.
-const BASE: &str = include_str!("../../../kernel/lab.config");
+const BASE: &str = include_str!("../../linux/lab.config");
 
 /// A kernel's configuration as it is asked for. What it does not name is off.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,12 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{BuildError, BuildEvent, Listener, failed};
-use crate::guest::sha256;
-use crate::kernels::tool;
+use tactus_model::digest::sha256;
+
+use super::{BuildError, BuildEvent, Listener};
+use crate::{FileError, failed, tool};
 
 /// What our kernels have that Linux has not.
-pub(super) const PATCH: &str = include_str!("../../../kernel/tick-rate.patch");
+pub(super) const PATCH: &str = include_str!("../../linux/tick-rate.patch");
 
 /// The source that is taken when none is named. It has real-time preemption in it, so that
 /// kernels of all models differ in nothing but their configuration.
@@ -81,7 +82,7 @@ impl Sources {
     }
 
     /// The newest source of a version, or of the ordinary one, that is here.
-    pub(super) fn find(&self, version: Option<&str>) -> Result<Option<Source>, BuildError> {
+    pub(super) fn find(&self, version: Option<&str>) -> Result<Option<Source>, FileError> {
         let wanted = version.unwrap_or(ORDINARY_SERIES);
         let entries = match fs::read_dir(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -114,13 +115,13 @@ impl Sources {
         let not_unpacked = |said| BuildError::NotUnpacked(package.clone(), said);
         let nothing = || not_unpacked("there is no archive in it".to_owned());
         run(directory, "apt-get", &["download", "--quiet", &package], no_source)?;
-        let archive = only_file(directory, ".deb").ok_or_else(nothing)?;
+        let archive = tool::only_file(directory, "", ".deb").ok_or_else(nothing)?;
         let version = run(directory, "dpkg-deb", &["--field", &archive, "Version"], not_unpacked)?;
         let version = version.trim().to_owned();
         tell(&BuildEvent::Unpacking { version: &version });
         run(directory, "dpkg-deb", &["--extract", &archive, "content"], not_unpacked)?;
         let sources = directory.join("content/usr/src");
-        let archive = only_file(&sources, ".tar.xz").ok_or_else(nothing)?;
+        let archive = tool::only_file(&sources, "", ".tar.xz").ok_or_else(nothing)?;
         let archive = sources.join(archive).display().to_string();
         let tree = directory.join("source").join(TREE);
         fs::create_dir_all(&tree).map_err(|error| failed(&tree, error))?;
@@ -136,7 +137,7 @@ impl Sources {
 
 /// What follows the version in a directory's name, so that a source of another patch is another.
 fn suffix() -> String {
-    format!("-patch-{}", &sha256(PATCH.as_bytes())[..12])
+    format!("-patch-{}", &sha256([PATCH])[..12])
 }
 
 /// Whether the version of a package is the one that was asked for: `6.12.117-1~deb12u1` is of
@@ -166,14 +167,6 @@ fn patch(tree: &Path, version: &str) -> Result<(), BuildError> {
     run(tree, "patch", &arguments, unfit).map(drop)
 }
 
-/// The name of a file in `directory` that ends so.
-fn only_file(directory: &Path, suffix: &str) -> Option<String> {
-    fs::read_dir(directory)
-        .ok()?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .find(|name| name.ends_with(suffix))
-}
-
 /// Runs a program in `directory` and gives what it wrote; when it fails, what it complained
 /// of becomes an error by `complaint`.
 fn run(
@@ -185,7 +178,7 @@ fn run(
     let output =
         tool::output(program, arguments, directory).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => BuildError::NoPackageTool(program),
-            _ => failed(Path::new(program), error),
+            _ => failed(Path::new(program), error).into(),
         })?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if output.status.success() {
@@ -208,7 +201,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Puts the files of a source where one that was fetched lies.
-    pub(in super::super) fn put(root: &Path, version: &str, files: &[(&str, &[u8])]) {
+    pub(crate) fn put(root: &Path, version: &str, files: &[(&str, &[u8])]) {
         let tree = root.join(format!("{version}{}", suffix())).join(TREE);
         fs::create_dir_all(&tree).unwrap();
         for (name, content) in files {

@@ -1,4 +1,4 @@
-//! Gathers what the machines of one turn say, and tells the engine what may count.
+//! Gathers what the machines of one turn say, and tells a listener what may count.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,19 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use tactus_model::message::Message;
+use tactus_model::message::{Input, Message};
 
-use super::emulator::last_words;
-use super::monitor::Monitor;
-use super::running::Slot;
-use super::stage::{Stage, activity, stages};
-use super::transcript::{Hearing, end_of, prove};
-use super::turn::{GuestTurn, Heard};
-use crate::target::{Inbox, Input};
+use crate::emulator::last_words;
+use crate::monitor::Monitor;
+use crate::running::Slot;
+use crate::stage::{Stage, activity, stages};
+use crate::transcript::{Hearing, end_of, prove};
+use crate::turn::{GuestTurn, Heard};
 
-/// Gathers what the machines of one turn say, and tells the engine.
-#[derive(Debug)]
+/// Hears what arrives from the guests of a turn, the last message last.
+pub type Listener = Box<dyn FnMut(Input) + Send>;
+
+/// Gathers what the machines of one turn say, and tells a listener.
 pub struct Collector {
     hearing: Hearing,
     is_exact: bool,
@@ -29,7 +30,7 @@ pub struct Collector {
     limit: Duration,
     /// Where the console is kept if the turn fails.
     keep: PathBuf,
-    inbox: Inbox,
+    listener: Listener,
 }
 
 impl Collector {
@@ -41,7 +42,7 @@ impl Collector {
         hearing: Hearing,
         limit: Duration,
         keep: PathBuf,
-        inbox: Inbox,
+        listener: Listener,
     ) -> Self {
         let machines = turn.machines;
         Self {
@@ -53,11 +54,11 @@ impl Collector {
             slots,
             limit,
             keep,
-            inbox,
+            listener,
         }
     }
 
-    /// Hears all machines to their ends, and tells the engine what came of the turn.
+    /// Hears all machines to their ends, and tells the listener what came of the turn.
     pub fn collect(mut self, heard: &Receiver<Heard>) {
         let deadline = Instant::now() + self.limit;
         while self.stages.iter().any(|stage| *stage != Stage::End) {
@@ -92,7 +93,7 @@ impl Collector {
         }
     }
 
-    /// Whether the turn was given up by whoever ordered it: then nothing failed.
+    /// Whether the turn was given up by whoever asked for it: then nothing failed.
     fn is_ended(&self) -> bool {
         self.slots.iter().any(|slot| slot.is_ended())
     }
@@ -107,8 +108,7 @@ impl Collector {
                     None => console,
                 });
             }
-            // When the engine listens no more, the turn was given up and we end with it.
-            self.inbox.put(input);
+            (self.listener)(input);
         }
     }
 
@@ -126,7 +126,7 @@ impl Collector {
                     "the run did not repeat: what its boots said differs from line {line} on"
                 );
                 let hint = keep_said(&self.keep, &transcripts);
-                self.inbox.put(Input::Message(Message::Failed { reason, hint: Some(hint) }));
+                (self.listener)(Input::Message(Message::Failed { reason, hint: Some(hint) }));
             }
         }
     }
@@ -157,7 +157,7 @@ impl Collector {
     fn fail_with(&mut self, reason: String, console: &str) {
         self.hearing.give_up();
         let hint = keep(&self.keep, console);
-        self.inbox.put(Input::Message(Message::Failed { reason, hint: Some(hint) }));
+        (self.listener)(Input::Message(Message::Failed { reason, hint: Some(hint) }));
     }
 
     /// Gives the turn up since it took too long, and tells as much as can be seen of why.

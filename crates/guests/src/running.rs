@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::emulator::Emulator;
-use super::machine::{ARCHIVE_FILE, KERNEL_FILE, ORDER_FILE};
+use crate::emulator::Emulator;
+use crate::machine::{ARCHIVE_FILE, KERNEL_FILE, ORDER_FILE};
 
 /// The files by which a machine is started.
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A file that has nothing of a kernel but its header.
-    pub(in crate::kernels) fn image(version: &str) -> Vec<u8> {
+    pub(crate) fn image(version: &str) -> Vec<u8> {
         let mut image = vec![0; 0x800];
         image[0x202..0x206].copy_from_slice(b"HdrS");
         image[0x20e..0x210].copy_from_slice(&0x400_u16.to_le_bytes());

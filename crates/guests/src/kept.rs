@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tactus_model::guest::Guest;
 
-use super::running::Running;
+use crate::running::Running;
 
 /// Which machine it is: the same twice is the same machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 //! What a guest says, line by line, and whether it may count.
 
-use sha2::{Digest, Sha256};
+use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime, Proof};
-use tactus_model::message::Message;
-
-use crate::target::Input;
+use tactus_model::message::{Input, Message};
 
 /// Understands what a guest says: first its facts, then the messages of its cell.
 #[derive(Debug)]
@@ -38,7 +36,7 @@ impl Hearing {
         self.is_over = true;
     }
 
-    /// Takes a line; gives what the engine is to hear of it. After the last message
+    /// Takes a line; gives what the listener is to hear of it. After the last message
     /// nothing counts any more.
     pub fn hear(&mut self, line: &str) -> Option<Input> {
         if self.is_over {
@@ -140,15 +138,10 @@ pub fn prove(transcripts: &[Vec<String>]) -> Result<Proof, usize> {
     if let Some(line) = differing.min() {
         return Err(line);
     }
-    let mut digest = Sha256::new();
-    let mut bytes = 0;
-    for line in first {
-        digest.update(line);
-        digest.update("\n");
-        bytes += line.len() as u64 + 1;
-    }
+    let bytes = first.iter().map(|line| line.len() as u64 + 1).sum();
     let runs = u32::try_from(transcripts.len()).unwrap_or(u32::MAX);
-    Ok(Proof { runs, bytes, sha256: hexadecimal(&digest.finalize()) })
+    let sha256 = sha256(first.iter().flat_map(|line| [line.as_str(), "\n"]));
+    Ok(Proof { runs, bytes, sha256 })
 }
 
 /// The number of the first line that one has and the other has not, counted from 1.
@@ -156,16 +149,6 @@ fn first_difference(one: &[String], other: &[String]) -> Option<usize> {
     let lines = one.iter().zip(other).position(|(one, other)| one != other);
     let shorter = one.len().min(other.len());
     lines.or_else(|| (one.len() != other.len()).then_some(shorter)).map(|line| line + 1)
-}
-
-/// Bytes as lower-case hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The SHA-256 digest of `bytes`.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
 }
 
 /// What a console says of how its kernel ended: the line of a panic, else its last line.

@@ -4,8 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Kernel, KernelError, kernel_in};
-use crate::guest::sha256;
+use tactus_model::digest::sha256;
+
+use crate::{FileError, Kernel, KernelError, failed, kernel_in};
 
 /// A directory with a directory for each content and a file for each package, which holds
 /// the digest of what came in it.
@@ -23,7 +24,7 @@ impl Cache {
     }
 
     /// Where something may be unpacked before it is kept: on the same filesystem.
-    pub(super) fn scratch(&self) -> Result<tempfile::TempDir, KernelError> {
+    pub(super) fn scratch(&self) -> Result<tempfile::TempDir, FileError> {
         fs::create_dir_all(&self.root).map_err(|error| failed(&self.root, error))?;
         tempfile::Builder::new()
             .prefix("fetch-")
@@ -50,7 +51,7 @@ impl Cache {
         image: &[u8],
         config: Option<&[u8]>,
     ) -> Result<Kernel, KernelError> {
-        let digest = sha256(image);
+        let digest = sha256([image]);
         let directory = self.root.join(&digest);
         // Each file is there whole or not at all, and the name comes last.
         if let Some(config) = config {
@@ -62,7 +63,7 @@ impl Cache {
     }
 
     /// The packages whose kernels were fetched, in the order of their names.
-    pub(super) fn packages(&self) -> Result<Vec<String>, KernelError> {
+    pub(super) fn packages(&self) -> Result<Vec<String>, FileError> {
         let directory = self.names();
         let entries = match fs::read_dir(&directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -82,7 +83,7 @@ impl Cache {
         self.names().join(package)
     }
 
-    fn read_name(&self, package: &str) -> Result<Option<String>, KernelError> {
+    fn read_name(&self, package: &str) -> Result<Option<String>, FileError> {
         let file = self.name(package);
         match fs::read_to_string(&file) {
             Ok(digest) => Ok(Some(digest.trim().to_owned())),
@@ -91,7 +92,7 @@ impl Cache {
         }
     }
 
-    fn write(&self, file: &Path, content: &[u8]) -> Result<(), KernelError> {
+    fn write(&self, file: &Path, content: &[u8]) -> Result<(), FileError> {
         let write = || {
             let directory = file.parent().unwrap_or(&self.root);
             fs::create_dir_all(directory)?;
@@ -103,14 +104,10 @@ impl Cache {
     }
 }
 
-fn failed(path: &Path, source: io::Error) -> KernelError {
-    KernelError::Io { path: path.to_owned(), source }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::image::tests::image;
+    use crate::image::tests::image;
 
     #[test]
     fn what_is_kept_is_found_by_its_package_while_its_content_is_the_same() {

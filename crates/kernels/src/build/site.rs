@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tactus_model::kernel::BuiltKernel;
 
 use super::compile::{bytes_in, objects_in};
-use super::{BuildError, failed};
+use crate::{FileError, failed};
 
 /// A directory with a place for each kernel that is being built, and a record of each that was.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ impl Sites {
     }
 
     /// Remembers a kernel that was built.
-    pub(super) fn note(&self, key: &str, record: &Record) -> Result<(), BuildError> {
+    pub(super) fn note(&self, key: &str, record: &Record) -> Result<(), FileError> {
         let directory = self.records_directory();
         fs::create_dir_all(&directory).map_err(|error| failed(&directory, error))?;
         write_json(&directory.join(key), record)
@@ -160,7 +160,7 @@ impl Site {
 
     /// Takes the place for oneself; when somebody works there, waits for its end, and tells
     /// now and then how many objects are there.
-    pub(super) fn lock(&self, mut wait: impl FnMut(u64)) -> Result<File, BuildError> {
+    pub(super) fn lock(&self, mut wait: impl FnMut(u64)) -> Result<File, FileError> {
         const LOOK: Duration = Duration::from_secs(1);
         fs::create_dir_all(&self.directory).map_err(|error| failed(&self.directory, error))?;
         loop {
@@ -172,7 +172,7 @@ impl Site {
         }
     }
 
-    fn try_lock(&self) -> Result<Option<File>, BuildError> {
+    fn try_lock(&self) -> Result<Option<File>, FileError> {
         // It lies beside the place, which is removed when the kernel is finished.
         let file = self.directory.with_extension("lock");
         let open = File::options().create(true).truncate(false).write(true).open(&file);
@@ -185,13 +185,13 @@ impl Site {
     }
 
     /// Says what is built here.
-    pub(super) fn begin(&self, begun: &Begun) -> Result<(), BuildError> {
+    pub(super) fn begin(&self, begun: &Begun) -> Result<(), FileError> {
         fs::create_dir_all(&self.directory).map_err(|error| failed(&self.directory, error))?;
         write_json(&self.file(BEGUN), begun)
     }
 
     /// Removes all that is here; how many bytes that were.
-    pub(super) fn clear(&self) -> Result<u64, BuildError> {
+    pub(super) fn clear(&self) -> Result<u64, FileError> {
         let bytes = bytes_in(&self.directory);
         fs::remove_dir_all(&self.directory).map_err(|error| failed(&self.directory, error))?;
         Ok(bytes)
@@ -207,7 +207,7 @@ fn read_json<T: serde::de::DeserializeOwned>(file: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
 
-fn write_json(file: &Path, value: &impl Serialize) -> Result<(), BuildError> {
+fn write_json(file: &Path, value: &impl Serialize) -> Result<(), FileError> {
     let write = || {
         let directory = file.parent().unwrap_or(Path::new("."));
         let mut scratch = tempfile::NamedTempFile::new_in(directory)?;

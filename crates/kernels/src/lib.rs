@@ -3,6 +3,7 @@
 //!
 //! A fetched or built kernel is kept by the digest of its content, so that a run of last year
 //! can name exactly what it measured; beside it stand the names of the packages it came in.
+#![forbid(unsafe_code)]
 
 mod build;
 mod cache;
@@ -18,11 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Serialize;
+use tactus_model::digest::sha256;
 use tactus_model::kernel::{Flavour, KernelSource};
 
 pub use build::{BuildError, BuildEvent, Tool};
 
-use crate::guest::sha256;
 use build::{Builder, Listener};
 use cache::Cache;
 
@@ -117,13 +118,22 @@ pub enum KernelError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// A file cannot be read or written.
-    #[error("cannot read or write {}: {source}", .path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// A file that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read or write {}: {source}", .path.display())]
+pub struct FileError {
+    /// Its path.
+    pub path: PathBuf,
+    /// What the system answered.
+    pub source: io::Error,
+}
+
+fn failed(path: &Path, source: io::Error) -> FileError {
+    FileError { path: path.to_owned(), source }
 }
 
 impl KernelError {
@@ -142,7 +152,7 @@ impl KernelError {
                     .to_owned(),
             ),
             Self::Build(error) => error.hint(),
-            Self::NotAKernel(_) | Self::NotFetched(..) | Self::Empty(_) | Self::Io { .. } => None,
+            Self::NotAKernel(_) | Self::NotFetched(..) | Self::Empty(_) | Self::File(_) => None,
         }
     }
 }
@@ -300,15 +310,14 @@ fn running_release() -> String {
 
 /// Reads a kernel's file, and how it was built where `config` is there.
 fn kernel_in(path: &Path, config: Option<&Path>) -> Result<Kernel, KernelError> {
-    let bytes =
-        fs::read(path).map_err(|source| KernelError::Io { path: path.to_owned(), source })?;
+    let bytes = fs::read(path).map_err(|error| failed(path, error))?;
     if !image::is_kernel(&bytes) {
         return Err(KernelError::NotAKernel(path.to_owned()));
     }
     Ok(Kernel {
         path: path.to_owned(),
         release: image::release(&bytes),
-        sha256: sha256(&bytes),
+        sha256: sha256([&bytes]),
         // Without it some facts of the guest stay unknown, and are shown so.
         config: config.and_then(|config| fs::read(config).ok()),
     })
@@ -330,7 +339,7 @@ mod tests {
         let kernel = kernels.find(&source("6.1.0-56-amd64")).unwrap();
         assert_eq!(kernel.release.as_deref(), Some("6.1.0-56-amd64"));
         assert_eq!(kernel.config.as_deref(), Some(b"CONFIG_HZ=250\n".as_slice()));
-        assert_eq!(kernel.sha256, sha256(&image));
+        assert_eq!(kernel.sha256, sha256([&image]));
 
         let error = kernels.find(&source("7.0")).unwrap_err();
         assert!(error.to_string().contains("there are: 6.1.0-56-amd64"), "{error}");

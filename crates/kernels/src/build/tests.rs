@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::kernels::image::tests::image;
+use crate::image::tests::image;
 
 /// As much of a Linux as its builder sees: what is asked for becomes the configuration, but for
 /// one option; three objects are compiled, each once; one

@@ -3,7 +3,7 @@
 use tactus_model::guest::{EXIT_PORT, Guest, GuestTime, MESSAGE_PORT, ORDER_ITEM, Speed};
 use tactus_model::kernel::KernelSource;
 
-use super::monitor::MONITOR_FILE;
+use crate::monitor::MONITOR_FILE;
 
 /// What executes a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

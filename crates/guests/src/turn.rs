@@ -9,10 +9,10 @@ use std::sync::mpsc::Sender;
 
 use tactus_model::guest::Guest;
 
-use super::emulator::Emulator;
-use super::kept::{BootedMachine, KeptMachines, MachineName};
-use super::monitor::Monitor;
-use super::running::{MachineFiles, Running, Slot};
+use crate::emulator::Emulator;
+use crate::kept::{BootedMachine, KeptMachines, MachineName};
+use crate::monitor::Monitor;
+use crate::running::{MachineFiles, Running, Slot};
 
 /// What the machines of one turn are started with.
 #[derive(Debug)]

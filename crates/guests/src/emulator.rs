@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use tactus_model::guest::{DONE, EXIT_PORT, exit_code};
 
-use super::GuestError;
-use super::machine::{Accelerator, CONSOLE_FILE};
+use crate::GuestError;
+use crate::machine::{Accelerator, CONSOLE_FILE};
 
 /// QEMU, as it is installed here.
 #[derive(Clone, Debug)]

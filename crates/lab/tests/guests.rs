@@ -9,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tactus_guests::{GuestError, GuestPlaces, Guests};
+use tactus_kernels::Kernels;
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
-use tactus_lab::guest::{GuestError, GuestPlaces, Guests};
-use tactus_lab::kernels::Kernels;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
 use tactus_model::result::{Failure, Measurement};
