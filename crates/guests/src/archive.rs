@@ -142,14 +142,14 @@ mod tests {
             .device("dev/console", 5, 1)
             .program("init", b"\x7fELF.")
             .link("bin/true", "../init")
-            .file("order.json", b"{}\n")
+            .file("request.json", b"{}\n")
             .finish();
         let expected: Vec<Entry> = [
             (0o040_755, (0, 0), "dev", b"".as_slice()),
             (0o020_600, (5, 1), "dev/console", b""),
             (0o100_755, (0, 0), "init", b"\x7fELF."),
             (0o120_777, (0, 0), "bin/true", b"../init"),
-            (0o100_644, (0, 0), "order.json", b"{}\n"),
+            (0o100_644, (0, 0), "request.json", b"{}\n"),
         ]
         .into_iter()
         .map(|(mode, device, name, data)| (mode, device, name.to_owned(), data.to_vec()))

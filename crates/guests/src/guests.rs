@@ -1,7 +1,7 @@
 //! Measures each turn in guests of its own.
 //!
 //! In wall time a guest is booted for each turn. In exact time several machines prove each
-//! other: each boots by itself, stops before it reads its order, and is kept. A turn takes
+//! other: each boots by itself, stops before it reads its request, and is kept. A turn takes
 //! all of them up, and is kept only when they say the same.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime};
 use tactus_model::kernel::KernelSource;
-use tactus_model::message::{Input, Order};
+use tactus_model::message::{CellRequest, Input};
 use tactus_model::time::{Instant as Moment, Nanos};
 use tactus_sys::timestamp;
 
@@ -149,21 +149,21 @@ impl Guests {
         archive.finish()
     }
 
-    /// Starts measuring what `order` asks for; `listener` hears everything that follows.
+    /// Starts measuring what `request` asks for; `listener` hears everything that follows.
     ///
     /// # Errors
     /// The cell is of no guest, or of one that was not prepared.
     pub fn start(
         &self,
-        order: &Order,
+        request: &CellRequest,
         listener: impl FnMut(Input) + Send + 'static,
     ) -> io::Result<BootedGuests> {
-        let guest = order.cell.target.guest().ok_or_else(|| unprepared("no guest"))?;
+        let guest = request.cell.target.guest().ok_or_else(|| unprepared("no guest"))?;
         let kernel =
             self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared("a kernel"))?;
         let told = self.telling_its_clock(guest);
         let processors = thread::available_parallelism().map_or(1, |count| count.get());
-        let seed = if guest.time.is_exact() { order.boot_seed } else { order.seed };
+        let seed = if guest.time.is_exact() { request.boot_seed } else { request.seed };
         let machine = Machine {
             guest: &told,
             accelerator: self.accelerator,
@@ -194,7 +194,7 @@ impl Guests {
             guest: guest.clone(),
             kernel: kernel.path.clone(),
             archive,
-            order: format!("{}\n", serde_json::to_string(order)?).into_bytes(),
+            request: format!("{}\n", serde_json::to_string(request)?).into_bytes(),
             arguments,
             arguments_to_take_up,
             seed,
@@ -216,8 +216,8 @@ impl Guests {
             turn,
             slots.clone(),
             Hearing::new(guest.clone(), account),
-            self.limit(order.cell.length()),
-            self.consoles.join(console_name(order, guest)),
+            self.limit(request.cell.length()),
+            self.consoles.join(console_name(request, guest)),
             Box::new(listener),
         );
         threads.push(thread::spawn(move || collector.collect(&heard)));
@@ -230,10 +230,10 @@ fn unprepared(what: &str) -> io::Error {
 }
 
 /// A name for the console of a turn, by its kernel and seed, of letters that every file may have.
-fn console_name(order: &Order, guest: &Guest) -> String {
+fn console_name(request: &CellRequest, guest: &Guest) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-.@=".contains(c) { c } else { '_' };
     let kernel: String = guest.kernel.to_string().chars().map(plain).collect();
-    format!("{kernel}-{:016x}.console", order.seed)
+    format!("{kernel}-{:016x}.console", request.seed)
 }
 
 /// The machines of one turn, and the threads that follow them.

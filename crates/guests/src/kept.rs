@@ -1,4 +1,4 @@
-//! Machines that have booted and were stopped before their order, to be taken up for
+//! Machines that have booted and were stopped before their request, to be taken up for
 //! each turn.
 
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! The virtual machine of a guest: the emulator's arguments, from values alone.
 
-use tactus_model::guest::{EXIT_PORT, Guest, GuestTime, MESSAGE_PORT, ORDER_ITEM, Speed};
+use tactus_model::guest::{EXIT_PORT, Guest, GuestTime, MESSAGE_PORT, REQUEST_ITEM, Speed};
 use tactus_model::kernel::KernelSource;
 
 use crate::monitor::MONITOR_FILE;
@@ -42,8 +42,8 @@ pub struct Machine<'a> {
 pub const KERNEL_FILE: &str = "kernel";
 /// As [`KERNEL_FILE`]: the archive.
 pub const ARCHIVE_FILE: &str = "archive";
-/// As [`KERNEL_FILE`]: the order, which the guest reads when it has booted.
-pub const ORDER_FILE: &str = "order";
+/// As [`KERNEL_FILE`]: the request, which the guest reads when it has booted.
+pub const REQUEST_FILE: &str = "order";
 /// As [`KERNEL_FILE`]: what the kernel wrote to its console.
 pub const CONSOLE_FILE: &str = "console";
 
@@ -141,7 +141,7 @@ impl Machine<'_> {
             // What is written there leads nowhere, and nothing ever comes from there.
             arguments.option("-serial", "null");
         }
-        arguments.messages().option("-fw_cfg", &format!("name={ORDER_ITEM},file={ORDER_FILE}"));
+        arguments.messages().option("-fw_cfg", &format!("name={REQUEST_ITEM},file={REQUEST_FILE}"));
         arguments
     }
 

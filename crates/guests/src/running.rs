@@ -12,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::emulator::Emulator;
-use crate::machine::{ARCHIVE_FILE, KERNEL_FILE, ORDER_FILE};
+use crate::machine::{ARCHIVE_FILE, KERNEL_FILE, REQUEST_FILE};
 
 /// The files by which a machine is started.
 #[derive(Clone, Debug)]
@@ -21,8 +21,8 @@ pub struct MachineFiles<'a> {
     pub kernel: &'a Path,
     /// The content of the archive.
     pub archive: &'a [u8],
-    /// The order that the guest reads when it has booted.
-    pub order: &'a [u8],
+    /// The request that the guest reads when it has booted.
+    pub request: &'a [u8],
 }
 
 /// One machine that runs, with its working directory; it ends when this is dropped.
@@ -46,7 +46,7 @@ impl Running {
         let directory = tempfile::Builder::new().prefix("tactus-guest-").tempdir()?;
         symlink(fs::canonicalize(files.kernel)?, directory.path().join(KERNEL_FILE))?;
         fs::write(directory.path().join(ARCHIVE_FILE), files.archive)?;
-        fs::write(directory.path().join(ORDER_FILE), files.order)?;
+        fs::write(directory.path().join(REQUEST_FILE), files.request)?;
         let child = emulator.start(directory.path(), arguments)?;
         Ok(Self { child, directory })
     }

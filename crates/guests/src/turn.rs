@@ -25,8 +25,8 @@ pub struct GuestTurn {
     pub kernel: PathBuf,
     /// The content of the archive.
     pub archive: Vec<u8>,
-    /// The order, as a line.
-    pub order: Vec<u8>,
+    /// The request, as a line.
+    pub request: Vec<u8>,
     /// The emulator's arguments for a machine that boots.
     pub arguments: Vec<String>,
     /// Those for a machine that is taken up.
@@ -41,9 +41,9 @@ pub struct GuestTurn {
     pub kept: Arc<KeptMachines>,
 }
 
-/// What a guest finds for its order while it boots: the same for every turn, so that what
+/// What a guest finds for its request while it boots: the same for every turn, so that what
 /// is kept of it knows of none.
-const NO_ORDER: &[u8] = b"{}\n";
+const NO_REQUEST: &[u8] = b"{}\n";
 
 impl GuestTurn {
     /// Runs machines in `slot` until each of the turn was run somewhere.
@@ -67,13 +67,14 @@ impl GuestTurn {
     fn run_machine(&self, number: usize, slot: &Slot, lines: &Sender<Heard>) -> io::Result<()> {
         let output = if self.guest.time.is_exact() {
             let Some(booted) = self.booted(number, slot)? else { return Ok(()) };
-            let (output, directory) = self.start(slot, &self.order, &self.arguments_to_take_up)?;
+            let (output, directory) =
+                self.start(slot, &self.request, &self.arguments_to_take_up)?;
             Monitor::connect(&directory, || slot.is_running())
                 .and_then(|mut monitor| monitor.take_up(&booted.state))
                 .map_err(|error| slot.explain(error))?;
             output
         } else {
-            self.start(slot, &self.order, &self.arguments)?.0
+            self.start(slot, &self.request, &self.arguments)?.0
         };
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if lines.send(Heard::Line(number, line)).is_err() {
@@ -87,10 +88,10 @@ impl GuestTurn {
     fn start(
         &self,
         slot: &Slot,
-        order: &[u8],
+        request: &[u8],
         arguments: &[String],
     ) -> io::Result<(ChildStdout, PathBuf)> {
-        let files = MachineFiles { kernel: &self.kernel, archive: &self.archive, order };
+        let files = MachineFiles { kernel: &self.kernel, archive: &self.archive, request };
         let mut machine = Running::start(&self.emulator, &files, arguments)?;
         let output = machine.child.stdout.take();
         let output = output.ok_or_else(|| io::Error::other("the emulator has no output"))?;
@@ -106,7 +107,7 @@ impl GuestTurn {
         if let Some(kept) = self.kept.find(&name) {
             return Ok(Some(kept));
         }
-        let (output, directory) = self.start(slot, NO_ORDER, &self.arguments)?;
+        let (output, directory) = self.start(slot, NO_REQUEST, &self.arguments)?;
         let mut booted = BootedMachine::new()?;
         let paused = Monitor::connect(&directory, || slot.is_running())
             .and_then(|mut monitor| monitor.wait_for_pause().map(|()| monitor));
@@ -133,7 +134,7 @@ impl GuestTurn {
 }
 
 /// What it means when a guest speaks and ends before it was stopped.
-const STALE_PROGRAM: &str = "the program in it did not wait for its order, so it is of another \
+const STALE_PROGRAM: &str = "the program in it did not wait for its request, so it is of another \
     version than this tactus; build it anew";
 
 /// What is heard of the machines of one turn.

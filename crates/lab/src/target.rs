@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::mpsc::Sender;
 
-use tactus_model::message::{Input, Order};
+use tactus_model::message::{CellRequest, Input};
 
 /// What wakes the engine.
 #[derive(Debug)]
@@ -43,11 +43,11 @@ impl Stopper {
 
 /// Where cells are measured: on this host, or in guests.
 pub trait Target {
-    /// Starts measuring what `order` asks for; everything that follows arrives in `inbox`.
+    /// Starts measuring what `request` asks for; everything that follows arrives in `inbox`.
     ///
     /// # Errors
     /// The measuring process cannot be started.
-    fn begin(&mut self, order: &Order, inbox: Inbox) -> io::Result<Box<dyn Measuring>>;
+    fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>>;
 }
 
 /// A measurement that goes on somewhere.

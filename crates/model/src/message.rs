@@ -12,7 +12,7 @@ use crate::sample::SampleBlock;
 
 /// Asks a measuring process for one cell; it reads this on its standard input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct CellRequest {
     /// Which cell, in which round.
     pub turn: Turn,
     /// The cell to measure.
