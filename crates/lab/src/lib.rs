@@ -5,7 +5,7 @@
 //! what happens. [`host`] is the target that starts a fresh process of our own
 //! binary on this machine; `tactus_cell` is what runs inside that process. `tactus_guests`
 //! measures inside other kernels, and is a target too; [`targets`] has each cell measured where
-//! its plan says. [`stream`] measures a cell that is looked at meanwhile, and keeps nothing;
+//! its plan says. [`live`] measures a cell that is looked at meanwhile, and keeps nothing;
 //! [`causes`] explains its late samples.
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ pub mod engine;
 pub mod event;
 mod guests;
 pub mod host;
+pub mod live;
 pub mod shipped;
-pub mod stream;
 pub mod target;
 pub mod targets;

@@ -2,7 +2,7 @@
 //!
 //! As for a turn of a run, a fresh process of our own binary prepares the load, the
 //! policy and the tasks ([`main`]). Its samples come through shared memory instead of
-//! afterwards, and it measures until it is ended; [`SampleStream`] is the other side.
+//! afterwards, and it measures until it is ended; [`LiveSamples`] is the other side.
 
 mod process;
 mod source;
@@ -13,14 +13,14 @@ use tactus_model::recording::ThreadId;
 use tactus_model::result::Shortfall;
 use tactus_model::stream::Batch;
 use tactus_model::time::{Instant, Monotonic};
-use tactus_probe::stream::RingsPlace;
+use tactus_probe::live::RingsPlace;
 
 pub use process::main;
-pub use source::SampleStream;
+pub use source::LiveSamples;
 
-/// What the measuring process is told, in JSON on one line.
+/// What the measuring process is asked for, in JSON on one line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct StreamOrder {
+struct LiveRequest {
     cell: Cell,
     seed: u64,
     rings: RingsPlace,
@@ -29,7 +29,7 @@ struct StreamOrder {
 /// What the measuring process says, in JSON, one message a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
-enum StreamMessage {
+enum LiveMessage {
     Shortfall(Shortfall),
     Opened { opened: Instant<Monotonic>, threads: Vec<ThreadId> },
     Ended,
@@ -38,7 +38,7 @@ enum StreamMessage {
 
 /// What is heard of a cell that is looked at.
 #[derive(Clone, Debug, PartialEq)]
-pub enum StreamEvent {
+pub enum LiveEvent {
     /// Something was not granted.
     Shortfall(Shortfall),
     /// The load runs, all tasks are prepared, and their window opens at this instant.

@@ -8,23 +8,23 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
 use tactus_model::cell::Cell;
+use tactus_probe::live::{Follower, RingLayout, RingsPlace, SampleRings};
 use tactus_probe::places;
 use tactus_probe::schedule::Schedule;
-use tactus_probe::stream::{Follower, RingLayout, RingsPlace, SampleRings};
 
-use super::{StreamEvent, StreamMessage, StreamOrder};
+use super::{LiveEvent, LiveMessage, LiveRequest};
 
 /// A cell that is being measured and looked at. Dropping it ends it, with its load.
 #[derive(Debug)]
-pub struct SampleStream {
+pub struct LiveSamples {
     child: Child,
     rings: SampleRings,
     followers: Vec<Follower>,
-    messages: Receiver<StreamMessage>,
+    messages: Receiver<LiveMessage>,
     ended: bool,
 }
 
-impl SampleStream {
+impl LiveSamples {
     /// Starts measuring `cell` by `executable`, which must run [`main`](super::main) when
     /// it is given `arguments`.
     ///
@@ -56,12 +56,12 @@ impl SampleStream {
         rings.set_inheritable(false).map_err(io::Error::other)?;
         let mut child = spawned?;
         let place = RingsPlace { file: rings.file(), layout };
-        let order = StreamOrder { cell: cell.clone(), seed, rings: place };
+        let request = LiveRequest { cell: cell.clone(), seed, rings: place };
         // A process that has ended already is heard of below.
-        let _ = give(&mut child, &order);
+        let _ = give(&mut child, &request);
         let (sender, messages) = channel();
         let (lines, words) = (child.stdout.take(), child.stderr.take());
-        thread::Builder::new().name("hears-stream".to_owned()).spawn(move || {
+        thread::Builder::new().name("hears-live".to_owned()).spawn(move || {
             if let (Some(lines), Some(words)) = (lines, words) {
                 forward(BufReader::new(lines), words, &sender);
             }
@@ -74,15 +74,15 @@ impl SampleStream {
 
     /// Tells what has happened since it was last asked; never waits.
     ///
-    /// Nothing happens any more after [`StreamEvent::Ended`] or [`StreamEvent::Failed`].
-    pub fn events(&mut self) -> Vec<StreamEvent> {
+    /// Nothing happens any more after [`LiveEvent::Ended`] or [`LiveEvent::Failed`].
+    pub fn events(&mut self) -> Vec<LiveEvent> {
         let mut events = Vec::new();
         // Before the samples: what is told as ended has written its last one.
         let mut last = None;
         while !self.ended {
             match self.messages.try_recv() {
-                Ok(message) => match StreamEvent::from(message) {
-                    end @ (StreamEvent::Ended | StreamEvent::Failed { .. }) => {
+                Ok(message) => match LiveEvent::from(message) {
+                    end @ (LiveEvent::Ended | LiveEvent::Failed { .. }) => {
                         self.ended = true;
                         last = Some(end);
                     }
@@ -93,13 +93,13 @@ impl SampleStream {
             }
         }
         let taken = self.followers.iter_mut().map(|follower| follower.take(&self.rings));
-        events.extend(taken.filter(|batch| batch.intended() > 0).map(StreamEvent::Batch));
+        events.extend(taken.filter(|batch| batch.intended() > 0).map(LiveEvent::Batch));
         events.extend(last);
         events
     }
 }
 
-impl Drop for SampleStream {
+impl Drop for LiveSamples {
     fn drop(&mut self) {
         // A process that has ended already cannot be killed, which is as well.
         let _ = self.child.kill();
@@ -107,9 +107,9 @@ impl Drop for SampleStream {
     }
 }
 
-fn give(child: &mut Child, order: &StreamOrder) -> io::Result<()> {
+fn give(child: &mut Child, request: &LiveRequest) -> io::Result<()> {
     let Some(mut stdin) = child.stdin.take() else { return Ok(()) };
-    serde_json::to_writer(&mut stdin, order)?;
+    serde_json::to_writer(&mut stdin, request)?;
     stdin.write_all(b"\n")
 }
 
@@ -117,9 +117,9 @@ fn give(child: &mut Child, order: &StreamOrder) -> io::Result<()> {
 const LAST_WORDS_LIMIT: u64 = 4096;
 
 /// Passes on every message, and at last why there is no further one.
-fn forward(lines: impl BufRead, words: impl Read, messages: &Sender<StreamMessage>) {
+fn forward(lines: impl BufRead, words: impl Read, messages: &Sender<LiveMessage>) {
     for line in lines.lines().map_while(Result::ok) {
-        let message = serde_json::from_str(&line).unwrap_or_else(|_| StreamMessage::Failed {
+        let message = serde_json::from_str(&line).unwrap_or_else(|_| LiveMessage::Failed {
             reason: format!("the measuring process wrote what is no message: {line}"),
             hint: None,
         });
@@ -132,16 +132,16 @@ fn forward(lines: impl BufRead, words: impl Read, messages: &Sender<StreamMessag
     let _ = words.take(LAST_WORDS_LIMIT).read_to_string(&mut said);
     let said = if said.is_empty() { said } else { format!("; it said: {}", said.trim()) };
     let reason = format!("the measuring process ended{said}");
-    let _ = messages.send(StreamMessage::Failed { reason, hint: None });
+    let _ = messages.send(LiveMessage::Failed { reason, hint: None });
 }
 
-impl From<StreamMessage> for StreamEvent {
-    fn from(message: StreamMessage) -> Self {
+impl From<LiveMessage> for LiveEvent {
+    fn from(message: LiveMessage) -> Self {
         match message {
-            StreamMessage::Shortfall(shortfall) => Self::Shortfall(shortfall),
-            StreamMessage::Opened { opened, threads } => Self::Opened { opened, threads },
-            StreamMessage::Ended => Self::Ended,
-            StreamMessage::Failed { reason, hint } => Self::Failed { reason, hint },
+            LiveMessage::Shortfall(shortfall) => Self::Shortfall(shortfall),
+            LiveMessage::Opened { opened, threads } => Self::Opened { opened, threads },
+            LiveMessage::Ended => Self::Ended,
+            LiveMessage::Failed { reason, hint } => Self::Failed { reason, hint },
         }
     }
 }
