@@ -64,7 +64,7 @@ pub struct Guests {
 }
 
 /// How many machines prove each other unless told otherwise.
-pub const PROOFS: usize = 2;
+const PROOFS: usize = 2;
 
 impl Guests {
     /// Prepares to measure in the guests of `wanted`: everything that would fail fails now,
@@ -152,7 +152,7 @@ impl Guests {
     /// Starts measuring what `request` asks for; `listener` hears everything that follows.
     ///
     /// # Errors
-    /// The cell is of no guest, or of one that was not prepared.
+    /// The cell is not for a guest, or for a guest that was not prepared.
     pub fn start(
         &self,
         request: &CellRequest,

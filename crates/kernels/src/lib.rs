@@ -122,20 +122,6 @@ pub enum KernelError {
     File(#[from] FileError),
 }
 
-/// A file that cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot read or write {}: {source}", .path.display())]
-pub struct FileError {
-    /// Its path.
-    pub path: PathBuf,
-    /// What the system answered.
-    pub source: io::Error,
-}
-
-fn failed(path: &Path, source: io::Error) -> FileError {
-    FileError { path: path.to_owned(), source }
-}
-
 impl KernelError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
@@ -155,6 +141,20 @@ impl KernelError {
             Self::NotAKernel(_) | Self::NotFetched(..) | Self::Empty(_) | Self::File(_) => None,
         }
     }
+}
+
+/// A file that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read or write {}: {source}", .path.display())]
+pub struct FileError {
+    /// Its path.
+    pub path: PathBuf,
+    /// What the system answered.
+    pub source: io::Error,
+}
+
+fn failed(path: &Path, source: io::Error) -> FileError {
+    FileError { path: path.to_owned(), source }
 }
 
 /// Where kernels are looked for and kept.
