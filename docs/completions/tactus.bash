@@ -151,9 +151,6 @@ _tactus() {
             tactus__subcmd__help__subcmd__internal,task)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__task"
                 ;;
-            tactus__subcmd__help__subcmd__lab,floor)
-                cmd="tactus__subcmd__help__subcmd__lab__subcmd__floor"
-                ;;
             tactus__subcmd__help__subcmd__lab,gate)
                 cmd="tactus__subcmd__help__subcmd__lab__subcmd__gate"
                 ;;
@@ -211,9 +208,6 @@ _tactus() {
             tactus__subcmd__internal__subcmd__help,task)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__task"
                 ;;
-            tactus__subcmd__lab,floor)
-                cmd="tactus__subcmd__lab__subcmd__floor"
-                ;;
             tactus__subcmd__lab,gate)
                 cmd="tactus__subcmd__lab__subcmd__gate"
                 ;;
@@ -225,9 +219,6 @@ _tactus() {
                 ;;
             tactus__subcmd__lab,measure)
                 cmd="tactus__subcmd__lab__subcmd__measure"
-                ;;
-            tactus__subcmd__lab__subcmd__help,floor)
-                cmd="tactus__subcmd__lab__subcmd__help__subcmd__floor"
                 ;;
             tactus__subcmd__lab__subcmd__help,gate)
                 cmd="tactus__subcmd__lab__subcmd__help__subcmd__gate"
@@ -696,22 +687,8 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__lab)
-            opts="measure gate kernels floor"
+            opts="measure gate kernels"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__help__subcmd__lab__subcmd__floor)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1138,38 +1115,12 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab)
-            opts="-h -V --help --version measure gate kernels floor help"
+            opts="-h -V --help --version measure gate kernels help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__lab__subcmd__floor)
-            opts="-h -V --source --mips --samples --json --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --source)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --mips)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --samples)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1348,22 +1299,8 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__lab__subcmd__help)
-            opts="measure gate kernels floor help"
+            opts="measure gate kernels help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__lab__subcmd__help__subcmd__floor)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -91,13 +91,12 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Wr
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Write events and results as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "floor" -d 'Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
@@ -194,16 +193,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Write one JSON object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -l source -d 'A directory with the source of FreeRTOS, in place of the package' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -l mips -d 'The speed of the machine, in million instructions a second: 1000, 500, 250, 125' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -l samples -d 'How many wakeups are measured beside each number of tasks' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -l json -d 'Write one JSON object, with every wakeup'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from floor" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "floor" -d 'Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
@@ -399,7 +391,6 @@ complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "floor" -d 'Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cell" -d 'Measure one cell'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'

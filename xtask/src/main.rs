@@ -4,6 +4,7 @@
 mod analysis_speed;
 mod coverage;
 mod cyclictest;
+mod floor;
 mod generated;
 mod timerlat;
 
@@ -23,6 +24,7 @@ usage: cargo xtask CHORE
   coverage intervals the same of quantiles, rounds fixed or added until they are narrow (minutes)
   timerlat KERNEL [LOAD [TIME]]
                     the kernel's timerlat and our segments in one guest, in exact time (minutes)
+  floor [OPTION…]   what FreeRTOS needs to wake a task in exact time (qemu, gcc; --help)
   coverage goodness the critical values of the goodness of fit of tails (minutes)";
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -42,6 +44,7 @@ fn main() -> anyhow::Result<ExitCode> {
         ["timerlat", kernel, load, time] => {
             timerlat::compare(&repository(), kernel, load, time)?;
         }
+        ["floor", ref options @ ..] => floor::run(options)?,
         ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {
             eprintln!("{USAGE}");

@@ -14,15 +14,15 @@ use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
 use tactus_explain::segments::Segment;
 use tactus_explain::{Origin, ProbeTask, WitnessedSample, witness};
-use tactus_lab::guest::archive::Archive;
-use tactus_lab::guest::emulator::Emulator;
-use tactus_lab::guest::machine::{ARCHIVE_FILE, Accelerator, KERNEL_FILE, Machine, ORDER_FILE};
-use tactus_lab::guest::{STATIC_TARGET, machine};
-use tactus_lab::kernels::{Kernel, Kernels};
+use tactus_guests::archive::Archive;
+use tactus_guests::emulator::Emulator;
+use tactus_guests::machine::{ARCHIVE_FILE, Accelerator, KERNEL_FILE, Machine, REQUEST_FILE};
+use tactus_guests::{STATIC_TARGET, machine};
+use tactus_kernels::{Kernel, Kernels};
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides};
 use tactus_model::facts::MachineFacts;
-use tactus_model::message::{Message, Order};
+use tactus_model::message::{CellRequest, Message};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{EventKind, EventSource, Item, ThreadId};
 use tactus_model::sample::{Sample, SampleBlock};
@@ -40,13 +40,13 @@ pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyh
     ensure!(guest.time.is_exact(), "two tools are compared in exact time: exact, exact:125");
     let found = Kernels::new("/boot", cache()?).find(&guest.kernel.source)?;
     let turn = tactus_model::experiment::Turn { cell: 0, round: 0 };
-    let order = Order { turn, cell: cell.clone(), seed: SEED, boot_seed: SEED };
-    let order = format!("{}\n", serde_json::to_string(&order)?);
+    let request = CellRequest { turn, cell: cell.clone(), seed: SEED, boot_seed: SEED };
+    let request = format!("{}\n", serde_json::to_string(&request)?);
     let archive = archive(&program(root)?);
     let machine =
         Machine { guest, accelerator: Accelerator::Tcg, processors: 1, seed: SEED as u32 };
-    let first = boot(&found, &archive, &order, &machine)?;
-    let second = boot(&found, &archive, &order, &machine)?;
+    let first = boot(&found, &archive, &request, &machine)?;
+    let second = boot(&found, &archive, &request, &machine)?;
     ensure!(first == second, "two boots did not say the same");
 
     let bytes: usize = first.iter().map(|line| line.len() + 1).sum();
@@ -111,13 +111,13 @@ fn archive(program: &[u8]) -> Vec<u8> {
 fn boot(
     kernel: &Kernel,
     archive: &[u8],
-    order: &str,
+    request: &str,
     machine: &Machine<'_>,
 ) -> anyhow::Result<Vec<String>> {
     let emulator = Emulator::find(&std::env::var_os("PATH").unwrap_or_default())?;
     let directory = tempfile::tempdir()?;
     fs::write(directory.path().join(ARCHIVE_FILE), archive)?;
-    fs::write(directory.path().join(ORDER_FILE), order)?;
+    fs::write(directory.path().join(REQUEST_FILE), request)?;
     symlink(fs::canonicalize(&kernel.path)?, directory.path().join(KERNEL_FILE))?;
     let mut child = emulator.start(directory.path(), &machine.arguments())?;
     let said = BufReader::new(child.stdout.take().context("the emulator has no output")?);

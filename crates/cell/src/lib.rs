@@ -1,4 +1,4 @@
-//! What runs inside a measuring process: one cell, told by an order, answered by messages.
+//! What runs inside a measuring process: one cell, named by a request, answered by messages.
 //!
 //! It is a crate of its own because it runs in guest kernels too, where nothing of the
 //! engine, the store or the terminal is wanted.
@@ -18,7 +18,7 @@ use std::time::Duration;
 use tactus_load::{HostOptions, LoadError, LoadSnapshot, RunningLoad, Surroundings};
 use tactus_model::cell::{Cell, Target};
 use tactus_model::experiment::SplitMix64;
-use tactus_model::message::{Message, Order};
+use tactus_model::message::{CellRequest, Message};
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{LoadResult, MachineRates, Measurement, Shortfall, TaskResult};
 use tactus_model::time::Nanos;
@@ -31,15 +31,15 @@ use tactus_sys::counters::MachineCounters;
 use tracer::Tracer;
 pub use tracer::unmeasured;
 
-/// Runs the measuring process of this program: the order on standard input, the
+/// Runs the measuring process of this program: the request on standard input, the
 /// messages on standard output.
 ///
 /// # Errors
 /// The messages cannot be written, so that nobody can be told what went wrong.
 pub fn main() -> io::Result<()> {
     let mut messages = Messages { out: io::stdout().lock(), error: None };
-    let answer = match read_order(&mut io::stdin().lock()) {
-        Ok(order) => measure(&order, &mut messages),
+    let answer = match read_request(&mut io::stdin().lock()) {
+        Ok(request) => measure(&request, &mut messages),
         Err(reason) => Err(Stopped { reason, hint: None }),
     };
     match answer {
@@ -49,10 +49,10 @@ pub fn main() -> io::Result<()> {
     messages.error.map_or(Ok(()), Err)
 }
 
-fn read_order(input: &mut impl BufRead) -> Result<Order, String> {
+fn read_request(input: &mut impl BufRead) -> Result<CellRequest, String> {
     let mut line = String::new();
-    input.read_line(&mut line).map_err(|error| format!("the order cannot be read: {error}"))?;
-    serde_json::from_str(&line).map_err(|error| format!("the order is not understood: {error}"))
+    input.read_line(&mut line).map_err(|error| format!("the request cannot be read: {error}"))?;
+    serde_json::from_str(&line).map_err(|error| format!("the request is not understood: {error}"))
 }
 
 /// The messages to whoever ordered the measurement.
@@ -117,37 +117,40 @@ pub fn own_executable() -> Result<PathBuf, Stopped> {
 /// Starts the load, lets it warm up, and measures: once as it is, and once more
 /// while events are recorded, where the cell asks for that. Chance decides which
 /// comes first, so that the difference of the two is the recorder's.
-fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measurement, Stopped> {
+fn measure<W: Write>(
+    request: &CellRequest,
+    messages: &mut Messages<W>,
+) -> Result<Measurement, Stopped> {
     let executable = own_executable()?;
     let mut shortfalls = Shortfalls::default();
-    let surroundings = match order.cell.target {
+    let surroundings = match request.cell.target {
         Target::Host => Surroundings::Host,
         Target::Guest(_) => Surroundings::Guest,
     };
     let options = HostOptions { surroundings, ..HostOptions::new(executable.clone()) };
     // Held until the turn is over, its load included.
-    let (_settings, refused) = machine::hold(&order.cell, &executable, &options.directory);
+    let (_settings, refused) = machine::hold(&request.cell, &executable, &options.directory);
     refused.into_iter().for_each(|refused| shortfalls.tell(refused, messages));
-    let tracing = order.cell.while_traced().and_then(|cell| {
+    let tracing = request.cell.while_traced().and_then(|cell| {
         let prepared = Tracer::prepare(&cell);
         prepared.map(|tracer| (cell, tracer)).map_err(|error| shortfalls.tell(error, messages)).ok()
     });
-    let load = RunningLoad::start(&order.cell.load, &options)?;
+    let load = RunningLoad::start(&request.cell.load, &options)?;
     for shortfall in load.shortfalls() {
         shortfalls.tell(shortfall.clone(), messages);
     }
-    thread::sleep(Duration::from(order.cell.warmup));
+    thread::sleep(Duration::from(request.cell.warmup));
 
     let windows = if tracing.is_some() { 2 } else { 1 };
     let mut turn = Turn {
-        order,
+        request,
         process: task_process(executable),
         messages,
         shortfalls,
         meanwhile: Meanwhile::of(load, windows),
     };
     let (mut before, mut after) = match tracing {
-        Some(tracing) if traced_first(order.seed) => (Some(tracing), None),
+        Some(tracing) if traced_first(request.seed) => (Some(tracing), None),
         tracing => (None, tracing),
     };
     let earlier = turn.traced(before.take(), true)?;
@@ -157,11 +160,11 @@ fn measure<W: Write>(order: &Order, messages: &mut Messages<W>) -> Result<Measur
     let Turn { messages, mut shortfalls, meanwhile, .. } = turn;
     let Meanwhile { achieved: load, rates, ends, .. } = meanwhile;
     for reason in ends {
-        shortfalls.tell(load_ended(&order.cell.load.load.to_string(), &reason), messages);
+        shortfalls.tell(load_ended(&request.cell.load.load.to_string(), &reason), messages);
     }
     let ProbeOutcome { started, window, block_length, tasks, cost, .. } = outcome;
     Ok(Measurement {
-        turn: order.turn,
+        turn: request.turn,
         started,
         window,
         block_length,
@@ -198,7 +201,7 @@ impl Shortfalls {
 
 /// The windows of one turn, taken while one load runs.
 struct Turn<'a, W> {
-    order: &'a Order,
+    request: &'a CellRequest,
     process: TaskProcess,
     messages: &'a mut Messages<W>,
     shortfalls: Shortfalls,
@@ -208,9 +211,9 @@ struct Turn<'a, W> {
 impl<W: Write> Turn<'_, W> {
     /// Takes the window that latency is told from.
     fn untraced(&mut self) -> Result<ProbeOutcome, Stopped> {
-        let Self { order, process, messages, shortfalls, meanwhile } = self;
+        let Self { request, process, messages, shortfalls, meanwhile } = self;
         let outcome =
-            tactus_probe::run(&order.cell, order.seed, process, &mut |event| match event {
+            tactus_probe::run(&request.cell, request.seed, process, &mut |event| match event {
                 ProbeEvent::Shortfall(shortfall) => shortfalls.tell(shortfall, messages),
                 ProbeEvent::Prepared { .. } => {}
                 ProbeEvent::Opened => {
@@ -236,8 +239,8 @@ impl<W: Write> Turn<'_, W> {
         came_first: bool,
     ) -> Result<Option<TracedStretch>, Stopped> {
         let Some((cell, mut tracer)) = tracing else { return Ok(None) };
-        let Self { order, process, messages, shortfalls, meanwhile } = self;
-        let outcome = tactus_probe::run(&cell, order.seed, process, &mut |event| match event {
+        let Self { request, process, messages, shortfalls, meanwhile } = self;
+        let outcome = tactus_probe::run(&cell, request.seed, process, &mut |event| match event {
             ProbeEvent::Shortfall(shortfall) => shortfalls.tell(shortfall, messages),
             ProbeEvent::Prepared { threads } => tracer.start(&threads),
             ProbeEvent::Opened => {}

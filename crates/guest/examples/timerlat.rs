@@ -18,7 +18,7 @@ use serde::Serialize;
 use tactus_guest::first::{self, FirstError};
 use tactus_guest::{Wire, run};
 use tactus_load::{HostOptions, RunningLoad};
-use tactus_model::message::{Message, Order};
+use tactus_model::message::{CellRequest, Message};
 use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 use tactus_record::live::{Options, Recorder, Symbols};
@@ -57,15 +57,15 @@ fn compare() -> Result<(), FirstError> {
 }
 
 fn take_turns(wire: Wire) -> Result<(), String> {
-    let order = first::order(wire)?;
-    let cell = serde_json::from_slice::<Order>(&order).map_err(told)?.cell;
+    let request = first::request(wire)?;
+    let cell = serde_json::from_slice::<CellRequest>(&request).map_err(told)?.cell;
     let sides = [Side::TimerlatAlone, Side::TimerlatRecorded, Side::Ours];
     for round in 0..ROUNDS {
         for place in 0..sides.len() {
             let side = sides[(place + round as usize) % sides.len()];
             wire.say(&Told::Turn { round, side }).map_err(told)?;
             if side == Side::Ours {
-                first::measure(wire, &order)?;
+                first::measure(wire, &request)?;
                 continue;
             }
             let executable = std::env::current_exe().map_err(told)?;

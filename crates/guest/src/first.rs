@@ -1,5 +1,5 @@
 //! The first process: it mounts the kernel's filesystems, tells what machine this is,
-//! and has the cell measured that the emulator orders.
+//! and measures the cell that the request in the emulator names.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use tactus_model::guest::{DONE, ORDER_ITEM};
+use tactus_model::guest::{DONE, REQUEST_ITEM};
 use tactus_model::message::Message;
 use tactus_sys::{SysError, facts, mount};
 
@@ -50,7 +50,7 @@ const IFF_UP: &str = "0x1";
 /// Nobody can be told anything.
 pub fn main() -> Result<(), FirstError> {
     let wire = begin()?;
-    if let Err(reason) = order(wire).and_then(|order| measure(wire, &order)) {
+    if let Err(reason) = request(wire).and_then(|request| measure(wire, &request)) {
         wire.say(&Message::Failed { reason, hint: None })?;
     }
     end(wire)
@@ -91,19 +91,19 @@ fn prepare(filesystem: &str, directory: &Path) {
     }
 }
 
-/// The order that the emulator has for the guest, as it stands there.
+/// The request that the emulator has for the guest, as it stands there.
 ///
 /// # Errors
 /// There is none, in a sentence.
-pub fn order(wire: Wire) -> Result<Vec<u8>, String> {
-    wire.item(ORDER_ITEM).ok_or_else(|| "the emulator has no order for the guest".to_owned())
+pub fn request(wire: Wire) -> Result<Vec<u8>, String> {
+    wire.item(REQUEST_ITEM).ok_or_else(|| "the emulator has no request for the guest".to_owned())
 }
 
-/// Has `order` carried out by a measuring process, and passes on what that says, line by line.
+/// Has `request` carried out by a measuring process, and passes on what that says, line by line.
 ///
 /// # Errors
 /// The process could not be started or did not end well, in a sentence.
-pub fn measure(wire: Wire, order: &[u8]) -> Result<(), String> {
+pub fn measure(wire: Wire, request: &[u8]) -> Result<(), String> {
     let unstartable =
         |error: io::Error| format!("the measuring process cannot be started in the guest: {error}");
     let program = std::env::current_exe().map_err(unstartable)?;
@@ -116,11 +116,11 @@ pub fn measure(wire: Wire, order: &[u8]) -> Result<(), String> {
         .map_err(unstartable)?;
     let mut stdin = child.stdin.take().ok_or("the measuring process has no input")?;
     let stdout = child.stdout.take().ok_or("the measuring process has no output")?;
-    stdin.write_all(order).map_err(unstartable)?;
+    stdin.write_all(request).map_err(unstartable)?;
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         wire.pass_on(&line);
     }
-    // Held open until now, since a load ends with whoever ordered it.
+    // Held open until now, since a load ends with whoever asked for it.
     drop(stdin);
     match child.wait() {
         Ok(status) if status.success() => Ok(()),

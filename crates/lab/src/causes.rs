@@ -17,10 +17,10 @@ pub use lately::Lately;
 pub use process::main;
 pub use source::Causes;
 
-/// What the recording process is told, in JSON, one order a line.
+/// What the recording process is asked for, in JSON, one request a line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "order", rename_all = "kebab-case")]
-enum CauseOrder {
+#[serde(tag = "request", rename_all = "kebab-case")]
+enum CauseRequest {
     /// Record; the thread that empties the rings runs on `aside`, when that is given.
     Record { aside: Option<CpuList> },
     /// Explain the slowest of these samples, as far as they are later than `threshold`.

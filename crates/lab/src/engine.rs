@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Plan, SplitMix64, Turn};
 use tactus_model::facts::MachineFacts;
-use tactus_model::message::{Message, Order};
+use tactus_model::message::{CellRequest, Input, Message};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
@@ -17,7 +17,7 @@ use tactus_stats::narrow::{self, Narrowness, Next};
 use tactus_store::{Store, StoreError};
 
 use crate::event::Event;
-use crate::target::{Inbox, Input, Signal, Stopper, Target};
+use crate::target::{Inbox, Signal, Stopper, Target};
 
 /// A run that is being carried out: where it is kept, where it is measured, and
 /// how the user can stop it.
@@ -217,9 +217,9 @@ impl<'a> Engine<'a> {
     ) -> Outcome {
         let cell = &plan.cells[turn.cell];
         let (seed, boot_seed) = (seed_of(plan, turn), boot_seed_of(plan, turn.round));
-        let order = Order { turn, cell: cell.clone(), seed, boot_seed };
+        let request = CellRequest { turn, cell: cell.clone(), seed, boot_seed };
         let inbox = Inbox { turn: number, signals: self.sender.clone() };
-        let measuring = match self.target.begin(&order, inbox) {
+        let measuring = match self.target.begin(&request, inbox) {
             Ok(measuring) => measuring,
             Err(error) => {
                 return failed(

@@ -7,9 +7,9 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use tactus_model::message::Order;
+use tactus_model::message::{CellRequest, Input};
 
-use crate::target::{Inbox, Input, Measuring, Target};
+use crate::target::{Inbox, Measuring, Target};
 
 /// Measures on this machine.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Host {
 }
 
 impl Target for Host {
-    fn begin(&mut self, order: &Order, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
+    fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
         let mut command = Command::new(&self.executable);
         command
             .args(&self.arguments)
@@ -44,7 +44,7 @@ impl Target for Host {
         let forwarder = thread::spawn(move || forward(BufReader::new(stdout), &inbox));
         let last_words = thread::spawn(move || tail(stderr));
         let mut measuring = HostMeasuring { child, stdin, forwarder, last_words };
-        match measuring.give(order) {
+        match measuring.give(request) {
             Ok(()) => Ok(Box::new(measuring)),
             Err(error) => Err(io::Error::new(error.kind(), Box::new(measuring).end())),
         }
@@ -108,8 +108,8 @@ struct HostMeasuring {
 const END_GRACE: Duration = Duration::from_secs(1);
 
 impl HostMeasuring {
-    fn give(&mut self, order: &Order) -> io::Result<()> {
-        serde_json::to_writer(&mut self.stdin, order)?;
+    fn give(&mut self, request: &CellRequest) -> io::Result<()> {
+        serde_json::to_writer(&mut self.stdin, request)?;
         self.stdin.write_all(b"\n")?;
         self.stdin.flush()
     }

@@ -3,18 +3,7 @@
 use std::io;
 use std::sync::mpsc::Sender;
 
-use tactus_model::message::{Message, Order};
-
-/// What a measuring process lets the engine know.
-#[derive(Debug)]
-pub enum Input {
-    /// It said something.
-    Message(Message),
-    /// It wrote a line that is no message.
-    Garbled(String),
-    /// It has closed its end: nothing more will come.
-    Closed,
-}
+use tactus_model::message::{CellRequest, Input};
 
 /// What wakes the engine.
 #[derive(Debug)]
@@ -52,13 +41,13 @@ impl Stopper {
     }
 }
 
-/// A place where cells are measured: this host, later guests and other machines.
+/// Where cells are measured: on this host, or in guests.
 pub trait Target {
-    /// Starts measuring `order`; everything that follows arrives in `inbox`.
+    /// Starts measuring what `request` asks for; everything that follows arrives in `inbox`.
     ///
     /// # Errors
     /// The measuring process cannot be started.
-    fn begin(&mut self, order: &Order, inbox: Inbox) -> io::Result<Box<dyn Measuring>>;
+    fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>>;
 }
 
 /// A measurement that goes on somewhere.

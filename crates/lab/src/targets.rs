@@ -2,10 +2,10 @@
 
 use std::io;
 
+use tactus_guests::Guests;
 use tactus_model::cell;
-use tactus_model::message::Order;
+use tactus_model::message::CellRequest;
 
-use crate::guest::Guests;
 use crate::host::Host;
 use crate::target::{Inbox, Measuring, Target};
 
@@ -19,10 +19,10 @@ pub struct Targets {
 }
 
 impl Target for Targets {
-    fn begin(&mut self, order: &Order, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
-        match (&order.cell.target, &mut self.guests) {
-            (cell::Target::Host, _) => self.host.begin(order, inbox),
-            (cell::Target::Guest(_), Some(guests)) => guests.begin(order, inbox),
+    fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
+        match (&request.cell.target, &mut self.guests) {
+            (cell::Target::Host, _) => self.host.begin(request, inbox),
+            (cell::Target::Guest(_), Some(guests)) => guests.begin(request, inbox),
             (cell::Target::Guest(guest), None) => {
                 Err(io::Error::other(format!("no guest was prepared for {}", guest.kernel)))
             }

@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
-use tactus_lab::target::{Inbox, Input, Measuring, Stopper, Target};
+use tactus_lab::target::{Inbox, Measuring, Stopper, Target};
 use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
 use tactus_model::facts::MachineFacts;
-use tactus_model::message::{Message, Order};
+use tactus_model::message::{CellRequest, Input, Message};
 use tactus_model::result::{Histogram, LoadResult, MachineRates, Measurement, ProbeCost};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::{Instant, Nanos};
 use tactus_stats::narrow::Next;
 use tactus_store::Store;
 
-/// What a scripted measuring process does with its order.
+/// What a scripted measuring process does with its request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Script {
     Succeed,
@@ -30,9 +30,9 @@ enum Script {
 }
 
 struct ScriptedTarget<'a> {
-    script: &'a dyn Fn(&Order) -> Script,
+    script: &'a dyn Fn(&CellRequest) -> Script,
     earlier: Option<Inbox>,
-    orders: Vec<Order>,
+    requests: Vec<CellRequest>,
 }
 
 struct Scripted;
@@ -44,10 +44,10 @@ impl Measuring for Scripted {
 }
 
 impl Target for ScriptedTarget<'_> {
-    fn begin(&mut self, order: &Order, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
-        self.orders.push(order.clone());
-        let finished = || Input::Message(Message::Finished(Box::new(measurement(order.turn))));
-        match (self.script)(order) {
+    fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
+        self.requests.push(request.clone());
+        let finished = || Input::Message(Message::Finished(Box::new(measurement(request.turn))));
+        match (self.script)(request) {
             Script::Succeed => {
                 inbox.put(Input::Message(Message::Opened));
                 inbox.put(Input::Message(Message::Closed));
@@ -113,29 +113,29 @@ fn new_run(store: &mut Store) -> RunId {
 fn carry_out(
     store: &mut Store,
     run: &RunId,
-    script: &dyn Fn(&Order) -> Script,
+    script: &dyn Fn(&CellRequest) -> Script,
     on_event: &mut dyn FnMut(&Event<'_>, &Stopper),
-) -> (RunStatus, Vec<Order>) {
-    let mut target = ScriptedTarget { script, earlier: None, orders: Vec::new() };
+) -> (RunStatus, Vec<CellRequest>) {
+    let mut target = ScriptedTarget { script, earlier: None, requests: Vec::new() };
     let mut engine = Engine::new(store, &mut target, &facts);
     engine.patience = Duration::from_millis(50);
     let stopper = engine.stopper();
     let status = engine.carry_out(run, &mut |event| on_event(&event, &stopper)).unwrap();
-    (status, target.orders)
+    (status, target.requests)
 }
 
 #[test]
 fn every_turn_is_taken_once_and_kept() {
     let mut store = Store::open_in_memory().unwrap();
     let run = new_run(&mut store);
-    let (status, orders) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
+    let (status, requests) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
     assert_eq!(status, RunStatus::Complete);
-    assert_eq!(orders.iter().map(|order| order.turn).collect::<Vec<_>>(), plan().turns());
+    assert_eq!(requests.iter().map(|request| request.turn).collect::<Vec<_>>(), plan().turns());
     let stored = store.load(&run).unwrap();
     assert_eq!(stored.measurements.len(), 6);
     assert_eq!(stored.header.status, RunStatus::Complete);
     assert!(stored.header.facts_after.is_some());
-    let seeds: BTreeSet<u64> = orders.iter().map(|order| order.seed).collect();
+    let seeds: BTreeSet<u64> = requests.iter().map(|request| request.seed).collect();
     assert_eq!(seeds.len(), 6, "every turn has random intervals of its own");
 }
 
@@ -152,7 +152,8 @@ fn a_turn_that_goes_wrong_in_any_way_is_one_failure_with_its_reason() {
         let mut store = Store::open_in_memory().unwrap();
         let run = new_run(&mut store);
         let wrong = Turn { round: 1, cell: 2 };
-        let by_turn = |order: &Order| if order.turn == wrong { script } else { Script::Succeed };
+        let by_turn =
+            |request: &CellRequest| if request.turn == wrong { script } else { Script::Succeed };
         let (status, _) = carry_out(&mut store, &run, &by_turn, &mut |_, _| {});
         assert_eq!(status, RunStatus::Complete, "{script:?}");
         let stored = store.load(&run).unwrap();
@@ -168,8 +169,8 @@ fn a_turn_that_goes_wrong_in_any_way_is_one_failure_with_its_reason() {
 fn a_process_that_was_given_up_cannot_spoil_a_later_turn() {
     let mut store = Store::open_in_memory().unwrap();
     let run = new_run(&mut store);
-    let (_, orders) = carry_out(&mut store, &run, &|_| Script::SpeakOutOfTurn, &mut |_, _| {});
-    assert_eq!(orders.len(), 6);
+    let (_, requests) = carry_out(&mut store, &run, &|_| Script::SpeakOutOfTurn, &mut |_, _| {});
+    assert_eq!(requests.len(), 6);
     assert!(store.load(&run).unwrap().failures.is_empty());
 }
 
@@ -178,7 +179,7 @@ fn a_stopped_run_keeps_what_is_finished_and_can_be_continued() {
     let mut store = Store::open_in_memory().unwrap();
     let run = new_run(&mut store);
     let mut finished = 0;
-    let (status, orders) =
+    let (status, requests) =
         carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| {
             if matches!(event, Event::TurnFinished { .. }) {
                 finished += 1;
@@ -191,12 +192,12 @@ fn a_stopped_run_keeps_what_is_finished_and_can_be_continued() {
     let stored = store.load(&run).unwrap();
     assert_eq!(stored.header.status, RunStatus::Interrupted);
     assert!(stored.measurements.len() >= 2);
-    assert!(orders.len() < 6, "the rest was not begun");
+    assert!(requests.len() < 6, "the rest was not begun");
 
     let left = 6 - stored.measurements.len();
-    let (status, orders) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
+    let (status, requests) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
     assert_eq!(status, RunStatus::Complete);
-    assert_eq!(orders.len(), left, "only what was left is taken");
+    assert_eq!(requests.len(), left, "only what was left is taken");
     let turns: BTreeSet<Turn> =
         store.load(&run).unwrap().measurements.iter().map(|found| found.turn).collect();
     assert_eq!(turns.len(), 6);
@@ -216,7 +217,7 @@ fn rounds_are_added_while_an_interval_is_wide_and_an_interrupted_run_knows_them(
     let mut store = Store::open_in_memory().unwrap();
     let run = open_ended(&mut store, "1h");
     let mut heard = Vec::new();
-    let (status, orders) =
+    let (status, requests) =
         carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| match event {
             Event::RoundsTaken { rounds, next, .. } => heard.push((*rounds, *next)),
             Event::TurnStarted { turn: Turn { round: 5, .. }, .. } => stopper.stop(),
@@ -224,18 +225,18 @@ fn rounds_are_added_while_an_interval_is_wide_and_an_interrupted_run_knows_them(
         });
     assert_eq!(status, RunStatus::Interrupted);
     assert_eq!(heard, [3, 4, 5].map(|rounds| (rounds, Next::AnotherRound)));
-    assert_eq!(orders.len(), 6);
+    assert_eq!(requests.len(), 6);
     assert_eq!(store.header(&run).unwrap().plan.rounds, 6, "what is taken stays planned");
 
-    let (_, orders) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| {
+    let (_, requests) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| {
         if matches!(event, Event::RoundsTaken { rounds: 7, .. }) {
             stopper.stop();
         }
     });
-    let rounds: Vec<u32> = orders.iter().map(|order| order.turn.round).collect();
+    let rounds: Vec<u32> = requests.iter().map(|request| request.turn.round).collect();
     assert!(rounds.starts_with(&[5, 6]) || rounds.starts_with(&[6]), "{rounds:?}");
-    let numbers: BTreeSet<u64> = orders.iter().map(|order| order.seed).collect();
-    assert_eq!(numbers.len(), orders.len());
+    let numbers: BTreeSet<u64> = requests.iter().map(|request| request.seed).collect();
+    assert_eq!(numbers.len(), requests.len());
 }
 
 #[test]
@@ -243,12 +244,12 @@ fn the_limit_ends_a_run_that_would_go_on_and_the_least_rounds_are_taken_before()
     let mut store = Store::open_in_memory().unwrap();
     let run = open_ended(&mut store, "1ms");
     let mut last = None;
-    let (status, orders) = carry_out(&mut store, &run, &|_| Script::Die, &mut |event, _| {
+    let (status, requests) = carry_out(&mut store, &run, &|_| Script::Die, &mut |event, _| {
         if let Event::RoundsTaken { next, left, cells, .. } = event {
             last = Some((*next, *left, cells[0].met));
         }
     });
-    assert_eq!((status, orders.len()), (RunStatus::Complete, 3));
+    assert_eq!((status, requests.len()), (RunStatus::Complete, 3));
     assert_eq!(last.map(|(next, _, met)| (next, met)), Some((Next::Limit, false)));
     assert!(store.add_round(&run).is_err(), "a complete run stays as it is");
 }

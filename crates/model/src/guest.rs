@@ -25,11 +25,12 @@ pub const PAUSE: u8 = 0x0e;
 /// How long the guest sleeps then, in seconds: it is stopped while it is idle, since a
 /// stop in the midst of instructions is at none in particular.
 pub const PAUSE_SECONDS: u64 = 3;
-/// The ports of the emulator's `fw_cfg`, by which a guest reads its order: which item is
+/// The ports of the emulator's `fw_cfg`, by which a guest reads its request: which item is
 /// read, and its bytes.
 pub const ITEM_PORTS: (u16, u16) = (0x510, 0x511);
-/// The name of the order among the emulator's items: a line of JSON.
-pub const ORDER_ITEM: &str = "opt/tactus/order";
+/// The name of the request among the emulator's items: a line of JSON. It is part of the
+/// command lines in results, so it stays what it was when a request was called an order.
+pub const REQUEST_ITEM: &str = "opt/tactus/order";
 
 /// With what exit code QEMU ends when the guest writes `status` to its exit device.
 ///
@@ -159,7 +160,7 @@ pub struct GuestAccount {
     pub kernel_sha256: String,
     /// The SHA-256 digest of the program that runs in the guest.
     pub program_sha256: String,
-    /// The SHA-256 digest of the archive that holds the program; the order is in the plan.
+    /// The SHA-256 digest of the archive that holds the program; the request is in the plan.
     pub archive_sha256: String,
     /// The emulator's own word for its version.
     pub emulator: String,

@@ -8,6 +8,7 @@
 pub mod block_requests;
 pub mod cell;
 pub mod cpus;
+pub mod digest;
 pub mod experiment;
 pub mod facts;
 pub mod format;

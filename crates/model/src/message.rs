@@ -1,4 +1,4 @@
-//! What a measuring process is told and what it answers: one JSON object a line.
+//! What a measuring process is asked to do and what it answers: one JSON object a line.
 //!
 //! The same messages go over a pipe to a process of this host and over a serial
 //! line or a connection to a guest.
@@ -10,9 +10,9 @@ use crate::experiment::Turn;
 use crate::result::{Measurement, Shortfall};
 use crate::sample::SampleBlock;
 
-/// What a measuring process is told on its standard input.
+/// Asks a measuring process for one cell; it reads this on its standard input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct CellRequest {
     /// Which cell, in which round.
     pub turn: Turn,
     /// The cell to measure.
@@ -22,6 +22,17 @@ pub struct Order {
     /// The seed of all that is random when a guest boots. Turns of a round share it, so that
     /// they can be measured in a guest that booted once.
     pub boot_seed: u64,
+}
+
+/// What arrives from a measuring process.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// It said something.
+    Message(Message),
+    /// It wrote a line that is not a message.
+    Garbled(String),
+    /// It has closed its end: nothing more will come.
+    Closed,
 }
 
 /// What a measuring process answers.

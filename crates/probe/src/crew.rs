@@ -13,7 +13,7 @@ use tactus_model::probe::TaskKind;
 use tactus_model::time::Nanos;
 
 use crate::error::ProbeError;
-use crate::stream::SampleRings;
+use crate::live::SampleRings;
 use crate::task::{Answer, Command, Line, TaskOrder, serve, write_line};
 
 /// How a process that is one task is started.

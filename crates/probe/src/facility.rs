@@ -14,9 +14,9 @@ use tactus_sys::{SysError, clock};
 
 use crate::cost::{cost_of_loop, cost_of_playing};
 use crate::frames::{Player, play};
+use crate::live::RingWriter;
 use crate::schedule::Schedule;
 use crate::sort::{Sorts, sort_repeatedly};
-use crate::stream::RingWriter;
 use crate::timer::{Recording, Rest, SampleMemory, keep_measuring, measure};
 use crate::work::{Computing, Pace, Share};
 
@@ -66,7 +66,7 @@ pub(crate) trait Facility {
     ) -> Result<Recording, SysError>;
 
     /// Runs the measured loop, its samples going to whoever looks at them meanwhile.
-    fn stream(
+    fn measure_live(
         &mut self,
         schedule: Schedule,
         start: u64,
@@ -158,7 +158,7 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
         }
     }
 
-    fn stream(
+    fn measure_live(
         &mut self,
         schedule: Schedule,
         start: u64,

@@ -18,9 +18,9 @@ use tactus_sys::idle_states::IdleStateLimit;
 use crate::crew::{Crew, TaskProcess};
 use crate::error::ProbeError;
 use crate::facility;
+use crate::live::{RingsPlace, SampleRings};
 use crate::policy::hold_idle_states;
 use crate::schedule::aligned_start;
-use crate::stream::{RingsPlace, SampleRings};
 use crate::task::{Answer, Command, TaskOrder};
 
 /// What happens while a cell is measured, in this order.
@@ -176,15 +176,15 @@ fn prepare(
     Ok(Prepared { idle_states, orders, crew, cost, threads })
 }
 
-/// A cell whose samples are looked at while it is measured.
-pub struct Stream {
+/// The tasks of a cell whose samples are looked at while it is measured.
+pub struct LiveTasks {
     prepared: Prepared,
     opened: Instant<Monotonic>,
     /// How long the tasks take at most.
     within: Nanos,
 }
 
-impl Stream {
+impl LiveTasks {
     /// Prepares and starts all tasks of `cell`; from now on their samples are found in
     /// `rings`, which must be as many as the cell has [`places`].
     ///

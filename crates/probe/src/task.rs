@@ -19,10 +19,10 @@ use tactus_sys::{SysError, memory, sched, thread, usage};
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Course, Facility};
 use crate::frames::Player;
+use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::policy::Preparation;
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
-use crate::stream::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::timer::{Recording, SampleMemory};
 
 /// What one task has to do.
@@ -191,7 +191,7 @@ impl<'a> Task<'a> {
         let before = usage::of_this_thread()?;
         let recording = match (keeper, self.course.clone()) {
             (Keeper::Ring(mut ring), Course::Wakeups(schedule)) => {
-                facility.stream(schedule, at, &mut ring)?;
+                facility.measure_live(schedule, at, &mut ring)?;
                 None
             }
             (Keeper::Ring(_), Course::Frames(_)) => return Err(Unable::players_are_judged_later()),
@@ -251,14 +251,14 @@ impl<'a> Task<'a> {
 
     /// Sleeps a few times by the facility: what does not work fails before the
     /// window opens, and the loop's code is in memory when it does.
-    fn rehearse(&self, facility: &mut dyn Facility, streamed: bool) -> Result<(), Unable> {
+    fn rehearse(&self, facility: &mut dyn Facility, is_live: bool) -> Result<(), Unable> {
         let interval = tactus_model::probe::Interval::Fixed(REHEARSAL_INTERVAL);
         let window = REHEARSAL_INTERVAL.saturating_mul(REHEARSALS + 1);
         let schedule = Schedule::new(interval, REHEARSAL_INTERVAL, window, 0);
         let now = facility::now(self.probe.clock);
-        if streamed {
+        if is_live {
             let rings = SampleRings::create(RingLayout::new(1, window))?;
-            facility.stream(schedule, now, &mut Arc::new(rings).writer(0))?;
+            facility.measure_live(schedule, now, &mut Arc::new(rings).writer(0))?;
         } else {
             let memory = SampleMemory::take(REHEARSALS as usize)
                 .map_err(|_| Unable { reason: "there is no memory".to_owned(), hint: None })?;

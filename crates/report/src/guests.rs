@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use sha2::{Digest, Sha256};
+use tactus_model::digest::sha256;
 use tactus_model::guest::{GuestAccount, GuestTime};
 use tactus_model::run::Run;
 
@@ -92,9 +92,7 @@ pub fn exact_digest(run: &Run) -> Option<String> {
         // Writing to a String cannot fail.
         let _ = writeln!(lines, "{} {} {}", found.turn.round, found.turn.cell, proof.sha256);
     }
-    let digest = Sha256::digest(lines);
-    let digits = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    (!results.is_empty()).then_some(digits)
+    (!results.is_empty()).then(|| sha256([lines]))
 }
 
 /// The guests of a run, a kernel each, in the order of its cells.

@@ -16,7 +16,7 @@ enum Role {
     /// Measure one cell
     Cell,
     /// Measure a cell that is looked at meanwhile
-    Stream,
+    Live,
     /// Record the kernel's events and explain samples by them
     Causes,
     /// Run one task of a probe
@@ -32,7 +32,7 @@ enum Role {
 pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
     match arguments.role {
         Role::Cell => tactus_cell::main().map_err(CommandError::internal),
-        Role::Stream => tactus_lab::stream::main().map_err(CommandError::internal),
+        Role::Live => tactus_lab::live::main().map_err(CommandError::internal),
         Role::Causes => tactus_lab::causes::main().map_err(CommandError::internal),
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),

@@ -1,7 +1,6 @@
 //! `tactus lab`: the same experiments inside guest kernels.
 
 mod building;
-mod floor;
 mod gate;
 mod kernels;
 mod measure;
@@ -9,9 +8,8 @@ mod measure;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use tactus_lab::floor::FloorError;
-use tactus_lab::guest::GuestError;
-use tactus_lab::kernels::{KernelError, Kernels};
+use tactus_guests::GuestError;
+use tactus_kernels::{KernelError, Kernels};
 use tactus_model::guest::{GuestTime, Speed};
 use tactus_model::time::Nanos;
 
@@ -31,7 +29,6 @@ enum LabCommand {
     Measure(measure::LabMeasureArguments),
     Gate(gate::LabGateArguments),
     Kernels(kernels::KernelsArguments),
-    Floor(floor::FloorArguments),
 }
 
 /// How time passes in guests, and how long they may take.
@@ -73,7 +70,6 @@ pub(crate) fn run(arguments: LabArguments) -> CommandResult {
         LabCommand::Measure(arguments) => measure::run(arguments),
         LabCommand::Gate(arguments) => gate::run(&arguments),
         LabCommand::Kernels(arguments) => kernels::run(&arguments),
-        LabCommand::Floor(arguments) => floor::run(&arguments),
     }
 }
 
@@ -107,14 +103,6 @@ fn kernel_cache() -> CommandResult<PathBuf> {
 
 impl From<GuestError> for CommandError {
     fn from(error: GuestError) -> Self {
-        let hint = error.hint();
-        let error = Self::new(ErrorKind::Unavailable, error);
-        hint.into_iter().fold(error, Self::with_hint)
-    }
-}
-
-impl From<FloorError> for CommandError {
-    fn from(error: FloorError) -> Self {
         let hint = error.hint();
         let error = Self::new(ErrorKind::Unavailable, error);
         hint.into_iter().fold(error, Self::with_hint)

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use tactus_lab::causes::Causes;
-use tactus_lab::stream::SampleStream;
+use tactus_lab::live::LiveSamples;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides};
 use tactus_model::settings::Layer;
@@ -98,8 +98,8 @@ fn cell(options: &Layer) -> CommandResult<Cell> {
 }
 
 /// Starts to measure in a process of its own.
-fn start(cell: &Cell, seed: u64) -> CommandResult<SampleStream> {
-    SampleStream::start(&own_executable()?, &["internal", "stream"], cell, seed)
+fn start(cell: &Cell, seed: u64) -> CommandResult<LiveSamples> {
+    LiveSamples::start(&own_executable()?, &["internal", "live"], cell, seed)
         .context("measuring cannot be started")
         .map_err(unavailable)
 }

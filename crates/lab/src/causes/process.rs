@@ -10,7 +10,7 @@ use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{DrainerOptions, Keep, Options, RecordError, Recorder};
 
-use super::{CauseEvent, CauseOrder};
+use super::{CauseEvent, CauseRequest};
 
 /// How far back events are held: longer than samples wait to be explained.
 const REACH: Nanos = Nanos::from_secs(4);
@@ -19,29 +19,31 @@ const LIMIT: u64 = 64 << 20;
 /// Samples that are told at a time.
 const SLOWEST: usize = 3;
 
-/// Runs the recording process: orders on standard input, answers on standard output.
+/// Runs the recording process: requests on standard input, answers on standard output.
 ///
 /// # Errors
 /// The answers cannot be written, so that nobody can be told what went wrong.
 pub fn main() -> io::Result<()> {
-    let mut orders = io::stdin().lock().lines();
+    let mut requests = io::stdin().lock().lines();
     let mut recorder = None;
-    while let Some(line) = orders.next().transpose()? {
+    while let Some(line) = requests.next().transpose()? {
         let answer = match (serde_json::from_str(&line)?, &recorder) {
-            (CauseOrder::Record { aside }, None) => match record(aside) {
+            (CauseRequest::Record { aside }, None) => match record(aside) {
                 Ok(started) => {
                     recorder = Some(started);
                     CauseEvent::Recording
                 }
                 Err(error) => unavailable(&error),
             },
-            (CauseOrder::Explain { tasks, threshold }, Some(recorder)) => {
+            (CauseRequest::Explain { tasks, threshold }, Some(recorder)) => {
                 match explain_from(recorder, tasks, threshold) {
                     Ok(samples) => CauseEvent::Explained { samples },
                     Err(reason) => CauseEvent::Unavailable { reason, mend: None },
                 }
             }
-            (CauseOrder::Record { .. }, Some(_)) | (CauseOrder::Explain { .. }, None) => continue,
+            (CauseRequest::Record { .. }, Some(_)) | (CauseRequest::Explain { .. }, None) => {
+                continue;
+            }
         };
         let mut out = io::stdout().lock();
         serde_json::to_writer(&mut out, &answer)?;

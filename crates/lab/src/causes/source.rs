@@ -11,7 +11,7 @@ use tactus_explain::ProbeTask;
 use tactus_model::cell::Cell;
 use tactus_model::time::Nanos;
 
-use super::{CauseEvent, CauseOrder};
+use super::{CauseEvent, CauseRequest};
 use tactus_cell::unmeasured;
 
 /// A process that records the kernel's events and explains samples by them. Dropping it
@@ -19,7 +19,7 @@ use tactus_cell::unmeasured;
 #[derive(Debug)]
 pub struct Causes {
     child: Child,
-    orders: ChildStdin,
+    requests: ChildStdin,
     answers: Receiver<CauseEvent>,
     /// Whether it is asked nothing at the moment.
     free: bool,
@@ -45,7 +45,7 @@ impl Causes {
         tactus_sys::process::die_with_parent(&mut command);
         let mut child = command.spawn()?;
         let no_pipe = || io::Error::other("the recording process has no pipe");
-        let orders = child.stdin.take().ok_or_else(no_pipe)?;
+        let requests = child.stdin.take().ok_or_else(no_pipe)?;
         let lines = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);
         let (sender, answers) = channel();
         thread::Builder::new().name("hears-causes".to_owned()).spawn(move || {
@@ -56,8 +56,8 @@ impl Causes {
                 }
             }
         })?;
-        let mut causes = Self { child, orders, answers, free: false };
-        causes.give(&CauseOrder::Record { aside: unmeasured(cell) });
+        let mut causes = Self { child, requests, answers, free: false };
+        causes.give(&CauseRequest::Record { aside: unmeasured(cell) });
         Ok(causes)
     }
 
@@ -68,7 +68,7 @@ impl Causes {
 
     /// Asks for the causes of the slowest of these samples that are later than `threshold`.
     pub fn ask(&mut self, tasks: Vec<ProbeTask>, threshold: Nanos) {
-        self.give(&CauseOrder::Explain { tasks, threshold });
+        self.give(&CauseRequest::Explain { tasks, threshold });
     }
 
     /// What it has said since it was last listened to; never waits.
@@ -85,12 +85,12 @@ impl Causes {
         }
     }
 
-    fn give(&mut self, order: &CauseOrder) {
+    fn give(&mut self, request: &CauseRequest) {
         self.free = false;
-        let Ok(mut line) = serde_json::to_vec(order) else { return };
+        let Ok(mut line) = serde_json::to_vec(request) else { return };
         line.push(b'\n');
         // A process that has ended gives no answer either.
-        let _ = self.orders.write_all(&line);
+        let _ = self.requests.write_all(&line);
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tactus_lab::kernels::BuildEvent;
+use tactus_kernels::BuildEvent;
 use tactus_model::time::Nanos;
 use tactus_report::format;
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 
 use clap::Args;
 use serde::Serialize;
-use tactus_lab::kernels::{Kernel, KnownKernel};
+use tactus_kernels::{Kernel, KnownKernel};
 use tactus_model::kernel::GuestKernel;
 
 use super::building::Building;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tactus_explain::ExplainedSample;
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
-use tactus_lab::stream::{SampleStream, StreamEvent};
+use tactus_lab::live::{LiveEvent, LiveSamples};
 use tactus_model::cell::Cell;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -75,9 +75,9 @@ pub(super) fn watch(
         Some(threshold) => Some(Why { causes: start_recording(cell)?, threshold, lately: None }),
         None => None,
     };
-    let stream = start(cell, seed)?;
+    let samples = start(cell, seed)?;
     let figures = LiveFigures::new();
-    let mut watch = Watch { cell, seed, json, cpus, stream, stopped, figures, why };
+    let mut watch = Watch { cell, seed, json, cpus, samples, stopped, figures, why };
     if let Some(opened) = watch.wait_for_opening()? {
         let length = watch.seconds(opened)?;
         watch.tell_total(length)?;
@@ -97,7 +97,7 @@ struct Watch<'a> {
     json: bool,
     /// The processor of each task.
     cpus: Vec<u32>,
-    stream: SampleStream,
+    samples: LiveSamples,
     stopped: Receiver<()>,
     figures: LiveFigures,
     why: Option<Why>,
@@ -115,10 +115,10 @@ impl Watch<'_> {
     /// Waits until the window opens; `None` when it was interrupted before.
     fn wait_for_opening(&mut self) -> CommandResult<Option<Instant<Monotonic>>> {
         loop {
-            for event in self.stream.events() {
+            for event in self.samples.events() {
                 match event {
-                    StreamEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
-                    StreamEvent::Opened { opened, threads } => {
+                    LiveEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
+                    LiveEvent::Opened { opened, threads } => {
                         let sleep = self.cell.probe.timer().sleep;
                         if let Some(why) = &mut self.why {
                             why.lately = Some(Lately::new(sleep, opened, &threads));
@@ -126,8 +126,8 @@ impl Watch<'_> {
                         self.tell_opening()?;
                         return Ok(Some(opened));
                     }
-                    StreamEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
-                    StreamEvent::Batch(_) | StreamEvent::Ended => {}
+                    LiveEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
+                    LiveEvent::Batch(_) | LiveEvent::Ended => {}
                 }
             }
             if self.is_stopped_within(PATIENCE) {
@@ -160,17 +160,17 @@ impl Watch<'_> {
 
     /// Takes what was measured since.
     fn look(&mut self) -> CommandResult {
-        for event in self.stream.events() {
+        for event in self.samples.events() {
             match event {
-                StreamEvent::Batch(batch) => {
+                LiveEvent::Batch(batch) => {
                     if let Some(lately) = self.why.as_mut().and_then(|why| why.lately.as_mut()) {
                         lately.take(&batch);
                     }
                     self.figures.take(&batch, |_, _| {});
                 }
-                StreamEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
-                StreamEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
-                StreamEvent::Opened { .. } | StreamEvent::Ended => {}
+                LiveEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
+                LiveEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
+                LiveEvent::Opened { .. } | LiveEvent::Ended => {}
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use signal_hook::consts::SIGSTOP;
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
-use tactus_lab::stream::{SampleStream, StreamEvent};
+use tactus_lab::live::{LiveEvent, LiveSamples};
 use tactus_model::cell::Cell;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_report::monitor::{CauseNews, Key, Message, Monitor, Palette, Request};
@@ -44,10 +44,10 @@ pub(super) fn watch(monitor: Monitor, wishes: Wishes) -> CommandResult {
     let stopped = Arc::new(AtomicBool::new(false));
     let stop = stopped.clone();
     on_interrupt(move || stop.store(true, Ordering::Relaxed))?;
-    let stream = start(monitor.cell(), wishes.seed)?;
+    let samples = start(monitor.cell(), wishes.seed)?;
     let mut show = Show {
         monitor,
-        stream: Some(stream),
+        samples: Some(samples),
         opened: None,
         lately: None,
         causes: None,
@@ -99,7 +99,7 @@ struct Show {
     monitor: Monitor,
     wishes: Wishes,
     /// None when it could not be started, which the monitor tells.
-    stream: Option<SampleStream>,
+    samples: Option<LiveSamples>,
     opened: Option<Instant<Monotonic>>,
     /// The newest samples, once the window is open.
     lately: Option<Lately>,
@@ -130,24 +130,24 @@ impl Show {
 
     /// Tells the monitor what has happened.
     fn look(&mut self) {
-        let events = self.stream.as_mut().map(SampleStream::events).unwrap_or_default();
+        let events = self.samples.as_mut().map(LiveSamples::events).unwrap_or_default();
         for event in events {
             let message = match event {
-                StreamEvent::Shortfall(shortfall) => Message::Shortfall(shortfall),
-                StreamEvent::Opened { opened, threads } => {
+                LiveEvent::Shortfall(shortfall) => Message::Shortfall(shortfall),
+                LiveEvent::Opened { opened, threads } => {
                     let probe = self.monitor.cell().probe.timer();
                     self.opened = Some(opened);
                     self.lately = Some(Lately::new(probe.sleep, opened, &threads));
                     Message::Opened { cpus: cpus(self.monitor.cell()) }
                 }
-                StreamEvent::Batch(batch) => {
+                LiveEvent::Batch(batch) => {
                     if let (Some(lately), Some(_)) = (&mut self.lately, &self.causes) {
                         lately.take(&batch);
                     }
                     Message::Batch(batch)
                 }
-                StreamEvent::Ended => Message::Ended,
-                StreamEvent::Failed { reason, hint } => Message::Failed { reason, hint },
+                LiveEvent::Ended => Message::Ended,
+                LiveEvent::Failed { reason, hint } => Message::Failed { reason, hint },
             };
             self.tell(message);
         }
@@ -246,11 +246,11 @@ impl Show {
 
     /// Measures another cell. The one before has ended when it begins.
     fn measure(&mut self, cell: &Cell) {
-        self.stream = None;
+        self.samples = None;
         self.opened = None;
         self.lately = None;
         match start(cell, self.wishes.seed) {
-            Ok(stream) => self.stream = Some(stream),
+            Ok(samples) => self.samples = Some(samples),
             Err(error) => {
                 self.tell(Message::Failed { reason: error.reason(), hint: None });
             }

@@ -1,0 +1,130 @@
+//! The emulator that guests run in: where it is, which it is, and whether the processor
+//! can be used in its place.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tactus_model::guest::{DONE, EXIT_PORT, exit_code};
+
+use crate::GuestError;
+use crate::machine::{Accelerator, CONSOLE_FILE};
+
+/// QEMU, as it is installed here.
+#[derive(Clone, Debug)]
+pub struct Emulator {
+    program: PathBuf,
+    /// What it says of its version.
+    pub version: String,
+}
+
+/// QEMU's name for the machines that are emulated.
+const PROGRAM: &str = "qemu-system-x86_64";
+
+impl Emulator {
+    /// Finds QEMU along `search_path`, a list of directories as `PATH` is.
+    ///
+    /// # Errors
+    /// It is not there, or cannot be run.
+    pub fn find(search_path: &std::ffi::OsStr) -> Result<Self, GuestError> {
+        let program = std::env::split_paths(search_path)
+            .map(|directory| directory.join(PROGRAM))
+            .find(|file| file.is_file())
+            .ok_or(GuestError::NoEmulator(PROGRAM))?;
+        let said = Command::new(&program)
+            .arg("--version")
+            .output()
+            .map_err(|source| GuestError::Io { what: "run", path: program.clone(), source })?;
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        let version = said.lines().next().unwrap_or_default().to_owned();
+        Ok(Self { program, version })
+    }
+
+    /// What executes guests in wall time: the processor, where a machine of a few
+    /// instructions shows that it does, else the emulator.
+    ///
+    /// That `/dev/kvm` is there tells little: a processor that is virtual itself may lack
+    /// what QEMU asks of it.
+    pub fn accelerator(&self) -> Accelerator {
+        match self.kvm_runs() {
+            Ok(true) => Accelerator::Kvm,
+            // Whatever stands against it, the emulator needs nothing of the kind.
+            Ok(false) | Err(_) => Accelerator::Tcg,
+        }
+    }
+
+    fn kvm_runs(&self) -> io::Result<bool> {
+        let directory = tempfile::tempdir()?;
+        fs::write(directory.path().join("trial"), trial_firmware())?;
+        let mut child = Command::new(&self.program)
+            .args(["-accel", "kvm", "-cpu", "host", "-m", "16", "-bios", "trial"])
+            .args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-device"])
+            .arg(format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04"))
+            .current_dir(directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let deadline = Instant::now() + TRIAL_LIMIT;
+        while Instant::now() < deadline {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status.code() == Some(exit_code(DONE)));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        child.kill()?;
+        child.wait()?;
+        Ok(false)
+    }
+
+    /// Starts a machine whose files lie in `directory`. Its messages come by the child's
+    /// standard output; it dies with this thread.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(&self, directory: &Path, arguments: &[String]) -> io::Result<Child> {
+        let complaints = fs::File::create(directory.join(COMPLAINTS_FILE))?;
+        let mut command = Command::new(&self.program);
+        tactus_sys::process::die_with_parent(&mut command);
+        command
+            .args(arguments)
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            // An interrupt typed at the terminal is for us; we end guests in our own way.
+            .process_group(0)
+            .stderr(complaints)
+            .spawn()
+    }
+}
+
+/// How long the trial may take; one that works takes a tenth of a second.
+const TRIAL_LIMIT: Duration = Duration::from_secs(3);
+
+/// What the emulator itself had to say, in its working directory.
+const COMPLAINTS_FILE: &str = "emulator";
+
+/// What a machine that ended left to read: what the emulator complained of, and what the
+/// guest's kernel wrote to its console.
+pub fn last_words(directory: &Path) -> String {
+    [COMPLAINTS_FILE, CONSOLE_FILE]
+        .iter()
+        .filter_map(|file| fs::read(directory.join(file)).ok())
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .collect()
+}
+
+/// Firmware that does nothing but end the machine: where the processor begins, 16 bytes
+/// below the end, `mov al, DONE; out EXIT_PORT, al; hlt`.
+fn trial_firmware() -> Vec<u8> {
+    const LENGTH: usize = 64 << 10;
+    const HALT: u8 = 0xf4;
+    let mut firmware = vec![HALT; LENGTH];
+    let begin = LENGTH - 16;
+    firmware[begin..begin + 4].copy_from_slice(&[0xb0, DONE, 0xe6, EXIT_PORT as u8]);
+    firmware
+}

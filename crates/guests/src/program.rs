@@ -1,0 +1,116 @@
+//! The program that runs in guests: where it is, and whether it can run there.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::GuestError;
+
+/// The target for which it is built.
+pub const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
+
+const NAME: &str = "tactus-guest";
+
+/// The program that runs in guests.
+#[derive(Clone, Debug)]
+pub struct GuestProgram {
+    /// Its file's content.
+    pub bytes: Vec<u8>,
+}
+
+impl GuestProgram {
+    /// Finds the program for `executable`, which is `tactus` itself: the file that
+    /// `TACTUS_GUEST` names, else beside `executable`, where `cargo install` puts it, else
+    /// where cargo builds it beside the directory in which it built `executable`.
+    ///
+    /// # Errors
+    /// It is in none of these places, or it needs libraries.
+    pub fn find(executable: &Path, named: Option<OsString>) -> Result<Self, GuestError> {
+        let places = places(executable, named);
+        let Some(file) = places.iter().find(|place| place.is_file()) else {
+            return Err(GuestError::NoProgram(places));
+        };
+        let bytes = fs::read(file).map_err(|source| GuestError::Io {
+            what: "read",
+            path: file.clone(),
+            source,
+        })?;
+        if is_static(&bytes) {
+            Ok(Self { bytes })
+        } else {
+            Err(GuestError::NotStatic(file.clone()))
+        }
+    }
+}
+
+fn places(executable: &Path, named: Option<OsString>) -> Vec<PathBuf> {
+    if let Some(named) = named.filter(|named| !named.is_empty()) {
+        return vec![PathBuf::from(named)];
+    }
+    let Some(beside) = executable.parent() else { return Vec::new() };
+    let mut places = vec![beside.join(NAME)];
+    if let Some(target) = beside.parent() {
+        places.push(target.join(STATIC_TARGET).join("release").join(NAME));
+    }
+    places
+}
+
+/// Whether an executable names no interpreter, which would load its libraries: an ELF file
+/// of 64 bits whose program headers have no `PT_INTERP` (elf(5)).
+fn is_static(bytes: &[u8]) -> bool {
+    const INTERPRETER: u32 = 3;
+    let word = |at: usize, length: usize| {
+        let field = bytes.get(at..at.checked_add(length)?)?;
+        Some(field.iter().rev().fold(0_u64, |value, &byte| value << 8 | u64::from(byte)))
+    };
+    let headers = || {
+        let (start, size, count) = (word(32, 8)?, word(54, 2)?, word(56, 2)?);
+        (0..count)
+            .map(|number| {
+                let at = start.checked_add(size.checked_mul(number)?)?;
+                word(usize::try_from(at).ok()?, 4)
+            })
+            .collect::<Option<Vec<u64>>>()
+    };
+    let is_elf = bytes.starts_with(b"\x7fELF\x02\x01");
+    is_elf && headers().is_some_and(|kinds| !kinds.contains(&u64::from(INTERPRETER)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_looked_for_beside_tactus_and_where_cargo_builds_it() {
+        let executable = Path::new("/home/ann/tactus/target/release/tactus");
+        let expected = [
+            "/home/ann/tactus/target/release/tactus-guest",
+            "/home/ann/tactus/target/x86_64-unknown-linux-musl/release/tactus-guest",
+        ];
+        assert_eq!(places(executable, None), expected.map(PathBuf::from));
+        assert_eq!(places(executable, Some("".into())).len(), 2);
+        assert_eq!(places(executable, Some("mine".into())), [PathBuf::from("mine")]);
+    }
+
+    /// An ELF file with program headers of these kinds.
+    fn elf(kinds: &[u32]) -> Vec<u8> {
+        let mut bytes = vec![0; 64];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[32] = 64;
+        bytes[54] = 56;
+        bytes[56] = kinds.len() as u8;
+        for kind in kinds {
+            bytes.extend_from_slice(&kind.to_le_bytes());
+            bytes.resize(bytes.len() + 52, 0);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_program_with_an_interpreter_is_not_static() {
+        assert!(is_static(&elf(&[1, 2, 1])));
+        assert!(!is_static(&elf(&[1, 3, 1])));
+        assert!(!is_static(b"#!/bin/sh"));
+        assert!(!is_static(&elf(&[1, 2])[..70]), "cut off");
+    }
+}

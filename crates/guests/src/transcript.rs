@@ -1,0 +1,261 @@
+//! What a guest says, line by line, and whether it may count.
+
+use tactus_model::digest::sha256;
+use tactus_model::facts::MachineFacts;
+use tactus_model::guest::{Guest, GuestAccount, GuestTime, Proof};
+use tactus_model::message::{Input, Message};
+
+/// Understands what a guest says: first its facts, then the messages of its cell.
+#[derive(Debug)]
+pub struct Hearing {
+    guest: Guest,
+    /// Without the facts, which are heard first.
+    account: GuestAccount,
+    has_facts: bool,
+    is_over: bool,
+}
+
+impl Hearing {
+    /// Awaits a guest whose account, as far as it is known, is `account`.
+    pub const fn new(guest: Guest, account: GuestAccount) -> Self {
+        Self { guest, account, has_facts: false, is_over: false }
+    }
+
+    /// Whether the last message was heard.
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Notes that every line was the same when the guest was booted again.
+    pub fn note_proof(&mut self, proof: Proof) {
+        self.account.proof = Some(proof);
+    }
+
+    /// Counts nothing of what may still come.
+    pub const fn give_up(&mut self) {
+        self.is_over = true;
+    }
+
+    /// Takes a line; gives what the listener is to hear of it. After the last message
+    /// nothing counts any more.
+    pub fn hear(&mut self, line: &str) -> Option<Input> {
+        if self.is_over {
+            return None;
+        }
+        if self.has_facts {
+            let message = self.message(line);
+            self.is_over = !matches!(
+                message,
+                Input::Message(
+                    Message::Opened
+                        | Message::Closed
+                        | Message::Shortfall(_)
+                        | Message::Samples { .. }
+                        | Message::TracedSamples { .. }
+                        | Message::Recording { .. }
+                )
+            );
+            return Some(message);
+        }
+        match serde_json::from_str::<MachineFacts>(line) {
+            Err(_) => {
+                self.is_over = true;
+                Some(Input::Garbled(line.to_owned()))
+            }
+            Ok(facts) => {
+                let refusal = refusal(&self.guest, &facts);
+                self.has_facts = true;
+                self.account.facts = facts;
+                let (reason, hint) = refusal?;
+                self.is_over = true;
+                Some(Input::Message(Message::Failed { reason, hint: Some(hint) }))
+            }
+        }
+    }
+
+    fn message(&self, line: &str) -> Input {
+        match serde_json::from_str(line) {
+            Ok(Message::Finished(mut measurement)) => {
+                measurement.guest = Some(Box::new(self.account.clone()));
+                Input::Message(Message::Finished(measurement))
+            }
+            Ok(message) => Input::Message(message),
+            Err(_) => Input::Garbled(line.to_owned()),
+        }
+    }
+}
+
+/// The clock source by which Linux reads the time stamp counter before it has measured it a
+/// second time; timers of high resolution do not go by it.
+const UNFINISHED_CLOCK: &str = "tsc-early";
+
+/// Why a guest with these facts is not the one that was asked for, and what to do about it.
+fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
+    let source = facts.processor.clock_source.as_deref().unwrap_or("unknown");
+    let trusted: &[&str] = match guest.time {
+        GuestTime::Exact(_) => &["tsc"],
+        GuestTime::Wall => &["tsc", "kvm-clock"],
+    };
+    if source == UNFINISHED_CLOCK {
+        return Some((
+            "the guest's kernel did not come to trust its time stamp counter: it measures it \
+             once more for a second of its own ticks, and in wall time an emulator does not \
+             bring as many as a kernel of thousands a second counts on"
+                .to_owned(),
+            "--exact, where every tick comes; or a kernel of fewer ticks a second, or a host \
+             that is less busy"
+                .to_owned(),
+        ));
+    }
+    if !trusted.contains(&source) {
+        return Some((
+            format!(
+                "the guest's kernel keeps time by the clock source {source}, and only by {} is \
+                 reading the clock short beside what is measured",
+                trusted.join(" or ")
+            ),
+            "another kernel, or leave out parameters that turn the clock source off".to_owned(),
+        ));
+    }
+    let asked = guest.kernel.preemption()?;
+    let found = facts.kernel.preemption.as_deref().unwrap_or("unknown");
+    (found != asked).then(|| {
+        (
+            format!("the guest's preemption model is {found}, not {asked} as asked"),
+            "a kernel with PREEMPT_DYNAMIC takes preempt=; `tactus lab kernels` lists others"
+                .to_owned(),
+        )
+    })
+}
+
+/// Compares what the boots of one guest said.
+///
+/// # Errors
+/// They differ; the number of the first line that does, counted from 1.
+pub fn prove(transcripts: &[Vec<String>]) -> Result<Proof, usize> {
+    let (first, others) = transcripts.split_first().ok_or(1_usize)?;
+    let differing = others.iter().filter_map(|other| first_difference(first, other));
+    if let Some(line) = differing.min() {
+        return Err(line);
+    }
+    let bytes = first.iter().map(|line| line.len() as u64 + 1).sum();
+    let runs = u32::try_from(transcripts.len()).unwrap_or(u32::MAX);
+    let sha256 = sha256(first.iter().flat_map(|line| [line.as_str(), "\n"]));
+    Ok(Proof { runs, bytes, sha256 })
+}
+
+/// The number of the first line that one has and the other has not, counted from 1.
+fn first_difference(one: &[String], other: &[String]) -> Option<usize> {
+    let lines = one.iter().zip(other).position(|(one, other)| one != other);
+    let shorter = one.len().min(other.len());
+    lines.or_else(|| (one.len() != other.len()).then_some(shorter)).map(|line| line + 1)
+}
+
+/// What a console says of how its kernel ended: the line of a panic, else its last line.
+pub fn end_of(console: &str) -> Option<&str> {
+    let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines().find(|line| line.contains("Kernel panic")).or_else(|| lines().next_back())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tactus_model::time::Instant;
+
+    fn facts(clock_source: &str, preemption: &str) -> MachineFacts {
+        let mut facts = MachineFacts::unknown(Instant::from_nanos(1));
+        facts.processor.clock_source = Some(clock_source.to_owned());
+        facts.kernel.preemption = Some(preemption.to_owned());
+        facts
+    }
+
+    fn guest(kernel: &str, time: &str) -> Guest {
+        Guest { kernel: kernel.parse().unwrap(), time: time.parse().unwrap() }
+    }
+
+    fn account() -> GuestAccount {
+        GuestAccount {
+            kernel_release: None,
+            kernel_sha256: String::new(),
+            program_sha256: String::new(),
+            archive_sha256: String::new(),
+            emulator: String::new(),
+            accelerator: "tcg".to_owned(),
+            command_line: Vec::new(),
+            seed: 1,
+            proof: None,
+            facts: facts("tsc", "none"),
+        }
+    }
+
+    fn check_refused(kernel: &str, time: &str, facts: &MachineFacts, part: &str) {
+        let mut hearing = Hearing::new(guest(kernel, time), account());
+        let heard = hearing.hear(&serde_json::to_string(facts).unwrap());
+        match heard {
+            Some(Input::Message(Message::Failed { reason, hint: Some(_) })) => {
+                assert!(reason.contains(part), "{reason}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(hearing.is_over());
+        assert!(hearing.hear("{\"message\":\"opened\"}").is_none());
+    }
+
+    #[test]
+    fn a_guest_that_is_not_what_was_asked_is_refused() {
+        check_refused("debian", "exact", &facts("hpet", "none"), "clock source hpet");
+        check_refused("debian", "exact", &facts("kvm-clock", "none"), "clock source kvm-clock");
+        check_refused("debian", "wall", &facts("tsc-early", "none"), "of its own ticks");
+        let asked = "debian:preempt=full";
+        check_refused(asked, "wall", &facts("tsc", "none"), "is none, not full as asked");
+        check_refused("debian-rt", "exact", &facts("tsc", "full"), "is full, not rt as asked");
+    }
+
+    #[test]
+    fn a_guest_that_is_what_was_asked_is_heard_to_its_last_message() {
+        let mut hearing = Hearing::new(guest("debian:preempt=full", "wall"), account());
+        let told = serde_json::to_string(&facts("kvm-clock", "full")).unwrap();
+        assert!(hearing.hear(&told).is_none());
+        let opened = hearing.hear("{\"message\":\"opened\"}");
+        assert!(matches!(opened, Some(Input::Message(Message::Opened))));
+        assert!(!hearing.is_over());
+        let failed = hearing.hear("{\"message\":\"failed\",\"reason\":\"no\",\"hint\":null}");
+        assert!(matches!(failed, Some(Input::Message(Message::Failed { .. }))));
+        assert!(hearing.is_over());
+    }
+
+    #[test]
+    fn what_is_no_message_is_garbled() {
+        let mut hearing = Hearing::new(guest("debian", "wall"), account());
+        assert!(matches!(hearing.hear("panic"), Some(Input::Garbled(line)) if line == "panic"));
+    }
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn boots_are_the_same_only_when_every_byte_is() {
+        let prove =
+            |texts: &[&str]| prove(&texts.iter().map(|text| lines(text)).collect::<Vec<_>>());
+        let proof = prove(&["a\nb", "a\nb", "a\nb"]).unwrap();
+        assert_eq!((proof.runs, proof.bytes), (3, 4));
+        // Of `printf 'a\nb\n' | sha256sum`.
+        assert_eq!(
+            proof.sha256,
+            "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2"
+        );
+        assert_eq!(prove(&["a\nb", "a\nc"]), Err(2));
+        assert_eq!(prove(&["a", "a", "a\nb"]), Err(2));
+        assert_eq!(prove(&["a\nb\nc", "a\nb", "b"]), Err(1));
+        assert!(prove(&[]).is_err());
+    }
+
+    #[test]
+    fn the_end_of_a_console_is_its_panic() {
+        let console = "[ 1.0] ok\n[ 2.0] Kernel panic - not syncing: VFS\n[ 2.1] CPU: 0\n";
+        assert_eq!(end_of(console), Some("[ 2.0] Kernel panic - not syncing: VFS"));
+        assert_eq!(end_of("[ 1.0] ok\n\n"), Some("[ 1.0] ok"));
+        assert_eq!(end_of(""), None);
+    }
+}
