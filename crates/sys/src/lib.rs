@@ -22,6 +22,7 @@ pub mod namespace;
 pub mod perf;
 pub mod periodic_timer;
 pub mod permission;
+pub mod pidfd;
 pub mod port;
 pub mod process;
 pub mod pty;
