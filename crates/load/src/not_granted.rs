@@ -1,11 +1,9 @@
 //! What a load asked for and did not get, told by one process and explained by another.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::cpus::{CpuChoice, CpuList};
+use tactus_model::cpus::CpuChoice;
 use tactus_model::facts::MachineFacts;
-use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
-use tactus_permission::{Asked, Refusal, diagnose};
 
 /// What a load asked for and did not get.
 ///
@@ -16,37 +14,28 @@ use tactus_permission::{Asked, Refusal, diagnose};
 pub(crate) enum NotGranted {
     /// Something whose reason is known where it happened.
     Known(Shortfall),
-    /// A scheduling class.
-    Scheduling {
-        asked: Scheduling,
-        /// The processors that the copy was confined to.
-        confined_to: Option<CpuList>,
-        /// What it runs as instead.
-        granted: Scheduling,
-        /// The kernel's answer, as errno(3) numbers it.
-        errno: i32,
-    },
-    /// To run on these processors only.
-    Processors { asked: CpuList, errno: i32 },
+    /// The class or the CPUs of a copy.
+    ToThread(tactus_rt::NotGranted),
 }
 
 impl NotGranted {
-    /// Says why, from what is known of the machine.
+    /// Says why, from what is known of the machine, in the words of a plan's settings.
     pub(crate) fn explain(self, facts: &MachineFacts) -> Shortfall {
-        let (asked, errno, words) = match self {
+        let refused = match self {
             Self::Known(shortfall) => return shortfall,
-            Self::Scheduling { asked, confined_to, granted, errno } => (
-                Asked::Scheduling { scheduling: asked, confined_to },
-                errno,
-                (format!("load-policy {asked}"), format!("load-policy {granted}")),
-            ),
-            Self::Processors { asked, errno } => {
-                let words = (format!("load-cpus {asked}"), format!("load-cpus {}", CpuChoice::All));
-                (Asked::Processors(asked), errno, words)
-            }
+            Self::ToThread(refused) => refused,
         };
-        let diagnosis = diagnose(&asked, Refusal::from_raw_os_error(errno), facts);
-        let (asked, granted) = words;
-        Shortfall { asked, granted, reason: diagnosis.reason, mend: diagnosis.mend }
+        let shortfall = refused.explain(facts);
+        let (asked, granted) = match refused {
+            tactus_rt::NotGranted::Scheduling { asked, granted, .. } => {
+                (format!("load-policy {asked}"), format!("load-policy {granted}"))
+            }
+            tactus_rt::NotGranted::Cpus { asked, .. } => {
+                (format!("load-cpus {asked}"), format!("load-cpus {}", CpuChoice::All))
+            }
+            // A copy asks for nothing else.
+            _ => return shortfall,
+        };
+        Shortfall { asked, granted, ..shortfall }
     }
 }

@@ -12,7 +12,7 @@ use tactus_model::time::{Clock, Instant, Nanos};
 use tactus_sys::SysError;
 use tactus_sys::sleep::Sleeper;
 
-use crate::timer::{Activity, Recording, SampleMemory};
+use crate::timer::{Activity, Recording, SampleKeeper, SampleMemory};
 
 /// The frames of one player in a window, in the order in which they are due.
 #[derive(Clone, Debug)]
@@ -69,9 +69,8 @@ pub fn play<C: Clock>(
     activity: &mut impl Activity<C>,
     player: &Player,
     start: Instant<C>,
-    memory: SampleMemory,
+    mut memory: SampleMemory,
 ) -> Result<Recording, SysError> {
-    let SampleMemory { mut samples, limit } = memory;
     let mut dropped = 0;
     let mut awake: Option<Nanos> = None;
     for frame in 0..player.intended() {
@@ -83,9 +82,7 @@ pub fn play<C: Clock>(
                 sleeper.sleep_until(start + asked_for)? - start
             }
         };
-        if samples.len() < limit {
-            samples.push(Sample { due, came });
-        } else {
+        if !memory.keep(Sample { due, came }) {
             dropped += 1;
         }
         let shown = player.frames.shows(came - due);
@@ -95,7 +92,7 @@ pub fn play<C: Clock>(
         });
     }
     Ok(Recording {
-        samples,
+        samples: memory.into_vec(),
         skipped: Vec::new(),
         missed: 0,
         dropped,

@@ -8,8 +8,8 @@
 //! of the sort probe compute.
 //!
 //! The parts, in the order in which data flows through them: [`schedule`] says
-//! when wakeups are due, [`timer`], [`frames`] and [`sort`] are the measured loops, [`policy`] prepares the
-//! thread it runs in, [`evaluate`] turns its samples into a result.
+//! when wakeups are due, [`timer`], [`frames`] and [`sort`] are the measured loops, [`tactus_rt`] prepares the
+//! thread they run in, [`evaluate`] turns its samples into a result.
 #![forbid(unsafe_code)]
 
 mod cost;
@@ -19,7 +19,6 @@ pub mod evaluate;
 mod facility;
 pub mod frames;
 pub mod live;
-pub mod policy;
 mod run;
 pub mod schedule;
 pub mod sort;

@@ -11,6 +11,7 @@ use tactus_model::recording::ThreadId;
 use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::{ClockName, Instant, Monotonic, Nanos, Realtime};
+use tactus_rt::{NotGranted, limit_idle_states};
 use tactus_stats::summary::block_length;
 use tactus_sys::affinity;
 use tactus_sys::idle_states::IdleStateLimit;
@@ -19,7 +20,6 @@ use crate::crew::{Crew, TaskProcess};
 use crate::error::ProbeError;
 use crate::facility;
 use crate::live::{RingsPlace, SampleRings};
-use crate::policy::hold_idle_states;
 use crate::schedule::aligned_start;
 use crate::task::{Answer, Command, TaskOrder};
 
@@ -147,7 +147,7 @@ fn run_within(
 /// The tasks of a cell, ready to be started.
 struct Prepared {
     /// Held as long as the cell is measured.
-    idle_states: Result<Option<IdleStateLimit>, Box<Shortfall>>,
+    idle_states: Option<IdleStateLimit>,
     orders: Vec<TaskOrder>,
     crew: Crew,
     cost: ProbeCost,
@@ -164,10 +164,10 @@ fn prepare(
 ) -> Result<Prepared, ProbeError> {
     cell.check()?;
     let probe = cell.probe.timer();
-    let idle_states = hold_idle_states(&cell.policy);
-    if let Err(shortfall) = &idle_states {
-        shortfalls.tell(shortfall.as_ref());
-    }
+    let idle_states = cell.policy.cpu_dma_latency_us.and_then(|microseconds| {
+        let refused = |refused: NotGranted| shortfalls.tell(&refused.explain_here());
+        limit_idle_states(microseconds).map_err(refused).ok()
+    });
     let mut orders = orders(cell, probe, seed)?;
     let place = rings.map(|rings| RingsPlace { file: rings.file(), layout: rings.layout() });
     orders.iter_mut().for_each(|order| order.rings = place);

@@ -97,7 +97,13 @@ pub fn sort_repeatedly<C: Clock>(
         }
         due = came;
     }
-    Ok(Recording { samples: memory.samples, skipped: Vec::new(), missed: 0, dropped, ended: due })
+    Ok(Recording {
+        samples: memory.into_vec(),
+        skipped: Vec::new(),
+        missed: 0,
+        dropped,
+        ended: due,
+    })
 }
 
 #[cfg(test)]

@@ -14,13 +14,14 @@ use tactus_model::result::{ProbeCost, Shortfall, TaskResult};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Nanos;
 use tactus_permission::{Asked, Refusal, diagnose};
-use tactus_sys::{SysError, memory, sched, thread, usage};
+use tactus_rt::{Preparation, Prepared, rehearse, touch_stack};
+use tactus_sys::memory::Lock;
+use tactus_sys::{SysError, sched, thread, usage};
 
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Course, Facility};
 use crate::frames::Player;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
-use crate::policy::Preparation;
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
 use crate::timer::{Recording, SampleMemory};
@@ -149,9 +150,14 @@ struct Task<'a> {
 
 /// How long before the window a task is awake, to read what it has used so far.
 const HEAD_START: Nanos = Nanos::from_millis(1);
-/// The wakeups of a rehearsal, and the time between them.
-const REHEARSALS: u64 = 5;
+/// How often the loop is rehearsed at most, the wakeups of a rehearsal, and the time between
+/// them.
+const REHEARSALS_MAX: u32 = 3;
+const REHEARSAL_WAKEUPS: u64 = 5;
 const REHEARSAL_INTERVAL: Nanos = Nanos::from_micros(200);
+/// How much of its stack a task touches, in bytes: more than a measured loop uses, less than
+/// the stack that any C library gives a thread.
+const STACK_DEPTH: usize = 64 << 10;
 
 impl<'a> Task<'a> {
     fn new(order: &'a TaskOrder) -> Self {
@@ -172,8 +178,11 @@ impl<'a> Task<'a> {
     fn run(&self, rings: Option<&Arc<SampleRings>>, line: &mut dyn Line) -> Result<(), Unable> {
         let policy = &self.order.cell.policy;
         let usual = sched::get()?;
-        let mut preparation = Preparation::default();
-        preparation.place_and_schedule(policy, self.order.cpu)?;
+        let mut preparation = Preparation::new();
+        if let Some(slack) = policy.timer_slack {
+            preparation.set_timer_slack(slack)?;
+        }
+        preparation.place(&std::iter::once(self.order.cpu).collect(), policy.scheduling)?;
         let mut facility = self.open()?;
         let keeper = match rings {
             Some(rings) => Keeper::Ring(rings.writer(self.order.task)),
@@ -181,9 +190,11 @@ impl<'a> Task<'a> {
         };
         let cost = facility::cost(&self.order.cell.probe);
         self.rehearse(facility.as_mut(), rings.is_some())?;
-        memory::touch_stack();
-        preparation.lock_memory(policy);
-        let (granted, shortfalls) = preparation.finish()?;
+        touch_stack(STACK_DEPTH);
+        if policy.lock_memory {
+            preparation.lock_memory(Lock::Present);
+        }
+        let Prepared { granted, shortfalls } = preparation.finish()?;
         line.say(Answer::Ready { shortfalls, cost, thread: thread::current_id() });
 
         let Some(Command::Start { at }) = line.hear() else { return Ok(()) };
@@ -253,17 +264,20 @@ impl<'a> Task<'a> {
     /// window opens, and the loop's code is in memory when it does.
     fn rehearse(&self, facility: &mut dyn Facility, is_live: bool) -> Result<(), Unable> {
         let interval = tactus_model::probe::Interval::Fixed(REHEARSAL_INTERVAL);
-        let window = REHEARSAL_INTERVAL.saturating_mul(REHEARSALS + 1);
+        let window = REHEARSAL_INTERVAL.saturating_mul(REHEARSAL_WAKEUPS + 1);
         let schedule = Schedule::new(interval, REHEARSAL_INTERVAL, window, 0);
-        let now = facility::now(self.probe.clock);
-        if is_live {
-            let rings = SampleRings::create(RingLayout::new(1, window))?;
-            facility.measure_live(schedule, now, &mut Arc::new(rings).writer(0))?;
-        } else {
-            let memory = SampleMemory::take(REHEARSALS as usize)
+        let rings = is_live.then(|| SampleRings::create(RingLayout::new(1, window))).transpose()?;
+        let mut ring = rings.map(|rings| Arc::new(rings).writer(0));
+        rehearse(REHEARSALS_MAX, || {
+            let now = facility::now(self.probe.clock);
+            if let Some(ring) = &mut ring {
+                return facility.measure_live(schedule.clone(), now, ring).map_err(Unable::from);
+            }
+            let memory = SampleMemory::take(REHEARSAL_WAKEUPS as usize)
                 .map_err(|_| Unable { reason: "there is no memory".to_owned(), hint: None })?;
-            facility.measure(Course::Wakeups(schedule), now, memory)?;
-        }
+            facility.measure(Course::Wakeups(schedule.clone()), now, memory)?;
+            Ok(())
+        })?;
         Ok(())
     }
 

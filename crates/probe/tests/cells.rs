@@ -197,8 +197,8 @@ fn a_processor_that_is_not_there_is_a_shortfall() {
     let measured = measure(&cell).unwrap();
     assert_eq!(measured.events[0], "shortfall");
     let shortfall = &measured.outcome.shortfalls[0];
-    assert_eq!(shortfall.asked, "processor 4000");
-    assert!(shortfall.granted.starts_with("any of processors"), "{shortfall:?}");
+    assert_eq!(shortfall.asked, "CPU 4000");
+    assert!(shortfall.granted.starts_with("any of CPUs"), "{shortfall:?}");
 }
 
 #[test]

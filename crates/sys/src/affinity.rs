@@ -1,8 +1,10 @@
-//! The processors on which the calling thread may run.
+//! The CPUs on which a thread may run.
 
 use tactus_model::cpus::CpuList;
+use tactus_model::recording::ThreadId;
 
 use crate::error::{Errno, SysError};
+use crate::thread;
 
 const WORD_BITS: u32 = u64::BITS;
 const WORDS: usize = (CpuList::LIMIT / WORD_BITS) as usize;
@@ -14,10 +16,24 @@ type Mask = [u64; WORDS];
 /// [sched_getaffinity(2)](https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html).
 #[doc(alias = "sched_getaffinity")]
 pub fn get() -> Result<CpuList, SysError> {
+    get_by_number(thread::CALLING)
+}
+
+/// Reads the CPUs on which another thread may run:
+/// [sched_getaffinity(2)](https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html).
+///
+/// # Errors
+/// `ESRCH`: there is no such thread.
+#[doc(alias = "sched_getaffinity")]
+pub fn get_of(thread: ThreadId) -> Result<CpuList, SysError> {
+    get_by_number(thread::number("sched_getaffinity", thread)?)
+}
+
+fn get_by_number(thread: i32) -> Result<CpuList, SysError> {
     let mut mask: Mask = [0; WORDS];
     // SAFETY: `mask` is valid for the write of as many bytes as are announced.
     let answer = unsafe {
-        libc::syscall(libc::SYS_sched_getaffinity, 0, size_of::<Mask>(), mask.as_mut_ptr())
+        libc::syscall(libc::SYS_sched_getaffinity, thread, size_of::<Mask>(), mask.as_mut_ptr())
     };
     SysError::check("sched_getaffinity", answer)?;
     let is_set = |cpu: &u32| mask[(cpu / WORD_BITS) as usize] >> (cpu % WORD_BITS) & 1 == 1;
@@ -32,6 +48,22 @@ pub fn get() -> Result<CpuList, SysError> {
 /// - `EBUSY`, `EPERM`: the thread is under a deadline.
 #[doc(alias = "sched_setaffinity")]
 pub fn set(cpus: &CpuList) -> Result<(), SysError> {
+    set_by_number(thread::CALLING, cpus)
+}
+
+/// Restricts another thread to `cpus`:
+/// [sched_setaffinity(2)](https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html).
+///
+/// # Errors
+/// Those of [`set`], and:
+/// - `ESRCH`: there is no such thread.
+/// - `EPERM`: the thread belongs to another user, and this process has no `CAP_SYS_NICE`.
+#[doc(alias = "sched_setaffinity")]
+pub fn set_of(thread: ThreadId, cpus: &CpuList) -> Result<(), SysError> {
+    set_by_number(thread::number("sched_setaffinity", thread)?, cpus)
+}
+
+fn set_by_number(thread: i32, cpus: &CpuList) -> Result<(), SysError> {
     let mut mask: Mask = [0; WORDS];
     for cpu in cpus.iter() {
         let word = mask.get_mut((cpu / WORD_BITS) as usize);
@@ -39,8 +71,9 @@ pub fn set(cpus: &CpuList) -> Result<(), SysError> {
         *word |= 1 << (cpu % WORD_BITS);
     }
     // SAFETY: `mask` is live and as long as announced.
-    let answer =
-        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<Mask>(), mask.as_ptr()) };
+    let answer = unsafe {
+        libc::syscall(libc::SYS_sched_setaffinity, thread, size_of::<Mask>(), mask.as_ptr())
+    };
     SysError::check("sched_setaffinity", answer).map(drop)
 }
 

@@ -21,6 +21,7 @@ pub mod mount;
 pub mod namespace;
 pub mod perf;
 pub mod periodic_timer;
+pub mod pidfd;
 pub mod port;
 pub mod process;
 pub mod pty;

@@ -1,9 +1,9 @@
 //! Memory that is there before a measurement starts.
 
 use std::collections::TryReserveError;
+use std::mem::MaybeUninit;
 
 use rustix::mm::MlockAllFlags;
-use tactus_model::sample::Sample;
 
 use crate::error::SysError;
 
@@ -49,53 +49,66 @@ pub fn unlock() -> Result<(), SysError> {
     rustix::mm::munlockall().map_err(SysError::of("munlockall"))
 }
 
-/// How much of the stack [`touch_stack`] touches: more than a measured loop uses,
-/// less than the stack that any C library gives a thread.
-const STACK_TOUCHED: usize = 64 << 10;
+/// The smallest page of any machine that Linux runs on, in bytes: memory in which each
+/// such stretch was touched has been touched whole.
+const PAGE_MIN: usize = 4096;
 
-/// Touches the part of the calling thread's stack that it will use, so that no
-/// page fault falls into a measurement.
-#[inline(never)]
-pub fn touch_stack() {
-    let mut stack = [0_u8; STACK_TOUCHED];
-    // The compiler must believe that the bytes are looked at, or it leaves them out.
-    std::hint::black_box(stack.as_mut_slice());
-}
-
-/// Takes memory for `capacity` samples and touches all of it; the vector is empty.
+/// Takes memory for `capacity` values and touches all of it, so that filling it causes no
+/// page fault; the vector is empty.
 ///
 /// # Errors
 /// There is not so much memory.
-pub fn touched_samples(capacity: usize) -> Result<Vec<Sample>, TryReserveError> {
-    let mut samples = Vec::new();
-    samples.try_reserve_exact(capacity)?;
-    // A value other than zero: zeroes could be left to the kernel's zero page.
-    let filler = Sample { due: tactus_model::time::Nanos::MAX, ..Sample::default() };
-    samples.resize(capacity, filler);
-    std::hint::black_box(samples.as_mut_slice());
-    samples.clear();
-    Ok(samples)
+pub fn touched_vec<T>(capacity: usize) -> Result<Vec<T>, TryReserveError> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(capacity)?;
+    touch(values.spare_capacity_mut());
+    Ok(values)
+}
+
+/// Writes to every page of memory that holds no values yet.
+fn touch<T>(spare: &mut [MaybeUninit<T>]) {
+    let length = size_of_val(spare);
+    let start = spare.as_mut_ptr().cast::<u8>();
+    let last = length.saturating_sub(1);
+    for offset in (0..length).step_by(PAGE_MIN).chain((length > 0).then_some(last)) {
+        // SAFETY: `offset` lies within `spare`, which is borrowed alone, and any byte may
+        // be written where no value is. Volatile, so that the write is not left out; to
+        // write, since a page that was only read may be the kernel's common page of zeroes.
+        unsafe { start.add(offset).write_volatile(0) };
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::sample::Sample;
+
     use super::*;
 
+    fn faults() -> u64 {
+        crate::usage::of_this_thread().unwrap().minor_faults
+    }
+
     #[test]
-    fn samples_need_no_page_fault_once_their_memory_is_touched() {
-        touch_stack();
-        let mut samples = touched_samples(100_000).unwrap();
-        let before = crate::usage::of_this_thread().unwrap();
+    fn memory_that_was_touched_needs_no_page_fault() {
+        let mut samples = touched_vec(100_000).unwrap();
+        let before = faults();
         while samples.len() < samples.capacity() {
             samples.push(Sample::default());
         }
-        let faults = crate::usage::of_this_thread().unwrap().minor_faults - before.minor_faults;
+        let faults = faults() - before;
         // 1.6 MB are 390 pages; a few faults may come from elsewhere in the process.
         assert!(faults < 20, "{faults} faults");
     }
 
     #[test]
+    fn memory_of_no_size_is_touched_too() {
+        assert_eq!(touched_vec::<u64>(0).unwrap().capacity(), 0);
+        assert_eq!(touched_vec::<()>(7).unwrap().len(), 0);
+        assert!(touched_vec::<[u8; 5]>(4096).unwrap().capacity() >= 4096);
+    }
+
+    #[test]
     fn more_memory_than_there_is_is_an_error() {
-        assert!(touched_samples(usize::MAX / 32).is_err());
+        assert!(touched_vec::<Sample>(usize::MAX / 32).is_err());
     }
 }

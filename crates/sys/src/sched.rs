@@ -1,4 +1,4 @@
-//! The scheduling class of the calling thread, and the slack of its timers.
+//! The scheduling class of a thread, and the slack of its timers.
 //!
 //! [sched(7)](https://man7.org/linux/man-pages/man7/sched.7.html) describes the
 //! classes. The raw system calls are used throughout: glibc had no wrapper for
@@ -7,9 +7,11 @@
 use std::num::NonZeroU64;
 
 use tactus_model::policy::{RealtimePriority, Scheduling};
+use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 
 use crate::error::{Errno, SysError};
+use crate::thread;
 
 /// The first version of `struct sched_attr`, which every kernel since 3.14 takes.
 #[repr(C)]
@@ -87,10 +89,26 @@ impl Attributes {
 #[doc(alias = "SCHED_FIFO")]
 #[doc(alias = "SCHED_DEADLINE")]
 pub fn set(scheduling: Scheduling) -> Result<(), SysError> {
+    set_by_number(thread::CALLING, scheduling)
+}
+
+/// Sets the scheduling of another thread:
+/// [sched_setattr(2)](https://man7.org/linux/man-pages/man2/sched_setattr.2.html).
+///
+/// # Errors
+/// Those of [`set`], and:
+/// - `ESRCH`: there is no such thread.
+/// - `EPERM`: the thread belongs to another user, and this process has no `CAP_SYS_NICE`.
+#[doc(alias = "sched_setattr")]
+pub fn set_of(thread: ThreadId, scheduling: Scheduling) -> Result<(), SysError> {
+    set_by_number(thread::number("sched_setattr", thread)?, scheduling)
+}
+
+fn set_by_number(thread: i32, scheduling: Scheduling) -> Result<(), SysError> {
     let attributes = Attributes::of(scheduling);
-    // SAFETY: `attributes` is a live `struct sched_attr` that carries its own
-    // size; process 0 is the calling thread.
-    let answer = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    // SAFETY: `attributes` is a live `struct sched_attr` that carries its own size.
+    let answer =
+        unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) };
     SysError::check("sched_setattr", answer).map(drop)
 }
 
@@ -102,11 +120,25 @@ pub fn set(scheduling: Scheduling) -> Result<(), SysError> {
 /// with `SCHED_EXT`.
 #[doc(alias = "sched_getattr")]
 pub fn get() -> Result<Scheduling, SysError> {
+    get_by_number(thread::CALLING)
+}
+
+/// Reads the scheduling of another thread:
+/// [sched_getattr(2)](https://man7.org/linux/man-pages/man2/sched_setattr.2.html).
+///
+/// # Errors
+/// Those of [`get`], and `ESRCH` when there is no such thread.
+#[doc(alias = "sched_getattr")]
+pub fn get_of(thread: ThreadId) -> Result<Scheduling, SysError> {
+    get_by_number(thread::number("sched_getattr", thread)?)
+}
+
+fn get_by_number(thread: i32) -> Result<Scheduling, SysError> {
     let mut attributes = Attributes::default();
     // SAFETY: `attributes` is valid for the write of as many bytes as are
     // announced; the kernel writes no more than those.
     let answer = unsafe {
-        libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, Attributes::SIZE, 0)
+        libc::syscall(libc::SYS_sched_getattr, thread, &raw mut attributes, Attributes::SIZE, 0)
     };
     SysError::check("sched_getattr", answer)?;
     attributes.scheduling().ok_or(SysError::new("sched_getattr", Errno::NOTSUP))
@@ -161,6 +193,26 @@ mod tests {
         check("fifo:90");
         check("rr:1");
         check("deadline:100us/1ms/2ms");
+    }
+
+    #[test]
+    fn another_thread_is_set_and_read_by_its_number() {
+        let (number, numbers) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            number.send(crate::thread::current_id()).unwrap();
+            // Ends with its sender.
+            let _ = ended.recv();
+            get()
+        });
+        let thread = numbers.recv().unwrap();
+        let batch = Scheduling::Batch { nice: 3 };
+        set_of(thread, batch).unwrap();
+        assert_eq!(get_of(thread), Ok(batch));
+        drop(end);
+        assert_eq!(other.join().unwrap(), Ok(batch));
+        let nobody = Err(SysError::new("sched_getattr", Errno::SRCH));
+        assert_eq!([get_of(ThreadId(0)), get_of(ThreadId(i32::MAX))], [nobody, nobody]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The calling thread.
+//! Threads: their numbers and names.
 
 use std::ffi::CString;
 
@@ -11,6 +11,15 @@ use crate::error::{Errno, SysError};
 #[doc(alias = "gettid")]
 pub fn current_id() -> ThreadId {
     ThreadId(rustix::thread::gettid().as_raw_nonzero().get())
+}
+
+/// The number by which system calls mean the calling thread.
+pub(crate) const CALLING: i32 = 0;
+
+/// The number of another thread, as `call` takes it. A number that no thread has is
+/// refused here: some of them have a meaning of their own to the kernel.
+pub(crate) fn number(call: &'static str, thread: ThreadId) -> Result<i32, SysError> {
+    if thread.0 > 0 { Ok(thread.0) } else { Err(SysError::new(call, Errno::SRCH)) }
 }
 
 /// The longest name of a thread, in bytes: `TASK_COMM_LEN` without its end.

@@ -137,8 +137,7 @@ proptest! {
         let player = Player::new(&probe, Nanos::from_millis(3), Nanos::from_secs(2));
         let mut kernel = Kernel { ticks: None, random: SplitMix64::new(seed), delay, stall_every };
         let mut drawing = Drawing { random: SplitMix64::new(!seed), most };
-        let mut memory = SampleMemory::take(player.intended() as usize).unwrap();
-        memory.limit = memory.limit.min(limit);
+        let memory = SampleMemory::take(limit.min(player.intended() as usize)).unwrap();
         let recording = player.judged(play(&mut kernel, &mut drawing, &player, START, memory).unwrap());
         let Recording { samples, skipped, missed, dropped, .. } = recording;
         prop_assert_eq!(missed, skipped.len() as u64);

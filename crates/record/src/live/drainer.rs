@@ -8,6 +8,7 @@ use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_rt::{NotGranted, ThreadRef};
 use tactus_sys::SysError;
 use tactus_sys::wait::{Waker, wait};
 
@@ -66,7 +67,7 @@ impl Drainer {
     /// # Errors
     /// A call failed that never should.
     pub(super) fn run(mut self) -> Result<(), SysError> {
-        let shortfalls = prepare(&self.options);
+        let shortfalls = prepare(&self.options)?;
         self.opened.shortfalls.extend(shortfalls);
         let cpu_time_before = tactus_sys::usage::of_this_thread()?.cpu_time;
         let mut drain = Drain::new(&mut self.opened, self.started, self.symbols);
@@ -130,29 +131,21 @@ fn send(parcels: &Sender<Parcel>, held: &Held, parcel: Parcel) {
     drop(parcels.send(parcel));
 }
 
-/// Gives the calling thread its processors, then its priority; tells what was not granted.
-fn prepare(options: &DrainerOptions) -> Vec<Shortfall> {
-    let mut shortfalls = Vec::new();
-    if let Some(cpus) = &options.cpus
-        && let Err(error) = tactus_sys::affinity::set(cpus)
-    {
-        shortfalls.push(Shortfall {
-            asked: format!("the recorder's thread on processors {cpus}"),
-            granted: "any processor".to_owned(),
-            reason: error.to_string(),
-            mend: None,
-        });
-    }
-    let scheduling = Scheduling::Fifo(options.priority);
-    if let Err(error) = tactus_sys::sched::set(scheduling) {
-        shortfalls.push(Shortfall {
-            asked: format!("the recorder's thread as {scheduling}"),
-            granted: "time sharing: on a busy machine events may be lost".to_owned(),
-            reason: error.to_string(),
-            mend: Some("ulimit -r 99   # or: sudo setcap cap_sys_nice+ep the program".to_owned()),
-        });
-    }
-    shortfalls
+/// Gives the calling thread its CPUs, then its priority; answers what was not granted.
+fn prepare(options: &DrainerOptions) -> Result<Vec<Shortfall>, SysError> {
+    let drainer = ThreadRef::Calling;
+    let pinned = match &options.cpus {
+        Some(cpus) => drainer.pin(cpus)?,
+        None => None,
+    };
+    let scheduled = drainer.schedule(Scheduling::Fifo(options.priority))?;
+    let of_the_recorder = |refused: NotGranted| {
+        let Shortfall { asked, granted, reason, mend } = refused.explain_here();
+        let asked = format!("{asked} for the recorder's thread");
+        let granted = format!("{granted}: on a busy machine events may be lost");
+        Shortfall { asked, granted, reason, mend }
+    };
+    Ok(pinned.into_iter().chain(scheduled).map(of_the_recorder).collect())
 }
 
 /// What goes on from one drain to the next.

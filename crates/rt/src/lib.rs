@@ -1,0 +1,49 @@
+//! Preparing threads for real-time work, and changing settings of the machine for a while.
+//!
+//! A program becomes a real-time program in these steps. Each is tried, not predicted: what
+//! the kernel refuses becomes a [`Shortfall`](tactus_model::result::Shortfall) with the
+//! reason and the fix, and the best that is permitted takes its place.
+//!
+//! | step | here | why |
+//! |---|---|---|
+//! | take memory | [`TouchedVec`] | the first use of a page is a page fault |
+//! | limit idle states | [`Preparation::limit_idle_states`] | a deep idle state takes long to leave |
+//! | choose CPU and policy | [`Preparation::place`] | nothing of a lesser policy delays the thread |
+//! | touch the stack | [`touch_stack`] | it is memory too |
+//! | rehearse | [`rehearse`] | code and data are in memory before it matters |
+//! | lock memory | [`Preparation::lock_memory`] | what is in memory stays there |
+//! | read the result | [`Preparation::finish`] | what was granted, and what was not |
+//!
+//! Lock memory last: it keeps what was taken before.
+//!
+//! # A loop of your own
+//!
+//! `cargo run -p tactus-rt --example periodic` runs this:
+//!
+//! ```no_run
+#![doc = include_str!("../examples/periodic.rs")]
+//! ```
+//!
+//! # Other threads
+//!
+//! [`ThreadRef`] gives a policy and CPUs to any thread, by its number or by a pidfd.
+//!
+//! # Settings of the machine
+//!
+//! [`settings`] changes a setting (a quantum, a cpuset, the CPUs of an interrupt) and puts it
+//! back, also when the program that wanted the change is killed.
+#![forbid(unsafe_code)]
+
+mod memory;
+mod not_granted;
+mod preparation;
+mod rehearsal;
+mod schedule;
+pub mod settings;
+mod thread;
+
+pub use memory::{TouchedVec, touch_stack};
+pub use not_granted::NotGranted;
+pub use preparation::{Preparation, Prepared, limit_idle_states};
+pub use rehearsal::{Rehearsal, rehearse};
+pub use thread::ThreadRef;

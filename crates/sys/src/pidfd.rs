@@ -1,0 +1,114 @@
+//! Descriptors of processes and threads, whose numbers are given away again.
+
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::process::{Pid, PidfdFlags};
+use tactus_model::recording::ThreadId;
+
+use crate::error::{Errno, SysError};
+
+/// A process or a thread by a descriptor, which means the same one until it is closed:
+/// [pidfd_open(2)](https://man7.org/linux/man-pages/man2/pidfd_open.2.html).
+#[doc(alias = "pidfd_open")]
+#[derive(Debug)]
+pub struct PidFd(OwnedFd);
+
+impl PidFd {
+    /// Opens the process of this number; of its threads the descriptor means the first.
+    ///
+    /// # Errors
+    /// `ESRCH`: there is no such process. `ENOSYS`: the kernel is older than 5.3.
+    pub fn of_process(process: u32) -> Result<Self, SysError> {
+        open(i32::try_from(process).unwrap_or(0), PidfdFlags::empty())
+    }
+
+    /// Opens the thread of this number.
+    ///
+    /// # Errors
+    /// `ESRCH`: there is no such thread. `EINVAL`: the kernel is older than 6.9.
+    #[doc(alias = "PIDFD_THREAD")]
+    pub fn of_thread(thread: ThreadId) -> Result<Self, SysError> {
+        // The header `linux/pidfd.h` defines the flag so.
+        open(thread.0, PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned()))
+    }
+
+    /// The number that the process or thread has, from
+    /// [/proc/self/fdinfo](https://man7.org/linux/man-pages/man5/proc_pid_fdinfo.5.html).
+    ///
+    /// While this answers, nobody else can have that number: the kernel gives a number
+    /// away again only after the one who had it has ended and was waited for.
+    ///
+    /// # Errors
+    /// `ESRCH`: it has ended and was waited for, or it lives outside of our PID namespace.
+    /// `EBADF`: the descriptor means no process.
+    pub fn id(&self) -> Result<ThreadId, SysError> {
+        const FILE: &str = "/proc/self/fdinfo";
+        let text =
+            fs::read_to_string(format!("{FILE}/{}", self.0.as_raw_fd())).map_err(|error| {
+                SysError::new(FILE, Errno::from_io_error(&error).unwrap_or(Errno::IO))
+            })?;
+        let number = text.lines().find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
+        match number {
+            Some(number @ 1..) => Ok(ThreadId(number)),
+            Some(_) => Err(SysError::new("pidfd", Errno::SRCH)),
+            None => Err(SysError::new("pidfd", Errno::BADF)),
+        }
+    }
+}
+
+impl From<OwnedFd> for PidFd {
+    fn from(descriptor: OwnedFd) -> Self {
+        Self(descriptor)
+    }
+}
+
+fn open(number: i32, flags: PidfdFlags) -> Result<PidFd, SysError> {
+    let named = SysError::of("pidfd_open");
+    let number = Pid::from_raw(number).filter(|_| number > 0).ok_or_else(|| named(Errno::SRCH))?;
+    rustix::process::pidfd_open(number, flags).map(PidFd).map_err(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_process_has_its_number_until_it_was_waited_for() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let descriptor = PidFd::of_process(child.id()).unwrap();
+        let number = ThreadId(child.id().cast_signed());
+        assert_eq!(descriptor.id(), Ok(number));
+        child.kill().unwrap();
+        assert_eq!(descriptor.id(), Ok(number));
+        child.wait().unwrap();
+        assert_eq!(descriptor.id(), Err(SysError::new("pidfd", Errno::SRCH)));
+    }
+
+    #[test]
+    fn a_thread_has_its_number_where_the_kernel_knows_threads() {
+        std::thread::spawn(|| {
+            let own = crate::thread::current_id();
+            match PidFd::of_thread(own) {
+                Ok(descriptor) => assert_eq!(descriptor.id(), Ok(own)),
+                Err(error) if error.errno == Errno::INVAL => eprintln!("skipped: {error}"),
+                Err(error) => panic!("{error}"),
+            }
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn what_is_no_process_is_refused() {
+        for number in [0, u32::MAX] {
+            let answer = PidFd::of_process(number).map(drop);
+            assert_eq!(answer, Err(SysError::new("pidfd_open", Errno::SRCH)));
+        }
+        let file = PidFd::from(OwnedFd::from(File::open("/dev/null").unwrap()));
+        assert_eq!(file.id(), Err(SysError::new("pidfd", Errno::BADF)));
+    }
+}
