@@ -246,6 +246,7 @@ impl<'a> Engine<'a> {
     ) -> Heard {
         let mut samples = Vec::new();
         let mut evidence = Evidence::default();
+        let mut tasks = Vec::new();
         // Either window may come first, and the other one before its end is told.
         let patience = Duration::from(cell.length()) + self.patience;
         let mut deadline = Instant::now() + patience;
@@ -285,7 +286,9 @@ impl<'a> Engine<'a> {
                 Input::Message(Message::Shortfall(shortfall)) => {
                     listener(Event::Shortfall { turn, shortfall });
                 }
-                Input::Message(Message::Finished(measurement)) => {
+                Input::Message(Message::Task(result)) => tasks.push(*result),
+                Input::Message(Message::Finished(mut measurement)) => {
+                    measurement.tasks.append(&mut tasks);
                     return Heard::LastWord(Outcome::Finished(measurement, samples, evidence));
                 }
                 Input::Message(Message::Failed { reason, hint }) => {

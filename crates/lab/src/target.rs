@@ -4,16 +4,29 @@ use std::io;
 use std::sync::mpsc::Sender;
 
 use tactus_model::message::{Message, Order};
+use tactus_wire::WireError;
 
 /// What a measuring process lets the engine know.
 #[derive(Debug)]
 pub enum Input {
     /// It said something.
     Message(Message),
-    /// It wrote a line that is no message.
+    /// It wrote a line that is no message; its beginning, or what else is wrong with it.
     Garbled(String),
     /// It has closed its end: nothing more will come.
     Closed,
+}
+
+impl From<Result<Message, WireError>> for Input {
+    fn from(read: Result<Message, WireError>) -> Self {
+        match read {
+            Ok(message) => Self::Message(message),
+            Err(WireError::Garbled { beginning, .. }) => Self::Garbled(beginning),
+            // A process that is killed may leave half a message behind.
+            Err(error) if error.is_end() => Self::Closed,
+            Err(error) => Self::Garbled(error.to_string()),
+        }
+    }
 }
 
 /// What wakes the engine.

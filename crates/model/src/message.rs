@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::experiment::Turn;
-use crate::result::{Measurement, Shortfall};
+use crate::result::{Measurement, Shortfall, TaskResult};
 use crate::sample::SampleBlock;
 
 /// What a measuring process is told on its standard input.
@@ -55,7 +55,10 @@ pub enum Message {
     },
     /// Something was not granted; said as soon as it is known.
     Shortfall(Shortfall),
-    /// The result: the last message of a turn that succeeded.
+    /// The result of one task. Those of all tasks come before the last message, in the order
+    /// of their numbers.
+    Task(Box<TaskResult>),
+    /// The result, without those of the tasks: the last message of a turn that succeeded.
     Finished(Box<Measurement>),
     /// The turn failed: the last message.
     Failed {

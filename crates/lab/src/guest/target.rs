@@ -19,6 +19,7 @@ use tactus_model::kernel::KernelSource;
 use tactus_model::message::Order;
 use tactus_model::time::{Instant as Moment, Nanos};
 use tactus_sys::timestamp;
+use tactus_wire::{MESSAGE_LIMIT, encode};
 
 use super::GuestError;
 use super::archive::Archive;
@@ -188,7 +189,7 @@ impl Target for Guests {
             guest: guest.clone(),
             kernel: kernel.path.clone(),
             archive,
-            order: format!("{}\n", serde_json::to_string(order)?).into_bytes(),
+            order: encode(order, MESSAGE_LIMIT)?,
             arguments,
             arguments_to_take_up,
             seed,

@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime, Proof};
 use tactus_model::message::Message;
+use tactus_wire::parse;
 
 use crate::target::Input;
 
@@ -46,23 +47,18 @@ impl Hearing {
         }
         if self.has_facts {
             let message = self.message(line);
-            self.is_over = !matches!(
+            self.is_over = matches!(
                 message,
-                Input::Message(
-                    Message::Opened
-                        | Message::Closed
-                        | Message::Shortfall(_)
-                        | Message::Samples { .. }
-                        | Message::TracedSamples { .. }
-                        | Message::Recording { .. }
-                )
+                Input::Message(Message::Finished(_) | Message::Failed { .. })
+                    | Input::Garbled(_)
+                    | Input::Closed
             );
             return Some(message);
         }
-        match serde_json::from_str::<MachineFacts>(line) {
-            Err(_) => {
+        match parse::<MachineFacts>(line.as_bytes()) {
+            Err(error) => {
                 self.is_over = true;
-                Some(Input::Garbled(line.to_owned()))
+                Some(Err(error).into())
             }
             Ok(facts) => {
                 let refusal = refusal(&self.guest, &facts);
@@ -76,13 +72,12 @@ impl Hearing {
     }
 
     fn message(&self, line: &str) -> Input {
-        match serde_json::from_str(line) {
+        match parse(line.as_bytes()) {
             Ok(Message::Finished(mut measurement)) => {
                 measurement.guest = Some(Box::new(self.account.clone()));
                 Input::Message(Message::Finished(measurement))
             }
-            Ok(message) => Input::Message(message),
-            Err(_) => Input::Garbled(line.to_owned()),
+            read => read.into(),
         }
     }
 }
