@@ -81,7 +81,12 @@ fn take_turns(console: Console) -> Result<(), String> {
 }
 
 /// Has timerlat measure for `duration`, and tells what it wrote.
-fn timerlat(console: Console, recorded: bool, period: Nanos, duration: Nanos) -> Result<(), String> {
+fn timerlat(
+    console: Console,
+    recorded: bool,
+    period: Nanos,
+    duration: Nanos,
+) -> Result<(), String> {
     set("trace", "")?;
     set("trace_clock", "mono")?;
     set("osnoise/timerlat_period_us", &(period.as_nanos() / 1000).to_string())?;

@@ -117,7 +117,9 @@ pub fn measure(console: Console, order: &Order) -> Result<(), String> {
         match answers.read_line() {
             Ok(line) => console.pass_on(&line),
             Err(error) if error.is_end() => break,
-            Err(error) => return Err(format!("the measuring process cannot be understood: {error}")),
+            Err(error) => {
+                return Err(format!("the measuring process cannot be understood: {error}"));
+            }
         }
     }
     // Its input was open until now, since a load ends with whoever ordered it.

@@ -16,9 +16,9 @@ use crate::copies;
 use crate::counters::Counters;
 use crate::directory;
 use crate::error::{During, LoadError};
+use crate::keeper::START_LIMIT;
 use crate::loads;
 use crate::not_granted::NotGranted;
-use crate::keeper::START_LIMIT;
 use crate::order::{Answer, HostOrder, MARK, Order, Role, Task};
 use crate::processes;
 use crate::snapshot::LoadSnapshot;
@@ -209,9 +209,7 @@ impl Host {
     fn start(options: &HostOptions, counters: Counters) -> Result<Self, LoadError> {
         let action = format!("start {}", options.executable.display());
         let mut command = Command::new(&options.executable);
-        command
-            .args(Role::Load.arguments())
-            .env(MARK, std::process::id().to_string());
+        command.args(Role::Load.arguments()).env(MARK, std::process::id().to_string());
         counters.set_inheritable(true).during("share the load's counters")?;
         let started = Start::new(command).in_own_group().start();
         counters.set_inheritable(false).during("share the load's counters")?;

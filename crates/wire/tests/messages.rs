@@ -128,10 +128,7 @@ fn what_is_refused_is_shown_cut_and_escaped() {
         b"\x1b[2J\xe2\x80\xae\"\xff\n",
         "invalid message (expected value at line 1 column 1): \\u{1b}[2J\\u{202e}\"\u{fffd}",
     );
-    check_refused(
-        b"\n",
-        "invalid message (EOF while parsing a value at line 1 column 0): ",
-    );
+    check_refused(b"\n", "invalid message (EOF while parsing a value at line 1 column 0): ");
     check_refused(b"{\"half\":", "end of input within a message: {\"half\":");
     check_refused(b"", "end of input");
     let long = [b'7'; 1001];

@@ -116,7 +116,8 @@ impl Imitation {
     fn translate(&self, source: &Path, object: &Path) -> Result<(), LoadError> {
         let order = self.order(Pass::Assemble, Vec::new(), object);
         let mut assembler = start(Pass::Assemble, Stdio::null(), &order)?;
-        let assembly = assembler.take_input().ok_or_else(|| LoadError::new("a pass has no input"))?;
+        let assembly =
+            assembler.take_input().ok_or_else(|| LoadError::new("a pass has no input"))?;
         let order = self.order(Pass::Compile, vec![source.to_owned()], object);
         let mut compiler = start(Pass::Compile, assembly.into(), &order)?;
         end(&mut compiler, Pass::Compile)?;
