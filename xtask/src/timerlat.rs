@@ -216,9 +216,10 @@ fn hear(lines: &[String]) -> anyhow::Result<Heard> {
                 Message::Failed { reason, .. } => bail!("the guest: {reason}"),
                 Message::Recording { bytes } => recording.extend(bytes),
                 Message::TracedSamples { task, block } => samples.push((task, block)),
+                Message::Task(task) => {
+                    task.blocks.iter().for_each(|block| heard.ours_alone.merge_record(block));
+                }
                 Message::Finished(measurement) => {
-                    let blocks = measurement.tasks.iter().flat_map(|task| &task.blocks);
-                    blocks.for_each(|block| heard.ours_alone.merge_record(block));
                     let traced = measurement.traced.context("our window was not recorded")?;
                     let recording = std::mem::take(&mut recording);
                     heard.ours.extend(of_ours(recording, &traced, &std::mem::take(&mut samples))?);

@@ -9,7 +9,7 @@ pub mod machine;
 mod quantum;
 mod tracer;
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -26,6 +26,7 @@ use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, TaskProcess};
 use tactus_record::live::Recorded;
 use tactus_stats::LatencyHistogram;
 use tactus_sys::counters::MachineCounters;
+use tactus_wire::{MessageWriter, WireError};
 
 use tracer::Tracer;
 pub use tracer::unmeasured;
@@ -36,42 +37,43 @@ pub use tracer::unmeasured;
 /// # Errors
 /// The messages cannot be written, so that nobody can be told what went wrong.
 pub fn main() -> io::Result<()> {
-    let mut messages = Messages { out: io::stdout().lock(), error: None };
-    let answer = match read_request(&mut io::stdin().lock()) {
+    let mut messages = Messages { writer: tactus_wire::answers(), error: None };
+    let answer = match tactus_wire::requests().read() {
         Ok(request) => measure(&request, &mut messages),
-        Err(reason) => Err(Stopped { reason, hint: None }),
+        Err(error) => Err(Stopped::by_request(&error)),
     };
     match answer {
-        Ok(measurement) => messages.say(&Message::Finished(Box::new(measurement))),
+        Ok(measurement) => messages.finish(measurement),
         Err(Stopped { reason, hint }) => messages.say(&Message::Failed { reason, hint }),
     }
-    messages.error.map_or(Ok(()), Err)
-}
-
-fn read_request(input: &mut impl BufRead) -> Result<CellRequest, String> {
-    let mut line = String::new();
-    input.read_line(&mut line).map_err(|error| format!("the request cannot be read: {error}"))?;
-    serde_json::from_str(&line).map_err(|error| format!("the request is not understood: {error}"))
+    messages.error.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// The messages to whoever ordered the measurement.
 struct Messages<W> {
-    out: W,
+    writer: MessageWriter<W>,
     /// The first failure to write; nothing is written after it.
-    error: Option<io::Error>,
+    error: Option<WireError>,
 }
 
 impl<W: Write> Messages<W> {
     fn say(&mut self, message: &Message) {
-        if self.error.is_none() {
-            self.error = self.write(message).err();
+        if self.error.is_none()
+            && let Err(error) = self.writer.write(message)
+        {
+            // Too much was not written at all, so that why it is missing still can be.
+            let _ = self.writer.write(&Message::Failed { reason: error.to_string(), hint: None });
+            self.error = Some(error);
         }
     }
 
-    fn write(&mut self, message: &Message) -> io::Result<()> {
-        serde_json::to_writer(&mut self.out, message)?;
-        self.out.write_all(b"\n")?;
-        self.out.flush()
+    /// Says the result, each task's in a message of its own: together those of many tasks
+    /// and a long window would be too large for one.
+    fn finish(&mut self, mut measurement: Measurement) {
+        for task in measurement.tasks.drain(..) {
+            self.say(&Message::Task(Box::new(task)));
+        }
+        self.say(&Message::Finished(Box::new(measurement)));
     }
 }
 
@@ -82,6 +84,13 @@ pub struct Stopped {
     pub reason: String,
     /// What to do about it, where that is known.
     pub hint: Option<String>,
+}
+
+impl Stopped {
+    /// What was asked for cannot be read.
+    pub fn by_request(error: &WireError) -> Self {
+        Self { reason: format!("the request cannot be read: {error}"), hint: None }
+    }
 }
 
 impl From<LoadError> for Stopped {

@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tactus_guest::first::{self, FirstError};
-use tactus_guest::{Wire, run};
+use tactus_guest::{Console, run};
 use tactus_load::{HostOptions, RunningLoad};
-use tactus_model::message::{CellRequest, Message};
+use tactus_model::message::Message;
 use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 use tactus_record::live::{Options, Recorder, Symbols};
@@ -49,23 +49,23 @@ fn main() -> ExitCode {
 }
 
 fn compare() -> Result<(), FirstError> {
-    let wire = first::begin()?;
-    if let Err(reason) = take_turns(wire) {
-        wire.say(&Message::Failed { reason, hint: None })?;
+    let console = first::begin()?;
+    if let Err(reason) = take_turns(console) {
+        console.say(&Message::Failed { reason, hint: None })?;
     }
-    first::end(wire)
+    first::end(console)
 }
 
-fn take_turns(wire: Wire) -> Result<(), String> {
-    let request = first::request(wire)?;
-    let cell = serde_json::from_slice::<CellRequest>(&request).map_err(told)?.cell;
+fn take_turns(console: Console) -> Result<(), String> {
+    let request = first::request(console)?;
+    let cell = &request.cell;
     let sides = [Side::TimerlatAlone, Side::TimerlatRecorded, Side::Ours];
     for round in 0..ROUNDS {
         for place in 0..sides.len() {
             let side = sides[(place + round as usize) % sides.len()];
-            wire.say(&Told::Turn { round, side }).map_err(told)?;
+            console.say(&Told::Turn { round, side }).map_err(told)?;
             if side == Side::Ours {
-                first::measure(wire, &request)?;
+                first::measure(console, &request)?;
                 continue;
             }
             let executable = std::env::current_exe().map_err(told)?;
@@ -73,7 +73,7 @@ fn take_turns(wire: Wire) -> Result<(), String> {
             let load = load.map_err(|error| error.reason)?;
             thread::sleep(Duration::from(cell.warmup));
             let period = cell.probe.timer().interval.mean();
-            timerlat(wire, side == Side::TimerlatRecorded, period, cell.duration)?;
+            timerlat(console, side == Side::TimerlatRecorded, period, cell.duration)?;
             load.stop();
         }
     }
@@ -81,7 +81,12 @@ fn take_turns(wire: Wire) -> Result<(), String> {
 }
 
 /// Has timerlat measure for `duration`, and tells what it wrote.
-fn timerlat(wire: Wire, recorded: bool, period: Nanos, duration: Nanos) -> Result<(), String> {
+fn timerlat(
+    console: Console,
+    recorded: bool,
+    period: Nanos,
+    duration: Nanos,
+) -> Result<(), String> {
     set("trace", "")?;
     set("trace_clock", "mono")?;
     set("osnoise/timerlat_period_us", &(period.as_nanos() / 1000).to_string())?;
@@ -101,10 +106,10 @@ fn timerlat(wire: Wire, recorded: bool, period: Nanos, duration: Nanos) -> Resul
     let trace = fs::read_to_string(place("trace")).map_err(told)?;
     set("current_tracer", "nop")?;
     set("tracing_on", "1")?;
-    wire.say(&Told::Timerlat { thread, trace: &trace }).map_err(told)?;
+    console.say(&Told::Timerlat { thread, trace: &trace }).map_err(told)?;
     if let Some(recorded) = recorded {
         let bytes = recorded.recording.into_bytes().map_err(told)?;
-        wire.say(&Message::Recording { bytes }).map_err(told)?;
+        console.say(&Message::Recording { bytes }).map_err(told)?;
     }
     Ok(())
 }

@@ -2,17 +2,18 @@
 //! and measures the cell that the request in the emulator names.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 
 use tactus_model::guest::{DONE, REQUEST_ITEM};
-use tactus_model::message::Message;
+use tactus_model::message::{CellRequest, Message};
 use tactus_sys::{SysError, facts, mount};
+use tactus_wire::{Start, parse};
 
 use crate::clock;
-use crate::wire::Wire;
+use crate::console::Console;
 
 /// Why nothing could be measured or told; the kernel panics when its first process ends,
 /// so this is the last line but those of its console.
@@ -20,7 +21,7 @@ use crate::wire::Wire;
 pub enum FirstError {
     /// The guest cannot speak.
     #[error("the debug console cannot be reached: {0}")]
-    Wire(#[from] SysError),
+    Console(#[from] SysError),
     /// The facts cannot be written down.
     #[error("{0}")]
     Message(#[from] io::Error),
@@ -49,34 +50,34 @@ const IFF_UP: &str = "0x1";
 /// # Errors
 /// Nobody can be told anything.
 pub fn main() -> Result<(), FirstError> {
-    let wire = begin()?;
-    if let Err(reason) = request(wire).and_then(|request| measure(wire, &request)) {
-        wire.say(&Message::Failed { reason, hint: None })?;
+    let console = begin()?;
+    if let Err(reason) = request(console).and_then(|request| measure(console, &request)) {
+        console.say(&Message::Failed { reason, hint: None })?;
     }
-    end(wire)
+    end(console)
 }
 
 /// Prepares the system, and tells what machine this is.
 ///
 /// # Errors
 /// The guest cannot speak.
-pub fn begin() -> Result<Wire, FirstError> {
+pub fn begin() -> Result<Console, FirstError> {
     for (filesystem, directory) in MOUNTS {
         prepare(filesystem, Path::new(directory));
     }
     if let Err(error) = fs::write(LOOPBACK_FLAGS, IFF_UP) {
         eprintln!("tactus-guest: the loopback interface is not up: {error}");
     }
-    let wire = Wire::open()?;
+    let console = Console::open()?;
     clock::settle();
-    wire.pause();
-    wire.say(&facts::read(Path::new("/")))?;
-    Ok(wire)
+    console.pause();
+    console.say(&facts::read(Path::new("/")))?;
+    Ok(console)
 }
 
 /// Ends the guest as one that did what it was asked.
-pub fn end(wire: Wire) -> ! {
-    wire.end(DONE);
+pub fn end(console: Console) -> ! {
+    console.end(DONE);
     // Without an exit device the emulator is ended from outside.
     loop {
         thread::park();
@@ -91,38 +92,38 @@ fn prepare(filesystem: &str, directory: &Path) {
     }
 }
 
-/// The request that the emulator has for the guest, as it stands there.
+/// The request that the emulator has for the guest.
 ///
 /// # Errors
 /// There is none, in a sentence.
-pub fn request(wire: Wire) -> Result<Vec<u8>, String> {
-    wire.item(REQUEST_ITEM).ok_or_else(|| "the emulator has no request for the guest".to_owned())
+pub fn request(console: Console) -> Result<CellRequest, String> {
+    let item = console.item(REQUEST_ITEM);
+    let item = item.ok_or_else(|| "the emulator has no request for the guest".to_owned())?;
+    parse(&item).map_err(|error| format!("the request for the guest cannot be read: {error}"))
 }
 
 /// Has `request` carried out by a measuring process, and passes on what that says, line by line.
 ///
 /// # Errors
 /// The process could not be started or did not end well, in a sentence.
-pub fn measure(wire: Wire, request: &[u8]) -> Result<(), String> {
+pub fn measure(console: Console, request: &CellRequest) -> Result<(), String> {
     let unstartable =
         |error: io::Error| format!("the measuring process cannot be started in the guest: {error}");
-    let program = std::env::current_exe().map_err(unstartable)?;
-    let mut child = Command::new(program)
-        .args(["internal", "cell"])
-        .env("PATH", "/bin")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(unstartable)?;
-    let mut stdin = child.stdin.take().ok_or("the measuring process has no input")?;
-    let stdout = child.stdout.take().ok_or("the measuring process has no output")?;
-    stdin.write_all(request).map_err(unstartable)?;
-    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        wire.pass_on(&line);
+    let mut command = Command::new(std::env::current_exe().map_err(unstartable)?);
+    command.args(["internal", "cell"]).env("PATH", "/bin");
+    let (mut cell, mut answers) = Start::new(command).start().map_err(unstartable)?;
+    cell.send(request).map_err(|error| unstartable(error.into()))?;
+    loop {
+        match answers.read_line() {
+            Ok(line) => console.pass_on(&line),
+            Err(error) if error.is_end() => break,
+            Err(error) => {
+                return Err(format!("the measuring process cannot be understood: {error}"));
+            }
+        }
     }
-    // Held open until now, since a load ends with whoever asked for it.
-    drop(stdin);
-    match child.wait() {
+    // Its input was open until now, since a load ends with whoever requested it.
+    match cell.wait() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("the measuring process ended: {status}")),
         Err(error) => Err(format!("the end of the measuring process cannot be learnt: {error}")),

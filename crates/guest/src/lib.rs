@@ -9,10 +9,9 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod console;
 pub mod first;
-mod wire;
-
-pub use wire::Wire;
+pub use console::Console;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use tactus_model::message::{Input, Message};
+use tactus_model::message::Message;
+use tactus_wire::Input;
 
 use crate::emulator::last_words;
 use crate::monitor::Monitor;
@@ -16,7 +17,7 @@ use crate::transcript::{Hearing, end_of, prove};
 use crate::turn::{GuestTurn, Heard};
 
 /// Hears what arrives from the guests of a turn, the last message last.
-pub type Listener = Box<dyn FnMut(Input) + Send>;
+pub type Listener = Box<dyn FnMut(Input<Message>) + Send>;
 
 /// Gathers what the machines of one turn say, and tells a listener.
 pub struct Collector {

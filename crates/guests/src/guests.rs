@@ -18,9 +18,10 @@ use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime};
 use tactus_model::kernel::KernelSource;
-use tactus_model::message::{CellRequest, Input};
+use tactus_model::message::{CellRequest, Message};
 use tactus_model::time::{Instant as Moment, Nanos};
 use tactus_sys::timestamp;
+use tactus_wire::{Input, MESSAGE_LIMIT, encode};
 
 use crate::GuestError;
 use crate::archive::Archive;
@@ -156,7 +157,7 @@ impl Guests {
     pub fn start(
         &self,
         request: &CellRequest,
-        listener: impl FnMut(Input) + Send + 'static,
+        listener: impl FnMut(Input<Message>) + Send + 'static,
     ) -> io::Result<BootedGuests> {
         let guest = request.cell.target.guest().ok_or_else(|| unprepared("no guest"))?;
         let kernel =
@@ -194,7 +195,7 @@ impl Guests {
             guest: guest.clone(),
             kernel: kernel.path.clone(),
             archive,
-            request: format!("{}\n", serde_json::to_string(request)?).into_bytes(),
+            request: encode(request, MESSAGE_LIMIT)?,
             arguments,
             arguments_to_take_up,
             seed,

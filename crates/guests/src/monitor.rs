@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError};
 
 /// The socket, in the working directory of its machine.
 pub const MONITOR_FILE: &str = "monitor";
@@ -27,8 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A connection to the monitor of one machine. It fails when the machine ends.
 #[derive(Debug)]
 pub struct Monitor {
-    stream: UnixStream,
-    lines: BufReader<UnixStream>,
+    commands: MessageWriter<UnixStream>,
+    lines: MessageReader<BufReader<UnixStream>>,
     /// Events that were told while something else was waited for.
     events: VecDeque<Event>,
 }
@@ -78,8 +79,9 @@ impl Monitor {
 
     /// Speaks by `stream`, which is connected.
     fn on(stream: UnixStream) -> io::Result<Self> {
-        let lines = BufReader::new(stream.try_clone()?);
-        let mut monitor = Self { stream, lines, events: VecDeque::new() };
+        let lines = MessageReader::new(BufReader::new(stream.try_clone()?), MESSAGE_LIMIT);
+        let commands = MessageWriter::new(stream, MESSAGE_LIMIT);
+        let mut monitor = Self { commands, lines, events: VecDeque::new() };
         monitor.execute("qmp_capabilities", &json!({}))?;
         Ok(monitor)
     }
@@ -177,10 +179,9 @@ impl Monitor {
     }
 
     fn execute(&mut self, command: &str, arguments: &Value) -> io::Result<Value> {
-        // In one piece: the emulator obeys at the closing brace, and one that quits there
-        // takes no end of the line.
-        let line = format!("{}\n", json!({"execute": command, "arguments": arguments}));
-        self.stream.write_all(line.as_bytes())?;
+        // It is written in one piece: the emulator obeys at the closing brace, and one that
+        // quits there takes no end of the line.
+        self.commands.write(&json!({"execute": command, "arguments": arguments}))?;
         loop {
             match self.line()? {
                 Line::Event(event) => self.events.push_back(event),
@@ -195,11 +196,12 @@ impl Monitor {
     }
 
     fn line(&mut self) -> io::Result<Line> {
-        let mut line = String::new();
-        match self.lines.read_line(&mut line)? {
-            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the emulator ended untold")),
-            _ => Ok(serde_json::from_str(&line)?),
-        }
+        self.lines.read().map_err(|error| match error {
+            WireError::Closed => {
+                io::Error::new(io::ErrorKind::UnexpectedEof, "the emulator ended untold")
+            }
+            error => error.into(),
+        })
     }
 }
 
@@ -210,6 +212,7 @@ fn open_file(file: &File) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, Write};
     use std::os::unix::net::UnixListener;
 
     use super::*;

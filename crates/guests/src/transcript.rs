@@ -3,7 +3,8 @@
 use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime, Proof};
-use tactus_model::message::{Input, Message};
+use tactus_model::message::Message;
+use tactus_wire::{Input, parse};
 
 /// Understands what a guest says: first its facts, then the messages of its cell.
 #[derive(Debug)]
@@ -38,29 +39,24 @@ impl Hearing {
 
     /// Takes a line; gives what the listener is to hear of it. After the last message
     /// nothing counts any more.
-    pub fn hear(&mut self, line: &str) -> Option<Input> {
+    pub fn hear(&mut self, line: &str) -> Option<Input<Message>> {
         if self.is_over {
             return None;
         }
         if self.has_facts {
             let message = self.message(line);
-            self.is_over = !matches!(
+            self.is_over = matches!(
                 message,
-                Input::Message(
-                    Message::Opened
-                        | Message::Closed
-                        | Message::Shortfall(_)
-                        | Message::Samples { .. }
-                        | Message::TracedSamples { .. }
-                        | Message::Recording { .. }
-                )
+                Input::Message(Message::Finished(_) | Message::Failed { .. })
+                    | Input::Garbled(_)
+                    | Input::Closed
             );
             return Some(message);
         }
-        match serde_json::from_str::<MachineFacts>(line) {
-            Err(_) => {
+        match parse::<MachineFacts>(line.as_bytes()) {
+            Err(error) => {
                 self.is_over = true;
-                Some(Input::Garbled(line.to_owned()))
+                Some(Err(error).into())
             }
             Ok(facts) => {
                 let refusal = refusal(&self.guest, &facts);
@@ -73,14 +69,13 @@ impl Hearing {
         }
     }
 
-    fn message(&self, line: &str) -> Input {
-        match serde_json::from_str(line) {
+    fn message(&self, line: &str) -> Input<Message> {
+        match parse(line.as_bytes()) {
             Ok(Message::Finished(mut measurement)) => {
                 measurement.guest = Some(Box::new(self.account.clone()));
                 Input::Message(Message::Finished(measurement))
             }
-            Ok(message) => Input::Message(message),
-            Err(_) => Input::Garbled(line.to_owned()),
+            read => read.into(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What one turn has its machines do: each boots, or is taken up, and says what it measures.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::process::ChildStdout;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use tactus_model::guest::Guest;
+use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError};
 
 use crate::emulator::Emulator;
 use crate::kept::{BootedMachine, KeptMachines, MachineName};
@@ -76,12 +77,18 @@ impl GuestTurn {
         } else {
             self.start(slot, &self.request, &self.arguments)?.0
         };
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
+        let mut said = said(output);
+        loop {
+            let line = match said.read_line() {
+                Ok(line) => line,
+                Err(error) if error.is_end() => return Ok(()),
+                Err(error) => return Err(error.into()),
+            };
+            // Nobody listens any more when the turn was given up.
             if lines.send(Heard::Line(number, line)).is_err() {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Starts a machine in `slot`; gives what it says and its working directory.
@@ -115,7 +122,9 @@ impl GuestTurn {
             Ok(mut monitor) => {
                 monitor.keep(&booted.state).map_err(|error| slot.explain(error))?;
             }
-            Err(_) if io::read_to_string(output)?.is_empty() => return Ok(None),
+            Err(_) if matches!(said(output).read_line(), Err(WireError::Closed)) => {
+                return Ok(None);
+            }
             Err(_) => return Err(io::Error::other(STALE_PROGRAM)),
         }
         booted.remains = slot.take();
@@ -131,6 +140,11 @@ impl GuestTurn {
     pub fn name(&self, number: usize) -> MachineName {
         MachineName { guest: self.guest.clone(), seed: self.seed, number }
     }
+}
+
+/// What a machine says, by its emulator's output.
+fn said(output: ChildStdout) -> MessageReader<BufReader<ChildStdout>> {
+    MessageReader::new(BufReader::new(output), MESSAGE_LIMIT)
 }
 
 /// What it means when a guest speaks and ends before it was stopped.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Plan, SplitMix64, Turn};
 use tactus_model::facts::MachineFacts;
-use tactus_model::message::{CellRequest, Input, Message};
+use tactus_model::message::{CellRequest, Message};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
@@ -15,6 +15,7 @@ use tactus_model::traced::Evidence;
 use tactus_model::until::Until;
 use tactus_stats::narrow::{self, Narrowness, Next};
 use tactus_store::{Store, StoreError};
+use tactus_wire::Input;
 
 use crate::event::Event;
 use crate::target::{Inbox, Signal, Stopper, Target};
@@ -246,6 +247,7 @@ impl<'a> Engine<'a> {
     ) -> Heard {
         let mut samples = Vec::new();
         let mut evidence = Evidence::default();
+        let mut tasks = Vec::new();
         // Either window may come first, and the other one before its end is told.
         let patience = Duration::from(cell.length()) + self.patience;
         let mut deadline = Instant::now() + patience;
@@ -285,7 +287,9 @@ impl<'a> Engine<'a> {
                 Input::Message(Message::Shortfall(shortfall)) => {
                     listener(Event::Shortfall { turn, shortfall });
                 }
-                Input::Message(Message::Finished(measurement)) => {
+                Input::Message(Message::Task(result)) => tasks.push(*result),
+                Input::Message(Message::Finished(mut measurement)) => {
+                    measurement.tasks.append(&mut tasks);
                     return Heard::LastWord(Outcome::Finished(measurement, samples, evidence));
                 }
                 Input::Message(Message::Failed { reason, hint }) => {

@@ -3,13 +3,14 @@
 use std::io;
 
 use tactus_guests::{BootedGuests, Guests};
-use tactus_model::message::{CellRequest, Input};
+use tactus_model::message::{CellRequest, Message};
+use tactus_wire::Input;
 
 use crate::target::{Inbox, Measuring, Target};
 
 impl Target for Guests {
     fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
-        let listener = move |input: Input| {
+        let listener = move |input: Input<Message>| {
             // When the engine listens no more, it has given the turn up and ends it.
             inbox.put(input);
         };

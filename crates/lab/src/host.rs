@@ -1,13 +1,13 @@
 //! The target that measures on this machine, in a fresh process of our own binary.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-use tactus_model::message::{CellRequest, Input};
+use tactus_model::message::CellRequest;
+use tactus_wire::{Peer, Start};
 
 use crate::target::{Inbox, Measuring, Target};
 
@@ -29,108 +29,89 @@ impl Host {
 impl Target for Host {
     fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
         let mut command = Command::new(&self.executable);
-        command
-            .args(&self.arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // An interrupt typed at the terminal is for us; we end the cell in our own way.
-            .process_group(0);
-        tactus_sys::process::die_with_parent(&mut command);
-        let mut child = command.spawn()?;
-        let stdin = child.stdin.take().ok_or_else(no_pipe)?;
-        let stdout = child.stdout.take().ok_or_else(no_pipe)?;
-        let stderr = child.stderr.take().ok_or_else(no_pipe)?;
-        let forwarder = thread::spawn(move || forward(BufReader::new(stdout), &inbox));
-        let last_words = thread::spawn(move || tail(stderr));
-        let mut measuring = HostMeasuring { child, stdin, forwarder, last_words };
-        match measuring.give(request) {
+        command.args(&self.arguments);
+        let start = Start::new(command).in_own_group().dies_with_this_thread();
+        let (peer, answers) = start.keeps_last_words().start()?;
+        let forwarder = answers.listen("hears-cell", move |read| inbox.put(read.into()))?;
+        let mut measuring = HostMeasuring { peer, forwarder };
+        match measuring.peer.send(request) {
             Ok(()) => Ok(Box::new(measuring)),
-            Err(error) => Err(io::Error::new(error.kind(), Box::new(measuring).end())),
+            Err(error) => Err(io::Error::other(format!("{error}; {}", Box::new(measuring).end()))),
         }
     }
-}
-
-fn no_pipe() -> io::Error {
-    io::Error::other("the measuring process has no pipe")
-}
-
-/// Passes on every line until the process closes its end.
-fn forward(lines: impl BufRead, inbox: &Inbox) {
-    for line in lines.lines().map_while(Result::ok) {
-        let input = match serde_json::from_str(&line) {
-            Ok(message) => Input::Message(message),
-            Err(_) => Input::Garbled(line),
-        };
-        if !inbox.put(input) {
-            return;
-        }
-    }
-    inbox.put(Input::Closed);
-}
-
-/// The most of a dead process's last words that is kept, in bytes.
-const LAST_WORDS_LIMIT: usize = 4096;
-
-fn tail(mut stream: impl Read) -> String {
-    let mut kept = Vec::new();
-    let mut buffer = [0; LAST_WORDS_LIMIT];
-    while let Ok(count @ 1..) = stream.read(&mut buffer) {
-        kept.extend_from_slice(&buffer[..count]);
-        let surplus = kept.len().saturating_sub(LAST_WORDS_LIMIT);
-        kept.drain(..surplus);
-    }
-    String::from_utf8_lossy(&kept).trim().to_owned()
-}
-
-fn describe_end(status: io::Result<ExitStatus>, last_words: &str) -> String {
-    let end = match status {
-        Ok(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => format!("it ended with exit code {code}"),
-            (None, Some(signal)) => format!("it was ended by signal {signal}"),
-            (None, None) => "it ended".to_owned(),
-        },
-        Err(error) => format!("its end could not be learnt: {error}"),
-    };
-    if last_words.is_empty() { end } else { format!("{end}; it said: {last_words}") }
 }
 
 struct HostMeasuring {
-    child: Child,
-    /// Held open while somebody waits for the result.
-    stdin: ChildStdin,
+    /// Its input is held open while somebody waits for the result.
+    peer: Peer,
     forwarder: JoinHandle<()>,
-    last_words: JoinHandle<String>,
 }
 
 /// How long a process that has closed its output may take to end by itself, so
 /// that its own way of ending can be told.
 const END_GRACE: Duration = Duration::from_secs(1);
 
-impl HostMeasuring {
-    fn give(&mut self, request: &CellRequest) -> io::Result<()> {
-        serde_json::to_writer(&mut self.stdin, request)?;
-        self.stdin.write_all(b"\n")?;
-        self.stdin.flush()
-    }
-
-    fn end_by_itself(&mut self) {
-        let deadline = Instant::now() + END_GRACE;
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(5));
-        }
+impl Measuring for HostMeasuring {
+    fn end(self: Box<Self>) -> String {
+        let patience = if self.forwarder.is_finished() { END_GRACE } else { Duration::ZERO };
+        self.peer.end(patience)
     }
 }
 
-impl Measuring for HostMeasuring {
-    fn end(mut self: Box<Self>) -> String {
-        if self.forwarder.is_finished() {
-            self.end_by_itself();
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use tactus_model::experiment::{Experiment, Overrides, Turn};
+    use tactus_model::message::Message;
+    use tactus_wire::Input;
+
+    use super::*;
+    use crate::target::Signal;
+
+    fn request() -> CellRequest {
+        let plan = Experiment::parse("name = \"a\"").unwrap().plan(&Overrides::default()).unwrap();
+        let cell = plan.cells.into_iter().next().unwrap();
+        CellRequest { turn: Turn { cell: 0, round: 0 }, cell, seed: 1, boot_seed: 1 }
+    }
+
+    /// What the engine hears of a measuring process that is this script, to the first input
+    /// that is no message, and how the process ended.
+    fn heard(script: &str) -> (Vec<Message>, Input<Message>, String) {
+        let mut host = Host::new("sh".into(), &["-c", script]);
+        let (signals, inputs) = channel();
+        let measuring = host.begin(&request(), Inbox { turn: 0, signals }).unwrap();
+        let mut messages = Vec::new();
+        loop {
+            match inputs.recv_timeout(Duration::from_secs(60)).unwrap() {
+                Signal::Input(_, Input::Message(message)) => messages.push(message),
+                Signal::Input(_, input) => return (messages, input, measuring.end()),
+                Signal::Stop => panic!("nobody stopped it"),
+            }
         }
-        // A process that has ended already cannot be killed, which is as well.
-        let _ = self.child.kill();
-        let status = self.child.wait();
-        let last_words = self.last_words.join().unwrap_or_default();
-        describe_end(status, &last_words)
+    }
+
+    #[test]
+    fn a_process_that_ends_is_closed_even_within_a_message() {
+        for half in ["", "printf '{\"message\":\"clo';"] {
+            let script = format!(
+                "read request; echo '{{\"message\":\"opened\"}}'; {half} echo no >&2; kill -9 $$"
+            );
+            let (messages, input, end) = heard(&script);
+            assert_eq!(messages, [Message::Opened]);
+            assert!(matches!(input, Input::Closed), "{input:?}");
+            assert_eq!(end, "it was ended by signal 9; it said: no");
+        }
+    }
+
+    #[test]
+    fn a_process_that_writes_anything_else_is_garbled() {
+        let check = |script: &str, expected: &str| match heard(script) {
+            (_, Input::Garbled(line), _) => assert_eq!(line, expected),
+            (_, input, _) => panic!("{input:?}"),
+        };
+        check("read request; echo 'segmentation fault'", "segmentation fault");
+        let flood = format!("message of more than 67108864 bytes: {}…", "x".repeat(200));
+        check("read request; yes x | tr -d '\\n'", &flood);
     }
 }

@@ -3,13 +3,14 @@
 use std::io;
 use std::sync::mpsc::Sender;
 
-use tactus_model::message::{CellRequest, Input};
+use tactus_model::message::{CellRequest, Message};
+use tactus_wire::Input;
 
 /// What wakes the engine.
 #[derive(Debug)]
 pub(crate) enum Signal {
     /// Something came from the measuring process of the turn with this number.
-    Input(usize, Input),
+    Input(usize, Input<Message>),
     /// The user wants the run to end.
     Stop,
 }
@@ -24,7 +25,7 @@ pub struct Inbox {
 
 impl Inbox {
     /// Hands `input` to the engine; false when the engine listens no more.
-    pub fn put(&self, input: Input) -> bool {
+    pub fn put(&self, input: Input<Message>) -> bool {
         self.signals.send(Signal::Input(self.turn, input)).is_ok()
     }
 }

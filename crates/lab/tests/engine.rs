@@ -9,12 +9,13 @@ use tactus_lab::event::Event;
 use tactus_lab::target::{Inbox, Measuring, Stopper, Target};
 use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
 use tactus_model::facts::MachineFacts;
-use tactus_model::message::{CellRequest, Input, Message};
+use tactus_model::message::{CellRequest, Message};
 use tactus_model::result::{Histogram, LoadResult, MachineRates, Measurement, ProbeCost};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::{Instant, Nanos};
 use tactus_stats::narrow::Next;
 use tactus_store::Store;
+use tactus_wire::Input;
 
 /// What a scripted measuring process does with its request.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,6 +10,7 @@ use std::thread;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_sys::namespace::{self, Right};
 use tactus_sys::{Errno, SysError, process, sched};
+use tactus_wire::{MESSAGE_LIMIT, MessageWriter, WireError, answers, requests};
 
 use crate::containment::Containment;
 use crate::directory::LoadDirectory;
@@ -17,7 +18,7 @@ use crate::error::{During, LoadError};
 use crate::keeper;
 use crate::loads;
 use crate::not_granted::NotGranted;
-use crate::order::{Answer, HostOrder, KeeperOrder, Order, Role, hear, tell};
+use crate::order::{Answer, HostOrder, KeeperOrder, Order, Role};
 use crate::processes;
 
 /// The whole body of `tactus internal load`: reads its order on the standard input,
@@ -28,17 +29,16 @@ use crate::processes;
 /// fails is told to the measuring process.
 pub fn host_main() -> Result<(), LoadError> {
     // The lock has to be free again before anybody waits for the end of the input.
-    let order = hear::<Order>(&mut io::stdin().lock())?;
+    let order = requests().read();
     let done = match order {
-        None => Ok(()),
-        Some(Order::Host(order)) => host(order),
-        Some(Order::Keeper(order)) => keeper::keep(&order),
+        Err(WireError::Closed) => Ok(()),
+        Err(error) => return Err(error).during("read what load is wanted"),
+        Ok(Order::Host(order)) => host(order),
+        Ok(Order::Keeper(order)) => keeper::keep(&order),
     };
     match done {
         Ok(()) => Ok(()),
-        Err(error) => {
-            tell(io::stdout(), &Answer::Failed(error)).during("say why the load cannot run")
-        }
+        Err(error) => answers().write(&Answer::Failed(error)).during("say why the load cannot run"),
     }
 }
 
@@ -118,7 +118,9 @@ impl Keeper {
                         containment,
                         missing: not_contained(order, containment, refusal).into_iter().collect(),
                     });
-                    tell(&lifeline, &keeper_order).during("tell the keeper what to do")?;
+                    MessageWriter::new(&lifeline, MESSAGE_LIMIT)
+                        .write(&keeper_order)
+                        .during("tell the keeper what to do")?;
                     return Ok(Self { process, lifeline });
                 }
                 Err(error) => refusal = Some(error),

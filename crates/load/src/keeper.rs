@@ -1,8 +1,8 @@
 //! The process that starts the copies, sees that they work, and sees who ends.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, BufReader, PipeReader, Read};
-use std::process::{ExitStatus, Stdio};
+use std::io::{self, BufReader, Read};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -10,19 +10,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tactus_sys::process;
+use tactus_wire::{MESSAGE_LIMIT, MessageReader, Start, WireError, answers};
 
 use crate::containment::Containment;
 use crate::counters::{Counters, State};
 use crate::error::{During, LoadError};
 use crate::gate::ClosedGate;
 use crate::not_granted::NotGranted;
-use crate::order::{
-    Answer, KeeperOrder, News, Role, TOLD_WHY, WorkerAnswer, WorkerOrder, hear, tell,
-};
+use crate::order::{Answer, KeeperOrder, News, Role, TOLD_WHY, WorkerAnswer, WorkerOrder};
 use crate::processes;
 
 /// How long the copies may take to finish their first operations.
-const START_LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// How many copies' ends are told one by one; the counters know of all.
 const ENDS_TOLD: usize = 16;
@@ -31,6 +30,8 @@ const ENDS_TOLD: usize = 16;
 enum Event {
     /// A copy said something.
     Said(WorkerAnswer),
+    /// What a copy said cannot be understood, and nothing more is heard of any.
+    Garbled(WireError),
     /// A process has ended.
     Ended { process: u32, status: ExitStatus },
 }
@@ -55,7 +56,14 @@ pub(crate) fn keep(order: &KeeperOrder) -> Result<(), LoadError> {
     drop(gate);
     let (events, inbox) = mpsc::channel();
     let said = events.clone();
-    thread::spawn(move || listen(answers, &said));
+    MessageReader::new(BufReader::new(answers), MESSAGE_LIMIT)
+        .listen("hears-copies", move |answer| match answer {
+            Ok(answer) => said.send(Event::Said(answer)).is_ok(),
+            // Every copy has ended.
+            Err(WireError::Closed) => false,
+            Err(error) => said.send(Event::Garbled(error)).is_ok(),
+        })
+        .during("listen to the copies")?;
     thread::spawn(move || reap(&events));
 
     let mut roll = Roll::new(order, &counters, copies, &is_over);
@@ -104,11 +112,8 @@ fn start_copies(
         .map(|copy| {
             let answers = answers.try_clone().during("share a pipe")?;
             // From this thread, the main one, since the death signal follows the thread.
-            let mut child = Role::Worker
-                .of_this_binary()
-                .stdin(Stdio::piped())
-                .stdout(answers)
-                .spawn()
+            let mut worker = Start::new(Role::Worker.of_this_binary())
+                .start_into(answers)
                 .during(&format!("start copy {copy}"))
                 .map_err(|error| {
                     error
@@ -122,23 +127,11 @@ fn start_copies(
                 keeper: std::process::id(),
                 companion: None,
             };
-            if let Some(stdin) = child.stdin.take() {
-                // A copy that has ended already cannot be told; its end will be seen.
-                let _ = tell(stdin, &worker_order);
-            }
-            Ok((child.id(), copy))
+            // A copy that has ended already cannot be told; its end will be seen.
+            let _ = worker.send(&worker_order);
+            Ok((worker.id(), copy))
         })
         .collect()
-}
-
-/// Passes on what copies say until all have ended.
-fn listen(answers: PipeReader, events: &Sender<Event>) {
-    let mut answers = BufReader::new(answers);
-    while let Ok(Some(answer)) = hear(&mut answers) {
-        if events.send(Event::Said(answer)).is_err() {
-            return;
-        }
-    }
 }
 
 /// Takes every process that ends, copies as well as orphans, so that none stays a zombie.
@@ -200,6 +193,11 @@ impl<'o> Roll<'o> {
                 Ok(())
             }
             Event::Said(WorkerAnswer { copy, news: News::Failed(error) }) => self.end(copy, error),
+            Event::Garbled(error) if !self.waited_for.is_empty() => {
+                Err(error).during("understand what a copy says")
+            }
+            // The copies are at work; when all have ended, the counters say so.
+            Event::Garbled(_) => Ok(()),
             // Why it ended is in the pipe, and will be read.
             Event::Ended { status, .. } if status.code() == Some(TOLD_WHY) => Ok(()),
             Event::Ended { process, status } => match self.copies.get(&process) {
@@ -234,7 +232,7 @@ impl<'o> Roll<'o> {
             containment: self.order.containment,
             missing: std::mem::take(&mut self.missing),
         };
-        tell(io::stdout(), &answer).during("say that the load is ready")
+        answers().write(&answer).during("say that the load is ready")
     }
 
     fn tell_ends(&mut self) {
@@ -245,7 +243,7 @@ impl<'o> Roll<'o> {
             if self.ends_told < ENDS_TOLD {
                 self.ends_told += 1;
                 // If nobody listens any more, the end of our input will tell us.
-                let _ = tell(io::stdout(), &Answer::Ended { copy, reason });
+                let _ = answers().write(&Answer::Ended { copy, reason });
             }
             // Only now, so that whoever sees a copy ended can also learn why.
             self.counters.copy(copy).set_state(State::Ended);

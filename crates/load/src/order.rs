@@ -1,19 +1,16 @@
 //! What a load's processes tell each other: one JSON object a line.
 
-use std::io::{self, BufRead, Write};
 use std::ops::Range;
 use std::os::fd::RawFd;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tactus_model::frames::Rate;
 use tactus_model::load::{Load, LoadPlan};
 
 use crate::containment::Containment;
-use crate::error::{During, LoadError};
+use crate::error::LoadError;
 use crate::not_granted::NotGranted;
 use crate::surroundings::Surroundings;
 
@@ -31,21 +28,17 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// Gives `command` the arguments that make our binary take this role.
-    pub(crate) fn of(self, command: &mut Command) -> &mut Command {
-        command.args(match self {
+    /// The arguments that make our binary take this role.
+    pub(crate) const fn arguments(self) -> [&'static str; 2] {
+        match self {
             Self::Load => ["internal", "load"],
             Self::Worker => ["internal", "load-worker"],
-        })
+        }
     }
 
-    /// A command that starts our own binary in this role: what runs now, even when
-    /// its file has been replaced meanwhile.
+    /// A command that starts our own binary in this role.
     pub(crate) fn of_this_binary(self) -> Command {
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0("tactus");
-        self.of(&mut command);
-        command
+        tactus_wire::this_binary(&self.arguments())
     }
 }
 
@@ -227,23 +220,6 @@ pub(crate) enum News {
     Failed(LoadError),
 }
 
-/// Writes one line and sees to it that it goes out at once and in one piece.
-pub(crate) fn tell(mut stream: impl Write, message: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    stream.write_all(&line)?;
-    stream.flush()
-}
-
-/// Reads one line; `None` when the other side has closed its end.
-pub(crate) fn hear<T: DeserializeOwned>(stream: &mut impl BufRead) -> Result<Option<T>, LoadError> {
-    let mut line = String::new();
-    if stream.read_line(&mut line).during("read a message between a load's processes")? == 0 {
-        return Ok(None);
-    }
-    serde_json::from_str(&line).during("understand a message between a load's processes").map(Some)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,17 +232,5 @@ mod tests {
         assert_eq!(task.total(), 6);
         let loads: Vec<String> = (0..6).map(|copy| task.load_of(copy).to_string()).collect();
         assert_eq!(loads, ["compute:2", "compute:2", "net", "disk:3", "disk:3", "disk:3"]);
-    }
-
-    #[test]
-    fn what_is_told_is_heard() {
-        let mut stream = Vec::new();
-        let failure = LoadError::new("no").hint("yes");
-        tell(&mut stream, &Answer::Failed(failure.clone())).unwrap();
-        let mut stream = stream.as_slice();
-        let heard = hear::<Answer>(&mut stream).unwrap();
-        assert!(matches!(heard, Some(Answer::Failed(heard)) if heard == failure));
-        assert!(hear::<Answer>(&mut stream).unwrap().is_none());
-        assert!(hear::<Answer>(&mut b"{}\n".as_slice()).is_err());
     }
 }

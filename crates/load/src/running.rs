@@ -2,22 +2,24 @@
 
 use std::io::BufReader;
 use std::ops::Range;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use tactus_model::load::{Load, LoadPlan};
 use tactus_model::result::Shortfall;
 use tactus_sys::facts;
+use tactus_wire::{MessageReader, Output, Peer, Start, WireError};
 
 use crate::containment::Containment;
 use crate::copies;
 use crate::counters::Counters;
 use crate::directory;
 use crate::error::{During, LoadError};
+use crate::keeper::START_LIMIT;
 use crate::loads;
 use crate::not_granted::NotGranted;
-use crate::order::{Answer, HostOrder, MARK, Order, Role, Task, hear, tell};
+use crate::order::{Answer, HostOrder, MARK, Order, Role, Task};
 use crate::processes;
 use crate::snapshot::LoadSnapshot;
 use crate::surroundings::Surroundings;
@@ -60,12 +62,18 @@ pub struct RunningLoad {
 
 #[derive(Debug)]
 struct Host {
-    process: Child,
-    /// The host ends the load when this is closed.
-    lifeline: Option<ChildStdin>,
-    answers: BufReader<ChildStdout>,
+    /// It ends the load when its standard input is closed.
+    process: Peer,
+    answers: MessageReader<BufReader<Output>>,
     counters: Counters,
 }
+
+/// How much longer than for the copies is waited for their host, which gives up by itself.
+const MARGIN: Duration = Duration::from_secs(30);
+
+/// How long a host may take to end its load, to remove its files, or to say the next thing
+/// of its end.
+const END_LIMIT: Duration = Duration::from_secs(60);
 
 impl RunningLoad {
     /// Starts a load and waits until each of its copies has finished its first
@@ -137,7 +145,7 @@ impl RunningLoad {
             return LoadSnapshot::default();
         };
         // Copies cannot outlive their host, whatever the counters say.
-        let alive = matches!(host.process.try_wait(), Ok(None));
+        let alive = host.process.is_running();
         let part = |(load, copies): (&Load, Range<u32>)| {
             let copies = copies.map(|copy| host.counters.copy(copy));
             let measure = loads::measure(&load.kind, task.surroundings);
@@ -158,7 +166,7 @@ impl RunningLoad {
     pub fn next_end(&mut self) -> Option<String> {
         let host = self.host.as_mut()?;
         // What cannot be understood ends the list; the load goes on all the same.
-        match hear(&mut host.answers).ok()?? {
+        match host.answers.read().ok()? {
             Answer::Ended { copy, reason } => Some(format!("copy {copy}: {reason}")),
             Answer::Failed(error) => Some(error.reason),
             Answer::Ready { .. } => None,
@@ -174,16 +182,16 @@ impl RunningLoad {
     fn end(&mut self) -> Vec<String> {
         let Some(mut host) = self.host.take() else { return Vec::new() };
         let mut reasons = Vec::new();
-        drop(host.lifeline.take());
+        host.process.close();
         // What cannot be understood ends the list; the load is ended all the same.
-        while let Ok(Some(answer)) = hear(&mut host.answers) {
+        while let Ok(answer) = host.answers.read_within(END_LIMIT) {
             match answer {
                 Answer::Ended { copy, reason } => reasons.push(format!("copy {copy}: {reason}")),
                 Answer::Failed(error) => reasons.push(error.reason),
                 Answer::Ready { .. } => {}
             }
         }
-        let status = host.process.wait();
+        let status = host.process.wait_or_kill(END_LIMIT);
         if !status.is_ok_and(|status| status.success()) {
             directory::remove_stale(&self.directory);
         }
@@ -201,41 +209,27 @@ impl Host {
     fn start(options: &HostOptions, counters: Counters) -> Result<Self, LoadError> {
         let action = format!("start {}", options.executable.display());
         let mut command = Command::new(&options.executable);
-        Role::Load
-            .of(&mut command)
-            .env(MARK, std::process::id().to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // An interrupt typed at the terminal is for the measurement, which ends its load itself.
-            .process_group(0);
+        command.args(Role::Load.arguments()).env(MARK, std::process::id().to_string());
         counters.set_inheritable(true).during("share the load's counters")?;
-        let spawned = command.spawn();
+        let started = Start::new(command).in_own_group().start();
         counters.set_inheritable(false).during("share the load's counters")?;
-        let mut process = spawned.during(&action)?;
-        match (process.stdin.take(), process.stdout.take()) {
-            (Some(lifeline), Some(answers)) => Ok(Self {
-                process,
-                lifeline: Some(lifeline),
-                answers: BufReader::new(answers),
-                counters,
-            }),
-            // Without its standard input it ends at once.
-            _ => Err(LoadError::new(format!("failed to {action}: it has no pipes"))),
-        }
+        let (process, answers) = started.during(&action)?;
+        Ok(Self { process, answers, counters })
     }
 
     /// Gives the order and waits for the first answer.
     fn give(&mut self, order: &Order) -> Result<Answer, LoadError> {
-        if let Some(lifeline) = &mut self.lifeline {
-            // A host that has ended already cannot be told; its end is seen next.
-            let _ = tell(lifeline, order);
-        }
-        match hear(&mut self.answers)? {
-            Some(answer) => Ok(answer),
-            None => Err(LoadError::new(format!(
-                "the host of the load ended before it was ready: {}",
-                describe(self.process.wait())
-            ))),
+        // A host that has ended already cannot be told; its end is seen next.
+        let _ = self.process.send(order);
+        match self.answers.read_within(START_LIMIT + MARGIN) {
+            Err(WireError::Closed | WireError::Truncated { .. }) => {
+                let status = self.process.wait_or_kill(END_LIMIT);
+                Err(LoadError::new(format!(
+                    "the host of the load ended before it was ready: {}",
+                    status.map_or_else(|error| error.to_string(), |status| status.to_string())
+                )))
+            }
+            answer => answer.during("start the load"),
         }
     }
 }
@@ -248,8 +242,4 @@ fn explain(missing: Vec<NotGranted>) -> Vec<Shortfall> {
     }
     let facts = facts::read(Path::new("/"));
     missing.into_iter().map(|one| one.explain(&facts)).collect()
-}
-
-fn describe(status: std::io::Result<ExitStatus>) -> String {
-    status.map_or_else(|error| error.to_string(), |status| status.to_string())
 }

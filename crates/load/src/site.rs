@@ -1,6 +1,5 @@
 //! Where one copy works: what it is given, and how it says what it has done.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +14,7 @@ use crate::counters::{Counters, State};
 use crate::error::{During, LoadError};
 use crate::loads;
 use crate::not_granted::NotGranted;
-use crate::order::{Companion, News, TOLD_WHY, WorkerAnswer, WorkerOrder, tell};
+use crate::order::{Companion, News, TOLD_WHY, WorkerAnswer, WorkerOrder};
 use crate::surroundings::Surroundings;
 
 /// The place of one copy; shared by its threads.
@@ -143,7 +142,7 @@ impl Site {
 
     fn tell(&self, news: News) {
         // Without a keeper there is nobody left to tell, and the death signal is on its way.
-        let _ = tell(io::stdout(), &WorkerAnswer { copy: self.order.copy, news });
+        let _ = tactus_wire::answers().write(&WorkerAnswer { copy: self.order.copy, news });
     }
 
     /// Runs `work` in a thread of its own, for good; when it fails, so does the copy.

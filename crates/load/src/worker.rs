@@ -1,11 +1,11 @@
 //! The process of one copy.
 
-use std::io;
+use tactus_wire::{WireError, answers, requests};
 
 use crate::error::{During, LoadError};
 use crate::gate;
 use crate::loads;
-use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder, hear, tell};
+use crate::order::{News, TOLD_WHY, WorkerAnswer, WorkerOrder};
 use crate::scheduling;
 use crate::site::Site;
 
@@ -15,7 +15,10 @@ use crate::site::Site;
 /// # Errors
 /// The order cannot be read. Everything else that fails is told to the keeper.
 pub fn worker_main() -> Result<(), LoadError> {
-    let Some(order) = hear::<WorkerOrder>(&mut io::stdin().lock())? else { return Ok(()) };
+    let order: WorkerOrder = match requests().read() {
+        Err(WireError::Closed) => return Ok(()),
+        order => order.during("read what this copy is to do")?,
+    };
     // Set here and not by whoever starts us, because running a binary with file
     // capabilities, as ours may be, takes the death signal back.
     if tactus_sys::process::die_with(order.keeper).is_err() {
@@ -27,7 +30,8 @@ pub fn worker_main() -> Result<(), LoadError> {
         return loads::run_companion(companion, &order);
     }
     let Err(error) = work(&order);
-    tell(io::stdout(), &WorkerAnswer { copy: order.copy, news: News::Failed(error) })
+    answers()
+        .write(&WorkerAnswer { copy: order.copy, news: News::Failed(error) })
         .during("tell the keeper why this copy ends")?;
     // Without returning, since threads of the load may still be at work.
     std::process::exit(TOLD_WHY)

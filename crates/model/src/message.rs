@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::experiment::Turn;
-use crate::result::{Measurement, Shortfall};
+use crate::result::{Measurement, Shortfall, TaskResult};
 use crate::sample::SampleBlock;
 
 /// Asks a measuring process for one cell; it reads this on its standard input.
@@ -22,17 +22,6 @@ pub struct CellRequest {
     /// The seed of all that is random when a guest boots. Turns of a round share it, so that
     /// they can be measured in a guest that booted once.
     pub boot_seed: u64,
-}
-
-/// What arrives from a measuring process.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Input {
-    /// It said something.
-    Message(Message),
-    /// It wrote a line that is not a message.
-    Garbled(String),
-    /// It has closed its end: nothing more will come.
-    Closed,
 }
 
 /// What a measuring process answers.
@@ -66,7 +55,10 @@ pub enum Message {
     },
     /// Something was not granted; said as soon as it is known.
     Shortfall(Shortfall),
-    /// The result: the last message of a turn that succeeded.
+    /// The result of one task. Those of all tasks come before the last message, in the order
+    /// of their numbers.
+    Task(Box<TaskResult>),
+    /// The result, without those of the tasks: the last message of a turn that succeeded.
     Finished(Box<Measurement>),
     /// The turn failed: the last message.
     Failed {

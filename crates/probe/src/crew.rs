@@ -1,9 +1,8 @@
 //! The tasks of a cell, as threads or as processes: how they are started, told, and heard.
 
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::thread;
@@ -11,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use tactus_model::probe::TaskKind;
 use tactus_model::time::Nanos;
+use tactus_wire::{Peer, Start, WireError};
 
 use crate::error::ProbeError;
 use crate::live::SampleRings;
-use crate::task::{Answer, Command, Line, TaskOrder, serve, write_line};
+use crate::task::{Answer, Command, Line, TaskOrder, serve};
 
 /// How a process that is one task is started.
 #[derive(Clone, Debug)]
@@ -122,27 +122,23 @@ enum Running {
     /// A thread is left behind when it hangs; it ends with the process, which is
     /// made for one cell.
     Thread(Sender<Command>),
-    Process {
-        child: Child,
-        commands: ChildStdin,
-    },
+    Process(Peer),
 }
 
 impl Running {
     fn tell(&mut self, command: Command) -> io::Result<()> {
         match self {
             Self::Thread(commands) => commands.send(command).map_err(io::Error::other),
-            Self::Process { commands, .. } => write_line(commands, &command),
+            Self::Process(peer) => Ok(peer.send(&command)?),
         }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Self::Process { child, .. } = self {
+        if let Self::Process(peer) = self {
             // A process that has finished is ended already; one that has not is of no use.
-            let _ = child.kill();
-            let _ = child.wait();
+            let _ = peer.wait_or_kill(Duration::ZERO);
         }
     }
 }
@@ -189,37 +185,32 @@ fn start_process(
     answers: SyncSender<Heard>,
 ) -> io::Result<Running> {
     let mut command = std::process::Command::new(&process.executable);
-    command.args(&process.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
-    tactus_sys::process::die_with_parent(&mut command);
+    command.args(&process.arguments);
+    let start = Start::new(command).dies_with_this_thread();
     let inheritable = |whether| rings.map_or(Ok(()), |rings| rings.set_inheritable(whether));
     inheritable(true).map_err(io::Error::other)?;
-    let spawned = command.spawn();
+    let started = start.start();
     inheritable(false).map_err(io::Error::other)?;
-    let mut child = spawned?;
-    let no_pipe = || io::Error::other("the process has no pipe");
-    let mut commands = child.stdin.take().ok_or_else(no_pipe)?;
-    let lines = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);
+    let (mut peer, reader) = started?;
     let task = order.task;
-    thread::Builder::new().name(format!("hears-{task}")).spawn(move || {
-        forward(task, lines, &answers);
+    // It sleeps in a read while the task measures. Nobody listens any more when the task
+    // has given its last answer.
+    reader.listen(&format!("hears-{task}"), move |answer| {
+        answers.send((task, heard(answer))).is_ok()
     })?;
-    let told = write_line(&mut commands, order);
-    let running = Running::Process { child, commands };
-    told.map(|()| running)
+    let told = peer.send(order);
+    let running = Running::Process(peer);
+    told?;
+    Ok(running)
 }
 
-/// Passes on every answer until the process closes its end. It sleeps in a read
-/// while the task measures.
-fn forward(task: u32, lines: BufReader<ChildStdout>, answers: &SyncSender<Heard>) {
-    for line in lines.lines().map_while(Result::ok) {
-        let answer = serde_json::from_str(&line).unwrap_or_else(|error| Answer::Failed {
+fn heard(answer: Result<Answer, WireError>) -> Option<Answer> {
+    match answer {
+        Ok(answer) => Some(answer),
+        Err(error) if error.is_end() => None,
+        Err(error) => Some(Answer::Failed {
             reason: format!("its answer cannot be read: {error}"),
             hint: None,
-        });
-        if answers.send((task, Some(answer))).is_err() {
-            return;
-        }
+        }),
     }
-    // Nobody listens any more when the task has given its last answer.
-    let _ = answers.send((task, None));
 }

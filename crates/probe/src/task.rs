@@ -3,7 +3,7 @@
 //! A task is a thread, or a process that runs [`task_main`]. Either way it is told
 //! [`Command`]s and gives [`Answer`]s; a process does so in JSON, one object a line.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, Write};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,7 @@ use tactus_permission::{Asked, Refusal, diagnose};
 use tactus_rt::{Preparation, Prepared, rehearse, touch_stack};
 use tactus_sys::memory::Lock;
 use tactus_sys::{SysError, sched, thread, usage};
+use tactus_wire::{MessageReader, MessageWriter, WireError};
 
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Course, Facility};
@@ -296,42 +297,33 @@ impl<'a> Task<'a> {
 /// # Errors
 /// What it is told first is no order, or standard output is closed.
 pub fn task_main() -> std::io::Result<()> {
-    let mut commands = BufReader::new(std::io::stdin());
-    let mut first = String::new();
-    commands.read_line(&mut first)?;
-    let order: TaskOrder = serde_json::from_str(&first)?;
-    let mut pipes = Pipes { commands, answers: std::io::stdout().lock(), broken: None };
+    let mut commands = tactus_wire::requests();
+    let order: TaskOrder = commands.read()?;
+    let mut pipes = Pipes { commands, answers: tactus_wire::answers(), broken: None };
     let rings = order.rings.map(|place| SampleRings::inherit(place.file, place.layout));
     let rings = rings.transpose().map_err(std::io::Error::other)?.map(Arc::new);
     serve(&order, rings.as_ref(), &mut pipes);
-    pipes.broken.map_or(Ok(()), Err)
+    pipes.broken.map_or(Ok(()), |error| Err(error.into()))
 }
 
 struct Pipes<R, W> {
-    commands: R,
-    answers: W,
+    commands: MessageReader<R>,
+    answers: MessageWriter<W>,
     /// Why the first answer that was lost was lost.
-    broken: Option<std::io::Error>,
+    broken: Option<WireError>,
 }
 
 impl<R: BufRead, W: Write> Line for Pipes<R, W> {
     fn hear(&mut self) -> Option<Command> {
-        let mut line = String::new();
-        self.commands.read_line(&mut line).ok()?;
-        serde_json::from_str(&line).ok()
+        self.commands.read().ok()
     }
 
     fn say(&mut self, answer: Answer) {
-        if let Err(error) = write_line(&mut self.answers, &answer) {
+        if let Err(error) = self.answers.write(&answer) {
+            // Too much was not written at all, so that why it is missing still can be.
+            let failed = Answer::Failed { reason: error.to_string(), hint: None };
+            let _ = self.answers.write(&failed);
             self.broken.get_or_insert(error);
         }
     }
-}
-
-/// Writes one message as a line of JSON.
-pub(crate) fn write_line(stream: &mut impl Write, message: &impl Serialize) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    stream.write_all(&line)?;
-    stream.flush()
 }

@@ -1,6 +1,7 @@
-//! Sleeping until a buffer into which the kernel records wants to be read.
+//! Sleeping until a descriptor can be read: a buffer into which the kernel records, a pipe.
 
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use tactus_model::time::Nanos;
 
@@ -57,17 +58,11 @@ impl Waker {
 /// # Errors
 /// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
 pub fn wait(buffers: &[BorrowedFd<'_>], waker: &Waker, timeout: Nanos) -> Result<Woken, SysError> {
-    let polled = |fd: i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut fds: Vec<libc::pollfd> = Vec::with_capacity(buffers.len() + 1);
-    fds.push(polled(waker.0.as_raw_fd()));
-    fds.extend(buffers.iter().map(|buffer| polled(buffer.as_raw_fd())));
-    let milliseconds = i32::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX);
-    // SAFETY: the pointer and the length are those of one vector, which lives through the call.
-    let returned = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) };
-    match SysError::check("poll", returned) {
-        Ok(_) => {}
-        Err(error) if error.errno == Errno::INTR => return Ok(Woken::default()),
-        Err(error) => return Err(error),
+    fds.push(polled(waker.0.as_fd()));
+    fds.extend(buffers.iter().copied().map(polled));
+    if poll(&mut fds, timeout.into())? == 0 {
+        return Ok(Woken::default());
     }
     let woken = Woken {
         waker: fds[0].revents != 0,
@@ -77,4 +72,30 @@ pub fn wait(buffers: &[BorrowedFd<'_>], waker: &Waker, timeout: Nanos) -> Result
         waker.clear();
     }
     Ok(woken)
+}
+
+/// Sleeps until `fd` can be read without waiting, which includes its end, or `timeout` is
+/// over; a signal may end the sleep too. Whether it can be read.
+///
+/// # Errors
+/// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
+pub fn wait_readable(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysError> {
+    poll(&mut [polled(fd)], timeout).map(|readable| readable > 0)
+}
+
+fn polled(fd: BorrowedFd<'_>) -> libc::pollfd {
+    libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
+}
+
+/// How many of `fds` have something to say; none when a signal ended the sleep.
+fn poll(fds: &mut [libc::pollfd], timeout: Duration) -> Result<usize, SysError> {
+    let milliseconds = timeout.as_nanos().div_ceil(1_000_000);
+    let milliseconds = i32::try_from(milliseconds).unwrap_or(i32::MAX);
+    // SAFETY: the pointer and the length are those of one slice, which lives through the call.
+    let returned = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) };
+    match SysError::check("poll", returned) {
+        Ok(readable) => Ok(readable.unsigned_abs() as usize),
+        Err(error) if error.errno == Errno::INTR => Ok(0),
+        Err(error) => Err(error),
+    }
 }

@@ -1,6 +1,6 @@
 //! What runs inside the recording process.
 
-use std::io::{self, BufRead, Write};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use tactus_model::cpus::CpuList;
 use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{DrainerOptions, Keep, Options, RecordError, Recorder};
+use tactus_wire::WireError;
 
 use super::{CauseEvent, CauseRequest};
 
@@ -24,10 +25,14 @@ const SLOWEST: usize = 3;
 /// # Errors
 /// The answers cannot be written, so that nobody can be told what went wrong.
 pub fn main() -> io::Result<()> {
-    let mut requests = io::stdin().lock().lines();
+    let mut requests = tactus_wire::requests();
     let mut recorder = None;
-    while let Some(line) = requests.next().transpose()? {
-        let answer = match (serde_json::from_str(&line)?, &recorder) {
+    loop {
+        let request = match requests.read() {
+            Err(WireError::Closed) => return Ok(()),
+            request => request?,
+        };
+        let answer = match (request, &recorder) {
             (CauseRequest::Record { aside }, None) => match record(aside) {
                 Ok(started) => {
                     recorder = Some(started);
@@ -45,12 +50,8 @@ pub fn main() -> io::Result<()> {
                 continue;
             }
         };
-        let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, &answer)?;
-        out.write_all(b"\n")?;
-        out.flush()?;
+        tactus_wire::answers().write(&answer)?;
     }
-    Ok(())
 }
 
 fn record(aside: Option<CpuList>) -> Result<Recorder, RecordError> {

@@ -1,15 +1,14 @@
 //! The side that asks.
 
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
+use std::io;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::thread;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tactus_explain::ProbeTask;
 use tactus_model::cell::Cell;
 use tactus_model::time::Nanos;
+use tactus_wire::{Peer, Start, WireError};
 
 use super::{CauseEvent, CauseRequest};
 use tactus_cell::unmeasured;
@@ -18,8 +17,9 @@ use tactus_cell::unmeasured;
 /// ends it.
 #[derive(Debug)]
 pub struct Causes {
-    child: Child,
-    requests: ChildStdin,
+    peer: Peer,
+    /// What cannot be asked is answered by ourselves.
+    answer: Sender<CauseEvent>,
     answers: Receiver<CauseEvent>,
     /// Whether it is asked nothing at the moment.
     free: bool,
@@ -36,27 +36,15 @@ impl Causes {
     /// The process cannot be started. Whether it may record is told later.
     pub fn start(executable: &Path, arguments: &[&str], cell: &Cell) -> io::Result<Self> {
         let mut command = Command::new(executable);
-        command
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0);
-        tactus_sys::process::die_with_parent(&mut command);
-        let mut child = command.spawn()?;
-        let no_pipe = || io::Error::other("the recording process has no pipe");
-        let requests = child.stdin.take().ok_or_else(no_pipe)?;
-        let lines = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);
-        let (sender, answers) = channel();
-        thread::Builder::new().name("hears-causes".to_owned()).spawn(move || {
-            for line in lines.lines().map_while(Result::ok) {
-                let Ok(answer) = serde_json::from_str(&line) else { return };
-                if sender.send(answer).is_err() {
-                    return;
-                }
-            }
+        command.args(arguments).stderr(Stdio::null());
+        let start = Start::new(command).in_own_group().dies_with_this_thread();
+        let (peer, reader) = start.start()?;
+        let (answer, answers) = channel();
+        let sender = answer.clone();
+        reader.listen("hears-causes", move |read| {
+            sender.send(read.unwrap_or_else(|error| unavailable(&error))).is_ok()
         })?;
-        let mut causes = Self { child, requests, answers, free: false };
+        let mut causes = Self { peer, answer, answers, free: false };
         causes.give(&CauseRequest::Record { aside: unmeasured(cell) });
         Ok(causes)
     }
@@ -74,23 +62,21 @@ impl Causes {
     /// What it has said since it was last listened to; never waits.
     pub fn events(&mut self) -> Vec<CauseEvent> {
         let mut events = Vec::new();
-        loop {
-            match self.answers.try_recv() {
-                Ok(event) => {
-                    self.free = !matches!(event, CauseEvent::Unavailable { .. });
-                    events.push(event);
-                }
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return events,
-            }
+        while let Ok(event) = self.answers.try_recv() {
+            self.free = !matches!(event, CauseEvent::Unavailable { .. });
+            events.push(event);
         }
+        events
     }
 
     fn give(&mut self, request: &CauseRequest) {
         self.free = false;
-        let Ok(mut line) = serde_json::to_vec(request) else { return };
-        line.push(b'\n');
-        // A process that has ended gives no answer either.
-        let _ = self.requests.write_all(&line);
+        if let Err(error) = self.peer.send(request)
+            && !error.is_end()
+        {
+            // A process that has ended is heard of by its output.
+            let _ = self.answer.send(unavailable(&error));
+        }
     }
 }
 
@@ -98,6 +84,15 @@ impl Drop for Causes {
     fn drop(&mut self) {
         // It is not waited for: the kernel takes back the events one by one, some 20 ms
         // each, and nobody shall wait for that.
-        let _ = self.child.kill();
+        self.peer.kill();
     }
+}
+
+fn unavailable(error: &WireError) -> CauseEvent {
+    let reason = if error.is_end() {
+        "the recording process ended".to_owned()
+    } else {
+        format!("the recording process cannot be understood: {error}")
+    };
+    CauseEvent::Unavailable { reason, mend: None }
 }

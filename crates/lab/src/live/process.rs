@@ -1,6 +1,6 @@
 //! What runs inside the measuring process.
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -26,12 +26,8 @@ pub fn main() -> io::Result<()> {
 }
 
 fn measure() -> Result<(), Stopped> {
-    let mut line = String::new();
-    io::stdin().read_line(&mut line)?;
-    let request: LiveRequest = serde_json::from_str(&line).map_err(|error| Stopped {
-        reason: format!("the request is not understood: {error}"),
-        hint: None,
-    })?;
+    let request: LiveRequest =
+        tactus_wire::requests().read().map_err(|error| Stopped::by_request(&error))?;
     let rings = SampleRings::inherit(request.rings.file, request.rings.layout)
         .map_err(|error| Stopped { reason: error.to_string(), hint: None })?;
     let executable = own_executable()?;
@@ -77,8 +73,5 @@ fn measure() -> Result<(), Stopped> {
 }
 
 fn say(message: &LiveMessage) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, message)?;
-    out.write_all(b"\n")?;
-    out.flush()
+    Ok(tactus_wire::answers().write(message)?)
 }

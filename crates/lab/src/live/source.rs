@@ -1,23 +1,23 @@
 //! The side that looks.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Duration;
 
 use tactus_model::cell::Cell;
 use tactus_probe::live::{Follower, RingLayout, RingsPlace, SampleRings};
 use tactus_probe::places;
 use tactus_probe::schedule::Schedule;
+use tactus_wire::{LastWords, Peer, Start, WireError};
 
 use super::{LiveEvent, LiveMessage, LiveRequest};
 
 /// A cell that is being measured and looked at. Dropping it ends it, with its load.
 #[derive(Debug)]
 pub struct LiveSamples {
-    child: Child,
+    peer: Peer,
     rings: SampleRings,
     followers: Vec<Follower>,
     messages: Receiver<LiveMessage>,
@@ -43,33 +43,25 @@ impl LiveSamples {
         let layout = RingLayout::new(tasks, probe.interval.mean());
         let rings = SampleRings::create(layout).map_err(io::Error::other)?;
         let mut command = Command::new(executable);
-        command
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // An interrupt typed at the terminal is for us; we end the cell in our own way.
-            .process_group(0);
-        tactus_sys::process::die_with_parent(&mut command);
+        command.args(arguments);
+        let start = Start::new(command).in_own_group().dies_with_this_thread();
         rings.set_inheritable(true).map_err(io::Error::other)?;
-        let spawned = command.spawn();
+        let started = start.keeps_last_words().start();
         rings.set_inheritable(false).map_err(io::Error::other)?;
-        let mut child = spawned?;
+        let (mut peer, answers) = started?;
         let place = RingsPlace { file: rings.file(), layout };
         let request = LiveRequest { cell: cell.clone(), seed, rings: place };
         // A process that has ended already is heard of below.
-        let _ = give(&mut child, &request);
+        let _ = peer.send(&request);
         let (sender, messages) = channel();
-        let (lines, words) = (child.stdout.take(), child.stderr.take());
-        thread::Builder::new().name("hears-live".to_owned()).spawn(move || {
-            if let (Some(lines), Some(words)) = (lines, words) {
-                forward(BufReader::new(lines), words, &sender);
-            }
+        let mut words = peer.take_last_words();
+        answers.listen("hears-live", move |read| {
+            sender.send(read.unwrap_or_else(|error| failed(&error, words.take()))).is_ok()
         })?;
         let followers = (0..tasks)
             .map(|task| Follower::new(task, Schedule::of_task(cell, task, seed)))
             .collect();
-        Ok(Self { child, rings, followers, messages, ended: false })
+        Ok(Self { peer, rings, followers, messages, ended: false })
     }
 
     /// Tells what has happened since it was last asked; never waits.
@@ -101,38 +93,24 @@ impl LiveSamples {
 
 impl Drop for LiveSamples {
     fn drop(&mut self) {
-        // A process that has ended already cannot be killed, which is as well.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // However it ended, nothing more is to be done about it.
+        let _ = self.peer.wait_or_kill(Duration::ZERO);
     }
 }
 
-fn give(child: &mut Child, request: &LiveRequest) -> io::Result<()> {
-    let Some(mut stdin) = child.stdin.take() else { return Ok(()) };
-    serde_json::to_writer(&mut stdin, request)?;
-    stdin.write_all(b"\n")
-}
+/// How long the last words of a process that has closed its output are waited for.
+const LAST_WORDS_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The most of a dead process's last words that is told, in bytes.
-const LAST_WORDS_LIMIT: u64 = 4096;
-
-/// Passes on every message, and at last why there is no further one.
-fn forward(lines: impl BufRead, words: impl Read, messages: &Sender<LiveMessage>) {
-    for line in lines.lines().map_while(Result::ok) {
-        let message = serde_json::from_str(&line).unwrap_or_else(|_| LiveMessage::Failed {
-            reason: format!("the measuring process wrote what is no message: {line}"),
-            hint: None,
-        });
-        if messages.send(message).is_err() {
-            return;
-        }
-    }
-    let mut said = String::new();
-    // Whatever cannot be read is no reason either.
-    let _ = words.take(LAST_WORDS_LIMIT).read_to_string(&mut said);
-    let said = if said.is_empty() { said } else { format!("; it said: {}", said.trim()) };
-    let reason = format!("the measuring process ended{said}");
-    let _ = messages.send(LiveMessage::Failed { reason, hint: None });
+/// Why there is no further message.
+fn failed(error: &WireError, words: Option<LastWords>) -> LiveMessage {
+    let reason = if error.is_end() {
+        let words = words.map(|words| words.take(LAST_WORDS_PATIENCE)).unwrap_or_default();
+        let said = if words.is_empty() { words } else { format!("; it said: {words}") };
+        format!("the measuring process ended{said}")
+    } else {
+        format!("the measuring process cannot be understood: {error}")
+    };
+    LiveMessage::Failed { reason, hint: None }
 }
 
 impl From<LiveMessage> for LiveEvent {

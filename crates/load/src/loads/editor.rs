@@ -13,17 +13,17 @@ use std::convert::Infallible;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use tactus_model::experiment::SplitMix64;
 use tactus_model::frames::Rate;
 use tactus_model::time::Nanos;
+use tactus_wire::Start;
 
 use super::Endless;
 use super::picture::Picture;
 use crate::error::{During, LoadError};
-use crate::order::{Companion, Role, tell};
+use crate::order::{Companion, Role};
 use crate::site::Site;
 
 /// What finding out takes what has changed.
@@ -107,17 +107,10 @@ fn is_nothing_yet(error: &io::Error) -> bool {
 /// Starts the typist, who ends with the calling thread.
 fn start_typist(rate: Rate, socket: UnixStream, site: &Site) -> Result<(), LoadError> {
     const ACTION: &str = "start the typist";
-    let mut typist = Role::Worker
-        .of_this_binary()
-        .stdin(Stdio::piped())
-        .stdout(OwnedFd::from(socket))
-        .spawn()
-        .during(ACTION)?;
-    if let Some(stdin) = typist.stdin.take() {
-        let companion = Companion::Typist { rate, seed: site.random().next_u64() };
-        tell(stdin, &site.order_for(companion)).during(ACTION)?;
-    }
-    Ok(())
+    let start = Start::new(Role::Worker.of_this_binary());
+    let mut typist = start.start_into(OwnedFd::from(socket)).during(ACTION)?;
+    let companion = Companion::Typist { rate, seed: site.random().next_u64() };
+    typist.send(&site.order_for(companion)).during(ACTION)
 }
 
 /// The typist: types on its standard output, which is a socket, and takes what is drawn

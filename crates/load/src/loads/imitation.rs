@@ -20,14 +20,15 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::Stdio;
 
 use tactus_model::experiment::SplitMix64;
 use tactus_model::result::Shortfall;
 use tactus_sys::mapping::Mapping;
+use tactus_wire::{Peer, Start};
 
 use crate::error::{During, LoadError};
-use crate::order::{Companion, Pass, Role, WorkerOrder, tell};
+use crate::order::{Companion, Pass, Role, WorkerOrder};
 use crate::site::Site;
 
 /// What one operation of it is.
@@ -114,7 +115,9 @@ impl Imitation {
     /// Compiles a source and assembles it, side by side.
     fn translate(&self, source: &Path, object: &Path) -> Result<(), LoadError> {
         let order = self.order(Pass::Assemble, Vec::new(), object);
-        let (mut assembler, assembly) = spawn(Pass::Assemble, Stdio::null(), &order)?;
+        let mut assembler = start(Pass::Assemble, Stdio::null(), &order)?;
+        let assembly =
+            assembler.take_input().ok_or_else(|| LoadError::new("a pass has no input"))?;
         let order = self.order(Pass::Compile, vec![source.to_owned()], object);
         let mut compiler = start(Pass::Compile, assembly.into(), &order)?;
         end(&mut compiler, Pass::Compile)?;
@@ -127,29 +130,17 @@ impl Imitation {
     }
 }
 
-/// Starts a pass and gives it its order; what follows it on its standard input is left
-/// to the caller.
-fn spawn(pass: Pass, stdout: Stdio, order: &WorkerOrder) -> Result<(Child, ChildStdin), LoadError> {
+/// Starts a pass and gives it its order.
+fn start(pass: Pass, stdout: Stdio, order: &WorkerOrder) -> Result<Peer, LoadError> {
     let action = format!("start {}", name(pass));
-    let mut child = Role::Worker
-        .of_this_binary()
-        .stdin(Stdio::piped())
-        .stdout(stdout)
-        .spawn()
-        .during(&action)?;
-    let mut stdin = child.stdin.take().ok_or_else(|| LoadError::new("a pass has no input"))?;
-    tell(&mut stdin, order).during(&action)?;
-    Ok((child, stdin))
-}
-
-/// Starts a pass whose standard input holds its order and nothing else.
-fn start(pass: Pass, stdout: Stdio, order: &WorkerOrder) -> Result<Child, LoadError> {
-    spawn(pass, stdout, order).map(|(child, _)| child)
+    let mut peer = Start::new(Role::Worker.of_this_binary()).start_into(stdout).during(&action)?;
+    peer.send(order).during(&action)?;
+    Ok(peer)
 }
 
 /// Waits for the end of a pass.
-fn end(child: &mut Child, pass: Pass) -> Result<(), LoadError> {
-    let status = child.wait().during(&format!("wait for {}", name(pass)))?;
+fn end(peer: &mut Peer, pass: Pass) -> Result<(), LoadError> {
+    let status = peer.wait().during(&format!("wait for {}", name(pass)))?;
     if status.success() {
         return Ok(());
     }

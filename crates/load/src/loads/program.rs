@@ -1,18 +1,19 @@
 //! Programs that are installed on the machine.
 
 use std::env;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use tactus_model::result::Shortfall;
 use tactus_sys::SysError;
 use tactus_sys::leash::{self, Leash};
+use tactus_wire::LastWords;
 
 use super::Endless;
 use crate::containment::Containment;
@@ -43,15 +44,17 @@ pub(super) fn command(program: &Path) -> Command {
 /// How long a program that cannot run may take to find that out.
 const EARLY: Duration = Duration::from_millis(100);
 
-/// How much of what a program complains of is kept, in bytes.
-const COMPLAINT: usize = 2048;
+/// How long the end of a program's complaints is waited for: what it left running in the
+/// background may hold the pipe open for good.
+const COMPLAINT_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Starts a program, says that the copy works, and waits for the program's end.
 ///
 /// A program that fails within 100 ms never worked. `name` is how a message calls it.
 pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> Endless {
     let mut program = Program::start(command, site).during(&format!("start {name}"))?;
-    let complaints = program.child.stderr.take().map(Complaint::listen);
+    let complaints = program.child.stderr.take().map(LastWords::listen).transpose();
+    let complaints = complaints.during(&format!("listen to {name}"))?;
     let ended = Arc::new(AtomicBool::new(false));
     let has_ended = Arc::clone(&ended);
     thread::spawn(move || {
@@ -66,7 +69,9 @@ pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> End
         site.announce();
     }
     let mut reason = format!("{name} ended with {status}");
-    if let Some(complaint) = complaints.filter(|_| !status.success()).and_then(Complaint::take) {
+    let complaint = complaints.filter(|_| !status.success());
+    let complaint = complaint.map(|complaint| complaint.take(COMPLAINT_PATIENCE));
+    if let Some(complaint) = complaint.filter(|complaint| !complaint.is_empty()) {
         reason += &format!(": {complaint}");
     }
     site.tell_end(LoadError::new(reason));
@@ -134,45 +139,6 @@ fn no_leash(refused: &io::Error) -> Shortfall {
             "neither namespaces nor tracing are permitted ({refused}); what a program starts in the background outlives the load if all processes of tactus are killed at once"
         ),
         mend: Some("sudo sysctl kernel.yama.ptrace_scope=1, or run as root".to_owned()),
-    }
-}
-
-/// The end of what a program complains of.
-struct Complaint {
-    kept: Arc<Mutex<Vec<u8>>>,
-    listener: JoinHandle<()>,
-}
-
-impl Complaint {
-    fn listen(mut stream: impl Read + Send + 'static) -> Self {
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&kept);
-        let listener = thread::spawn(move || {
-            let mut buffer = [0; COMPLAINT];
-            while let Ok(count @ 1..) = stream.read(&mut buffer) {
-                let mut kept = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.extend_from_slice(&buffer[..count]);
-                let surplus = kept.len().saturating_sub(COMPLAINT);
-                kept.drain(..surplus);
-            }
-        });
-        Self { kept, listener }
-    }
-
-    /// What was heard of a program that has ended; `None` when it said nothing.
-    fn take(self) -> Option<String> {
-        // What the program left running in the background may hold the pipe open for
-        // good, so its end is not waited for longer than this.
-        const PATIENCE: u32 = 500;
-        for _ in 0..PATIENCE {
-            if self.listener.is_finished() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&kept).trim().to_owned();
-        (!text.is_empty()).then_some(text)
     }
 }
 

@@ -8,12 +8,13 @@ use serde::Serialize;
 use tactus_model::guest::{EXIT_PORT, ITEM_PORTS, MESSAGE_PORT, PAUSE, PAUSE_PORT, PAUSE_SECONDS};
 use tactus_sys::SysError;
 use tactus_sys::port::Ports;
+use tactus_wire::{MESSAGE_LIMIT, encode};
 
 /// The ports of the emulator's debug devices.
 #[derive(Clone, Copy, Debug)]
-pub struct Wire(Ports);
+pub struct Console(Ports);
 
-impl Wire {
+impl Console {
     /// Takes permission to use the ports.
     pub(crate) fn open() -> Result<Self, SysError> {
         Ports::take().map(Self)
@@ -22,9 +23,9 @@ impl Wire {
     /// Says `message` as a line of JSON.
     ///
     /// # Errors
-    /// It cannot be written as JSON.
+    /// It cannot be written as JSON, or is too large.
     pub fn say(self, message: &impl Serialize) -> io::Result<()> {
-        self.pass_on(&serde_json::to_string(message)?);
+        self.0.write_all(MESSAGE_PORT, &encode(message, MESSAGE_LIMIT)?);
         Ok(())
     }
 

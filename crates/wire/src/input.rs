@@ -1,0 +1,26 @@
+//! What a process that listens to a peer acts on.
+
+use crate::WireError;
+
+/// What a peer's output amounts to: messages, then its end or the first line that is not a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input<M> {
+    /// A message.
+    Message(M),
+    /// The beginning of a line that is not a message, or why the line was refused.
+    Garbled(String),
+    /// The peer closed its output: nothing more will come.
+    Closed,
+}
+
+impl<M> From<Result<M, WireError>> for Input<M> {
+    fn from(read: Result<M, WireError>) -> Self {
+        match read {
+            Ok(message) => Self::Message(message),
+            Err(WireError::Garbled { beginning, .. }) => Self::Garbled(beginning),
+            // A process that is killed may leave half a message behind.
+            Err(error) if error.is_end() => Self::Closed,
+            Err(error) => Self::Garbled(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The end of what a process complains of.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How much of what a process writes to its standard error is kept, in bytes.
+pub const LAST_WORDS_LIMIT: usize = 4096;
+
+/// Keeps the end of what a process writes to its standard error, while it runs.
+#[derive(Debug)]
+pub struct LastWords {
+    kept: Arc<Mutex<Vec<u8>>>,
+    /// Disconnected when the stream has ended.
+    end: Receiver<()>,
+}
+
+impl LastWords {
+    /// Reads `stream` in a thread, and keeps its last [`LAST_WORDS_LIMIT`] bytes.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn listen(mut stream: impl Read + Send + 'static) -> io::Result<Self> {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (reading, end) = channel();
+        let listener = Arc::clone(&kept);
+        thread::Builder::new().name("last-words".to_owned()).spawn(move || {
+            let _reading = reading;
+            let mut buffer = [0; LAST_WORDS_LIMIT];
+            while let Ok(count @ 1..) = stream.read(&mut buffer) {
+                let mut kept = listener.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&buffer[..count]);
+                let surplus = kept.len().saturating_sub(LAST_WORDS_LIMIT);
+                kept.drain(..surplus);
+            }
+        })?;
+        Ok(Self { kept, end })
+    }
+
+    /// What was kept of a process that has ended; empty when it wrote nothing.
+    ///
+    /// Processes that it leaves behind may hold the stream open, so the end of the stream is
+    /// waited for no longer than `patience`.
+    pub fn take(self, patience: Duration) -> String {
+        let _ = self.end.recv_timeout(patience);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).trim().to_owned()
+    }
+}

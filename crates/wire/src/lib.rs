@@ -1,0 +1,47 @@
+//! Bounded messages between our processes, and starting them.
+//!
+//! A message is one JSON value on one line. [`MessageWriter`] writes messages, [`MessageReader`]
+//! reads them; both refuse a message of more than a limit. A reader that refuses a message
+//! closes its input: it never looks for the next line in a stream that it does not understand.
+//!
+//! A process of ours reads its [`requests`] and writes its [`answers`]. The process that
+//! starts it does so by [`Start`], and holds it as a [`Peer`].
+//!
+//! ```
+//! use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError};
+//!
+//! let mut stream = Vec::new();
+//! MessageWriter::new(&mut stream, MESSAGE_LIMIT).write(&("ready", 3)).unwrap();
+//! assert_eq!(stream, b"[\"ready\",3]\n");
+//!
+//! let mut reader = MessageReader::new(stream.as_slice(), MESSAGE_LIMIT);
+//! assert_eq!(reader.read::<(String, u32)>().unwrap(), ("ready".to_owned(), 3));
+//! assert!(matches!(reader.read::<(String, u32)>(), Err(WireError::Closed)));
+//!
+//! let mut reader = MessageReader::new(stream.as_slice(), 10);
+//! let refused = reader.read::<(String, u32)>().unwrap_err();
+//! assert_eq!(refused.to_string(), "message of more than 10 bytes: [\"ready\",3]");
+//! ```
+#![forbid(unsafe_code)]
+
+mod error;
+mod input;
+mod last_words;
+mod message;
+mod output;
+mod peer;
+
+pub use error::WireError;
+pub use input::Input;
+pub use last_words::{LAST_WORDS_LIMIT, LastWords};
+pub use message::{MessageReader, MessageWriter, answers, encode, parse, requests};
+pub use output::Output;
+pub use peer::{Peer, Start, this_binary};
+
+/// The most bytes of a message between processes of a measurement, without the end of its
+/// line: 64 MiB.
+///
+/// The largest message is a block of a million samples: each is two integers of at most ten
+/// bytes, and base64 makes them 27 MB. With the usual latencies a block has 3 to 9 MB. The
+/// result of a task is next: some 85 bytes for each second of its window, so 7 MB for a day.
+pub const MESSAGE_LIMIT: usize = 64 << 20;
