@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use tactus_model::block_requests::BlockRequests;
+use tactus_rt::settings::{NotChanged, SettingChange};
 use tactus_sys::Errno;
 use tactus_sys::block_queue::{disks_under, least_request, request_limit};
-
-use crate::keeper::{Change, Refusal};
 
 /// What it takes for the disks under `directory` to move as much at one request as is
 /// wanted: nothing where they are left as they are.
@@ -14,12 +13,12 @@ pub(crate) fn changes(
     wanted: BlockRequests,
     root: &Path,
     directory: &Path,
-) -> Result<Vec<Change>, Refusal> {
+) -> Result<Vec<SettingChange>, NotChanged> {
     if wanted == BlockRequests::Untouched {
         return Ok(Vec::new());
     }
     let no_disk = || {
-        Refusal::new(
+        NotChanged::new(
             format!(
                 "changing the requests to the disk of {}: it lies on no block device of this machine",
                 directory.display()
@@ -30,12 +29,12 @@ pub(crate) fn changes(
     let disks =
         disks_under(root, directory).map_err(|error| match Errno::from_io_error(&error) {
             Some(Errno::NODEV) => no_disk(),
-            _ => Refusal::of(&format!("finding the disk of {}", directory.display()), &error),
+            _ => NotChanged::of(&format!("finding the disk of {}", directory.display()), &error),
         })?;
     if disks.is_empty() {
         return Err(no_disk());
     }
-    let change = |disk: &String| Change { path: request_limit(disk), value: least_request() };
+    let change = |disk: &String| SettingChange::new(request_limit(disk), least_request());
     Ok(disks.iter().map(change).collect())
 }
 
@@ -59,8 +58,7 @@ mod tests {
         symlink(root.path().join("sys/block/sda"), number).unwrap();
         let asked = |wanted| changes(wanted, root.path(), root.path());
         assert_eq!(asked(BlockRequests::Untouched), Ok(Vec::new()));
-        let change =
-            Change { path: "sys/block/sda/queue/max_sectors_kb".into(), value: least_request() };
+        let change = SettingChange::new("sys/block/sda/queue/max_sectors_kb", least_request());
         assert_eq!(asked(BlockRequests::Single), Ok(vec![change]));
     }
 
@@ -69,6 +67,6 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let refusal = changes(BlockRequests::Single, root.path(), Path::new("/proc")).unwrap_err();
         assert!(refusal.reason.contains("on no block device"), "{}", refusal.reason);
-        assert!(refusal.mend.is_some_and(|mend| mend.contains("TMPDIR")));
+        assert!(refusal.fix.is_some_and(|fix| fix.contains("TMPDIR")));
     }
 }

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod block_requests;
-pub mod keeper;
 pub mod machine;
 mod quantum;
 mod tracer;

@@ -4,18 +4,18 @@ use std::path::Path;
 
 use tactus_model::cell::Cell;
 use tactus_model::result::Shortfall;
+use tactus_rt::settings::{ChangedSettings, NotChanged, SettingChange, put_back_left};
 use tactus_sys::clock::tick;
 
-use crate::keeper::{Change, Kept, Refusal, put_back_left};
 use crate::{block_requests, quantum};
 
 /// Settings of the machine that are as a cell asks for as long as this value lives.
 #[derive(Debug)]
 pub struct HeldSettings {
-    _kept: Vec<Kept>,
+    _changed: Vec<ChangedSettings>,
 }
 
-/// Sees to it that the machine is as `cell` asks, by keepers that `executable` is run as;
+/// Sees to it that the machine is as `cell` asks, by guardians that `executable` is run as;
 /// `directory` is that of the loads. What is not granted is told, and left as it was.
 pub fn hold(cell: &Cell, executable: &Path, directory: &Path) -> (HeldSettings, Vec<Shortfall>) {
     let root = Path::new("/");
@@ -28,24 +28,27 @@ pub fn hold(cell: &Cell, executable: &Path, directory: &Path) -> (HeldSettings, 
         ),
         ("quantum", cell.quantum.to_string(), quantum::changes(cell, tick())),
     ];
-    let (mut kept, mut shortfalls) = (Vec::new(), Vec::new());
+    let (mut changed, mut shortfalls) = (Vec::new(), Vec::new());
     for (setting, value, changes) in asked {
-        match held(changes, executable) {
-            Ok(held) => kept.extend(held),
-            Err(Refusal { reason, mend }) => shortfalls.push(Shortfall {
+        match change(changes, executable) {
+            Ok(held) => changed.extend(held),
+            Err(NotChanged { reason, fix }) => shortfalls.push(Shortfall {
                 asked: format!("{setting} {value}"),
                 granted: format!("{setting} untouched"),
                 reason,
-                mend,
+                mend: fix,
             }),
         }
     }
-    (HeldSettings { _kept: kept }, shortfalls)
+    (HeldSettings { _changed: changed }, shortfalls)
 }
 
-fn held(changes: Result<Vec<Change>, Refusal>, executable: &Path) -> Result<Option<Kept>, Refusal> {
+fn change(
+    changes: Result<Vec<SettingChange>, NotChanged>,
+    executable: &Path,
+) -> Result<Option<ChangedSettings>, NotChanged> {
     match changes? {
         none if none.is_empty() => Ok(None),
-        changes => Kept::start(executable, changes).map(Some),
+        changes => ChangedSettings::make(executable, changes).map(Some),
     }
 }

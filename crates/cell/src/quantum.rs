@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use tactus_model::cell::Cell;
 use tactus_model::policy::Quanta;
 use tactus_model::time::Nanos;
-
-use crate::keeper::{Change, Refusal};
+use tactus_rt::settings::{NotChanged, SettingChange};
 
 /// The quantum of the rr class in milliseconds
 /// ([sched(7)](https://man7.org/linux/man-pages/man7/sched.7.html)).
@@ -16,27 +15,27 @@ const ORDINARY: &str = "sys/kernel/debug/sched/base_slice_ns";
 
 /// What it takes to give the classes of the cell's tasks the quantum that it asks for, on a
 /// kernel with a tick of this length: nothing where they are left as they are.
-pub(crate) fn changes(cell: &Cell, tick: Nanos) -> Result<Vec<Change>, Refusal> {
+pub(crate) fn changes(cell: &Cell, tick: Nanos) -> Result<Vec<SettingChange>, NotChanged> {
     let Some(length) = cell.quantum.length(tick) else { return Ok(Vec::new()) };
     let classes: BTreeSet<Quanta> = cell.quanta().collect();
     classes.into_iter().map(|class| change(class, length)).collect()
 }
 
-fn change(class: Quanta, length: Nanos) -> Result<Change, Refusal> {
+fn change(class: Quanta, length: Nanos) -> Result<SettingChange, NotChanged> {
     match class {
         Quanta::RoundRobin => {
             let (millis, rest) = (length.as_nanos() / 1_000_000, length.as_nanos() % 1_000_000);
             if rest > 0 || millis == 0 {
-                return Err(Refusal::new(
+                return Err(NotChanged::new(
                     format!(
                         "the kernel takes quanta of the rr class in whole milliseconds, and {length} is none"
                     ),
                     None,
                 ));
             }
-            Ok(Change { path: ROUND_ROBIN.into(), value: millis })
+            Ok(SettingChange::new(ROUND_ROBIN, millis))
         }
-        Quanta::Ordinary => Ok(Change { path: ORDINARY.into(), value: length.as_nanos() }),
+        Quanta::Ordinary => Ok(SettingChange::new(ORDINARY, length.as_nanos())),
     }
 }
 
@@ -46,28 +45,26 @@ mod tests {
 
     use super::*;
 
-    fn asked(settings: &str, tick_us: u64) -> Result<Vec<(String, u64)>, String> {
+    fn asked(settings: &str, tick_us: u64) -> Result<Vec<SettingChange>, String> {
         let text = format!("[settings]\n{settings}\n");
         let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
         let changes = changes(&plan.cells[0], Nanos::from_micros(tick_us));
-        let told = |change: Change| (change.path.to_string_lossy().into_owned(), change.value);
-        changes
-            .map(|changes| changes.into_iter().map(told).collect())
-            .map_err(|refusal| refusal.reason)
+        changes.map_err(|refused| refused.reason)
     }
 
     #[test]
     fn each_class_of_a_cell_has_its_quantum_in_its_own_unit() {
         let rr = "policy = \"rr:50\"\nquantum = \"60ms\"";
-        assert_eq!(asked(rr, 10_000), Ok(vec![(ROUND_ROBIN.to_owned(), 60)]));
+        assert_eq!(asked(rr, 10_000), Ok(vec![SettingChange::new(ROUND_ROBIN, 60)]));
         let ticks = "policy = \"rr:50\"\nquantum = \"6ticks\"";
-        assert_eq!(asked(ticks, 10_000), Ok(vec![(ROUND_ROBIN.to_owned(), 60)]));
+        assert_eq!(asked(ticks, 10_000), Ok(vec![SettingChange::new(ROUND_ROBIN, 60)]));
         let both = "policy = \"rr:50\"\nload = \"compute:2\"\nquantum = \"2ms\"";
-        let changed = vec![(ROUND_ROBIN.to_owned(), 2), (ORDINARY.to_owned(), 2_000_000)];
+        let changed =
+            vec![SettingChange::new(ROUND_ROBIN, 2), SettingChange::new(ORDINARY, 2_000_000)];
         assert_eq!(asked(both, 1000), Ok(changed));
         assert_eq!(asked("policy = \"rr:50\"", 1000), Ok(Vec::new()));
         let ordinary = "quantum = \"2ticks\"";
-        assert_eq!(asked(ordinary, 50), Ok(vec![(ORDINARY.to_owned(), 100_000)]));
+        assert_eq!(asked(ordinary, 50), Ok(vec![SettingChange::new(ORDINARY, 100_000)]));
     }
 
     #[test]

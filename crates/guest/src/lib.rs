@@ -32,7 +32,9 @@ pub fn run(first: fn() -> Result<(), first::FirstError>) -> ExitCode {
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     let done = match rest.as_slice() {
         ["internal", "cell"] => tactus_cell::main().map_err(|error| error.to_string()),
-        ["internal", "keeper"] => tactus_cell::keeper::main().map_err(|error| error.to_string()),
+        ["internal", "guardian"] => {
+            tactus_rt::settings::guardian_main().map_err(|error| error.to_string())
+        }
         ["internal", "task"] => tactus_probe::task_main().map_err(|error| error.to_string()),
         ["internal", "load"] => tactus_load::host_main().map_err(|error| error.to_string()),
         ["internal", "load-worker"] => {

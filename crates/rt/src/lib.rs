@@ -1,4 +1,4 @@
-//! Preparing threads for real-time work.
+//! Preparing threads for real-time work, and changing settings of the machine for a while.
 //!
 //! A program becomes a real-time program in these steps. Each is tried, not predicted: what
 //! the kernel refuses becomes a [`Shortfall`](tactus_model::result::Shortfall) with the
@@ -27,6 +27,11 @@
 //! # Other threads
 //!
 //! [`ThreadRef`] gives a policy and CPUs to any thread, by its number or by a pidfd.
+//!
+//! # Settings of the machine
+//!
+//! [`settings`] changes a setting (a quantum, a cpuset, the CPUs of an interrupt) and puts it
+//! back, also when the program that wanted the change is killed.
 #![forbid(unsafe_code)]
 
 mod memory;
@@ -34,6 +39,7 @@ mod not_granted;
 mod preparation;
 mod rehearsal;
 mod schedule;
+pub mod settings;
 mod thread;
 
 pub use memory::{TouchedVec, touch_stack};

@@ -1,10 +1,13 @@
-//! Settings of the machine that are files, each with one number.
+//! Settings of the machine that are files, each with one value.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Errno;
+
+/// The longest value of a setting, in bytes: a page, as sysfs has it.
+pub const VALUE_MAX: usize = 4096;
 
 /// A setting of the kernel in [sysfs](https://docs.kernel.org/filesystems/sysfs.html),
 /// [procfs](https://man7.org/linux/man-pages/man5/proc.5.html) or debugfs.
@@ -39,22 +42,30 @@ impl Setting {
         })
     }
 
-    /// Its value.
+    /// Its value, without white space at its end.
     ///
     /// # Errors
-    /// The kernel does not tell a number.
-    pub fn get(&self) -> io::Result<u64> {
-        let text = fs::read_to_string(&self.path)?;
-        let number = text.trim().parse().ok();
-        number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is not a number"))
+    /// `InvalidData`: the file is longer than [`VALUE_MAX`], or no text.
+    pub fn get(&self) -> io::Result<String> {
+        let mut text = String::new();
+        File::open(&self.path)?.take(VALUE_MAX as u64 + 1).read_to_string(&mut text)?;
+        if text.len() > VALUE_MAX {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "its value is too long"));
+        }
+        text.truncate(text.trim_end().len());
+        Ok(text)
     }
 
     /// Sets it.
     ///
     /// # Errors
-    /// `EINVAL`: it is out of the kernel's range.
-    pub fn set(&self, value: u64) -> io::Result<()> {
-        // Written at once: to the kernel each call is a number of its own.
+    /// `EINVAL`: the kernel does not take this value. `InvalidInput`: it is longer than
+    /// [`VALUE_MAX`].
+    pub fn set(&self, value: &str) -> io::Result<()> {
+        if value.len() > VALUE_MAX {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the value is too long"));
+        }
+        // Written at once: to the kernel each call is a value of its own.
         let mut file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
         file.write_all(format!("{value}\n").as_bytes())
     }
@@ -67,13 +78,13 @@ mod tests {
     #[test]
     fn a_setting_is_read_set_and_held_by_one() {
         let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("max_sectors_kb");
-        std::fs::write(&path, "1280\n").unwrap();
+        let path = root.path().join("cpuset.cpus");
+        std::fs::write(&path, "0-3\n").unwrap();
         let setting = Setting::open(&path).unwrap();
         setting.lock().unwrap();
-        assert_eq!(setting.get().unwrap(), 1280);
-        setting.set(4).unwrap();
-        assert_eq!(setting.get().unwrap(), 4);
+        assert_eq!(setting.get().unwrap(), "0-3");
+        setting.set("0-1").unwrap();
+        assert_eq!(setting.get().unwrap(), "0-1");
         let other = Setting::open(&path).unwrap();
         assert_eq!(other.lock().unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(setting);
@@ -81,10 +92,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_told() {
+    fn a_value_has_a_limit() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "always [madvise] never\n").unwrap();
-        let error = Setting::open(file.path()).unwrap().get().unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        let setting = Setting::open(file.path()).unwrap();
+        let longest = "x".repeat(VALUE_MAX);
+        assert_eq!(
+            setting.set(&(longest.clone() + "x")).unwrap_err().kind(),
+            io::ErrorKind::InvalidInput
+        );
+        std::fs::write(file.path(), &longest).unwrap();
+        assert_eq!(setting.get().unwrap(), longest);
+        std::fs::write(file.path(), longest + "x").unwrap();
+        assert_eq!(setting.get().unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -26,7 +26,7 @@ enum Role {
     /// Be one copy of a load
     LoadWorker,
     /// Change settings of the machine until the measurement ends
-    Keeper,
+    Guardian,
 }
 
 pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
@@ -37,6 +37,6 @@ pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
         Role::Task => tactus_probe::task_main().map_err(CommandError::internal),
         Role::Load => tactus_load::host_main().map_err(CommandError::internal),
         Role::LoadWorker => tactus_load::worker_main().map_err(CommandError::internal),
-        Role::Keeper => tactus_cell::keeper::main().map_err(CommandError::internal),
+        Role::Guardian => tactus_rt::settings::guardian_main().map_err(CommandError::internal),
     }
 }

@@ -105,7 +105,9 @@ fn loads_die_with_the_measurement_even_when_it_is_killed() {
 fn request_limits() -> std::io::Result<Vec<u64>> {
     let root = Path::new("/");
     let disks = disks_under(root, &std::env::temp_dir())?;
-    disks.iter().map(|disk| Setting::open(&root.join(request_limit(disk)))?.get()).collect()
+    let limit = |disk: &String| Setting::open(&root.join(request_limit(disk)))?.get();
+    let number = |text: String| text.parse().map_err(std::io::Error::other);
+    disks.iter().map(|disk| limit(disk).and_then(number)).collect()
 }
 
 #[test]
@@ -139,7 +141,7 @@ fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
         return eprintln!("skipped: {told:?}");
     }
     assert_eq!(meanwhile, vec![least_request(); before.len()]);
-    // The keeper sees the end of its input as soon as it runs.
+    // The guardian sees the end of its input as soon as it runs.
     let deadline = Instant::now() + Duration::from_secs(10);
     while request_limits().unwrap() != before {
         assert!(Instant::now() < deadline, "{before:?} has become {:?}", request_limits());

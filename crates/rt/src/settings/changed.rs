@@ -1,0 +1,123 @@
+//! One setting that is changed, and the note of what it was.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize};
+use tactus_sys::setting::{Setting, VALUE_MAX};
+
+use super::{NotChanged, SettingChange};
+
+/// The directory of the notes of old values, below the root.
+pub(super) const NOTES: &str = "run/tactus/settings";
+
+/// The longest note, in bytes: a value in JSON, where each byte may take six, and its path.
+const NOTE_MAX: u64 = 8 * VALUE_MAX as u64;
+
+/// What a setting was; a note's content.
+#[derive(Debug, Serialize, Deserialize)]
+struct Was {
+    path: PathBuf,
+    #[serde(deserialize_with = "text_or_number")]
+    value: String,
+}
+
+/// Reads a value, which older versions noted as a number.
+fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Value {
+        Text(String),
+        Number(u64),
+    }
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Text(text) => text,
+        Value::Number(number) => number.to_string(),
+    })
+}
+
+/// A setting that is changed until this is dropped.
+pub(super) struct Changed {
+    setting: Setting,
+    was: String,
+    note: PathBuf,
+}
+
+impl Changed {
+    pub(super) fn make(
+        root: &Path,
+        SettingChange { path, value }: SettingChange,
+    ) -> Result<Self, NotChanged> {
+        let what = format!("writing /{}", path.display());
+        let refused = |error: io::Error| NotChanged::of(&what, &error);
+        let setting = Setting::open(&root.join(&path)).map_err(refused)?;
+        setting.lock().map_err(refused)?;
+        let note = note_of(root, &path);
+        // Under the lock a note is left from a guardian that was killed.
+        let was = match noted(&note) {
+            Some(was) => was.value,
+            None => setting.get().map_err(refused)?,
+        };
+        // Some settings are not written as they are read: such a value could not be put back.
+        setting.set(&was).map_err(refused)?;
+        let was = Was { path, value: was };
+        keep_note(&note, &was).map_err(|error| {
+            let path = was.path.display();
+            let what = format!("noting in {} what /{path} was", note.display());
+            NotChanged::of(&what, &error)
+        })?;
+        // From here on, leaving early drops this, which puts it back.
+        let changed = Self { setting, was: was.value, note };
+        changed.setting.set(&value).map_err(refused)?;
+        Ok(changed)
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        // Where the kernel refuses what was its own value, the note stays for the next.
+        if self.setting.set(&self.was).is_ok() {
+            let _ = fs::remove_file(&self.note);
+        }
+    }
+}
+
+/// The note of the setting at `path`; no two settings have the same.
+pub(super) fn note_of(root: &Path, path: &Path) -> PathBuf {
+    let name = path.to_string_lossy().replace('-', "\\x2d").replace('/', "-");
+    root.join(NOTES).join(name)
+}
+
+fn noted(note: &Path) -> Option<Was> {
+    let mut text = String::new();
+    File::open(note).ok()?.take(NOTE_MAX).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn keep_note(note: &Path, was: &Was) -> io::Result<()> {
+    note.parent().map_or(Ok(()), fs::create_dir_all)?;
+    // Whole or not at all: a note that was cut short would put a wrong value back.
+    let mut beside = note.as_os_str().to_owned();
+    beside.push(".new");
+    fs::write(&beside, serde_json::to_string(was)?)?;
+    fs::rename(beside, note)
+}
+
+/// Puts back the settings below `root` that killed guardians have left changed.
+///
+/// Without the right to do so there is no such note either, since it takes the same.
+pub fn put_back_left(root: &Path) {
+    for entry in fs::read_dir(root.join(NOTES)).into_iter().flatten().flatten() {
+        let note = entry.path();
+        let path = noted(&note).map(|was| root.join(was.path));
+        let Some(setting) = path.and_then(|path| Setting::open(&path).ok()) else { continue };
+        // A guardian that still runs holds the lock.
+        if setting.lock().is_ok()
+            && let Some(was) = noted(&note)
+            && setting.set(&was.value).is_ok()
+        {
+            let _ = fs::remove_file(note);
+        }
+    }
+}
