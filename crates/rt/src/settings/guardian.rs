@@ -42,7 +42,9 @@ pub(super) struct Guardian {
 
 impl Guardian {
     pub(super) fn start(executable: &Path, request: &Request) -> Result<Self, NotChanged> {
-        let failed = |error: io::Error| NotChanged::of("starting the guardian of settings", &error);
+        let failed = |error: io::Error| {
+            NotChanged::new(format!("the guardian of settings cannot be started: {error}"), None)
+        };
         let mut command = Command::new(executable);
         command
             .args(["internal", "guardian"])
