@@ -61,14 +61,14 @@ impl<W: Write> Messages<W> {
         if self.error.is_none()
             && let Err(error) = self.writer.write(message)
         {
-            // Too much was not written at all, so that why it is missing still can be.
+            // A message that is too large was not written at all, so the reason still can be.
             let _ = self.writer.write(&Message::Failed { reason: error.to_string(), hint: None });
             self.error = Some(error);
         }
     }
 
-    /// Says the result, each task's in a message of its own: together those of many tasks
-    /// and a long window would be too large for one.
+    /// Sends the result, with a message for each task: the results of many tasks and a long
+    /// window would be too large for one message.
     fn finish(&mut self, mut measurement: Measurement) {
         for task in measurement.tasks.drain(..) {
             self.say(&Message::Task(Box::new(task)));
@@ -87,7 +87,7 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    /// What was asked for cannot be read.
+    /// The request cannot be read.
     pub fn by_request(error: &WireError) -> Self {
         Self { reason: format!("the request cannot be read: {error}"), hint: None }
     }

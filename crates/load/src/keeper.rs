@@ -30,7 +30,7 @@ const ENDS_TOLD: usize = 16;
 enum Event {
     /// A copy said something.
     Said(WorkerAnswer),
-    /// What a copy said cannot be understood, and nothing more is heard of any.
+    /// A copy wrote an invalid message; no further message of any copy is read.
     Garbled(WireError),
     /// A process has ended.
     Ended { process: u32, status: ExitStatus },

@@ -68,11 +68,11 @@ struct Host {
     counters: Counters,
 }
 
-/// How much longer than for the copies is waited for their host, which gives up by itself.
+/// The host gives up by itself after [`START_LIMIT`]; a host that is silent for this much longer
+/// hangs.
 const MARGIN: Duration = Duration::from_secs(30);
 
-/// How long a host may take to end its load, to remove its files, or to say the next thing
-/// of its end.
+/// The longest wait for a host that ends its load and removes its files.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
 impl RunningLoad {

@@ -320,7 +320,7 @@ impl<R: BufRead, W: Write> Line for Pipes<R, W> {
 
     fn say(&mut self, answer: Answer) {
         if let Err(error) = self.answers.write(&answer) {
-            // Too much was not written at all, so that why it is missing still can be.
+            // A message that is too large was not written at all, so the reason still can be.
             let failed = Answer::Failed { reason: error.to_string(), hint: None };
             let _ = self.answers.write(&failed);
             self.broken.get_or_insert(error);

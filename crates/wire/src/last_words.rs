@@ -39,10 +39,10 @@ impl LastWords {
         Ok(Self { kept, end })
     }
 
-    /// What was kept of a process that has ended; empty when it wrote nothing.
+    /// Gives the end of the complaints of a process that has ended; empty when it had none.
     ///
-    /// Processes that it leaves behind may hold the stream open, so the end of the stream is
-    /// waited for no longer than `patience`.
+    /// Processes that it leaves behind may hold the stream open, so this waits for the end of
+    /// the stream no longer than `patience`.
     pub fn take(self, patience: Duration) -> String {
         let _ = self.end.recv_timeout(patience);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -41,7 +41,9 @@ pub use peer::{Peer, Start, this_binary};
 /// The most bytes of a message between processes of a measurement, without the end of its
 /// line: 64 MiB.
 ///
-/// The largest message is a block of a million samples: each is two integers of at most ten
-/// bytes, and base64 makes them 27 MB. With the usual latencies a block has 3 to 9 MB. The
-/// result of a task is next: some 85 bytes for each second of its window, so 7 MB for a day.
+/// The largest message is a block of a million samples. A sample is two integers of at most
+/// ten bytes, so that a block has 27 MB in base64 at most; samples of a fixed interval took 4
+/// bytes each, which makes 4 MB. The result of a task is next: 0.2 MB, and 80 bytes for each
+/// second of its window, so 7 MB for a day. A piece of a recording has 0.35 MB, a request less
+/// than 1 kB.
 pub const MESSAGE_LIMIT: usize = 64 << 20;

@@ -9,21 +9,21 @@ use serde::de::DeserializeOwned;
 use crate::MESSAGE_LIMIT;
 use crate::error::WireError;
 
-/// What the process that started this one asks of it, on the standard input.
+/// Reads the requests of the process that started this one, on the standard input.
 ///
 /// The standard input is locked as long as the reader lives.
 pub fn requests() -> MessageReader<StdinLock<'static>> {
     MessageReader::new(io::stdin().lock(), MESSAGE_LIMIT)
 }
 
-/// What this process answers to the one that started it, on the standard output.
+/// Writes answers to the process that started this one, on the standard output.
 ///
 /// Messages that several threads write do not mix.
 pub fn answers() -> MessageWriter<Stdout> {
     MessageWriter::new(io::stdout(), MESSAGE_LIMIT)
 }
 
-/// A message as a line, at most `limit` bytes and the end of the line.
+/// Encodes a message as a line of at most `limit` bytes and the end of the line.
 ///
 /// # Errors
 /// - [`WireError::TooLarge`].
@@ -42,7 +42,7 @@ pub fn encode(message: &impl Serialize, limit: usize) -> Result<Vec<u8>, WireErr
     }
 }
 
-/// The message that a line holds.
+/// Decodes the message of a line.
 ///
 /// # Errors
 /// [`WireError::Garbled`].
@@ -97,7 +97,7 @@ impl<W: Write> MessageWriter<W> {
         let output = self.output.as_mut().ok_or(WireError::Closed)?;
         let written = output.write_all(&line).and_then(|()| output.flush());
         written.map_err(|error| {
-            // What follows half a message would be taken for its rest.
+            // The reader would take the next message for the rest of this one.
             self.output = None;
             WireError::Io(error)
         })
@@ -133,7 +133,7 @@ impl<R: BufRead> MessageReader<R> {
         parse(&line).inspect_err(|_| self.input = None)
     }
 
-    /// Waits for the next line, and does not look into it.
+    /// Waits for the next line, and does not decode it.
     ///
     /// # Errors
     /// As [`read`](Self::read); a line that is not UTF-8 is [`WireError::Garbled`].

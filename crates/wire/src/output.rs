@@ -1,4 +1,4 @@
-//! The output of a process, which can be waited for as long as wanted.
+//! The output of a process, with a deadline for what is read from it.
 
 use std::io::{self, BufReader, Read};
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use crate::message::MessageReader;
 #[derive(Debug)]
 pub struct Output {
     pipe: ChildStdout,
-    /// Until when reading waits; `None` for ever.
+    /// Reading waits until then; `None` for ever.
     deadline: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! Starting a process of ours, and what the process that starts it holds.
+//! Starting a process of ours, and holding it.
 
 use std::io::{self, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -92,11 +92,11 @@ pub struct Peer {
     last_words: Option<LastWords>,
 }
 
-/// How long the standard error of a process that has ended is waited for. Its load holds the
-/// stream too, and ends with it.
+/// The longest wait for the end of the standard error of a process that has ended. Its load
+/// holds the stream too, and ends with it.
 const LAST_WORDS_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long is waited between two looks at a process that ends soon.
+/// The wait between two looks at a process that ends soon.
 const STEP: Duration = Duration::from_millis(2);
 
 impl Peer {
@@ -123,7 +123,7 @@ impl Peer {
         self.input.take()?.into_output()
     }
 
-    /// Takes what keeps its last words.
+    /// Takes its last words, for another thread.
     pub const fn take_last_words(&mut self) -> Option<LastWords> {
         self.last_words.take()
     }
@@ -135,7 +135,7 @@ impl Peer {
 
     /// Kills it, and does not wait until it is gone.
     pub fn kill(&mut self) {
-        // A process that has ended already cannot be killed, which is as well.
+        // This fails only when the process has ended already.
         let _ = self.process.kill();
     }
 

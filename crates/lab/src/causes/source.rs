@@ -18,7 +18,7 @@ use tactus_cell::unmeasured;
 #[derive(Debug)]
 pub struct Causes {
     peer: Peer,
-    /// What cannot be asked is answered by ourselves.
+    /// Takes our own answer to a request that cannot be sent.
     answer: Sender<CauseEvent>,
     answers: Receiver<CauseEvent>,
     /// Whether it is asked nothing at the moment.
