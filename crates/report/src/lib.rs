@@ -42,7 +42,7 @@ pub use outcome::{outcome, outcome_text};
 pub use page::comparison::{comparison_in_words, comparison_page, how_compared, signed};
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
 pub use purpose::purposes_text;
-pub use reproduction::{Form, Measured, papers_table, reproduction_page, reproduction_text};
+pub use reproduction::{Measured, papers_table, reproduction_page, reproduction_text};
 pub use table::{TableOptions, cells_table, paragraph, plan_table, run_details, runs_table};
 pub use tail::{CauseTail, CellTail, tail_text};
 pub use until::{narrowing_line, rounds_taken_text, rounds_text, until_text};

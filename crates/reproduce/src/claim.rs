@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use tactus_model::format::{self, THIN_SPACE};
 use tactus_model::time::Nanos;
 
-use super::condition::{Aspect, Condition, Need, lacking, unmet};
-use super::paper::{FigureOf, Part};
-use super::quantity::{Kind, Statistic};
-use super::{Beside, Evidence, Figure};
+use crate::condition::{Aspect, Condition, Need, lacking, unmet};
+use crate::paper::{FigureOf, Part};
+use crate::quantity::{Kind, Statistic};
+use crate::{Beside, Figure, StudyRun};
 
 /// What a paper concludes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -208,8 +208,8 @@ impl Claim {
 }
 
 /// Judges a claim of `part` on what was measured on one machine.
-pub fn judge<'a>(claim: &'a Claim, part: &Part, evidence: Option<&Evidence<'_>>) -> Judged<'a> {
-    let each = evidence.map(|evidence| vec![evidence; claim.holds.figures().len()]);
+pub fn judge<'a>(claim: &'a Claim, part: &Part, study: Option<&StudyRun<'_>>) -> Judged<'a> {
+    let each = study.map(|study| vec![study; claim.holds.figures().len()]);
     judge_each(claim, part, each.as_deref())
 }
 
@@ -217,19 +217,19 @@ pub fn judge<'a>(claim: &'a Claim, part: &Part, evidence: Option<&Evidence<'_>>)
 pub(super) fn judge_each<'a>(
     claim: &'a Claim,
     part: &Part,
-    evidence: Option<&[&Evidence<'_>]>,
+    studies: Option<&[&StudyRun<'_>]>,
 ) -> Judged<'a> {
     let named = claim.holds.figures();
     // Reading the paper made sure that every figure is there.
     let published: Vec<f64> =
         named.iter().filter_map(|figure| part.published(figure).ok()).collect();
-    let here: Result<Vec<f64>, String> = match (&claim.holds, evidence) {
+    let here: Result<Vec<f64>, String> = match (&claim.holds, studies) {
         (Holds::Elsewhere { needs }, _) => Err(needs.clone()),
         (_, None) => Err("it was not measured".to_owned()),
-        (_, Some(evidence)) => named
+        (_, Some(studies)) => named
             .iter()
-            .zip(evidence)
-            .map(|(figure, evidence)| measured(figure, claim, part, evidence))
+            .zip(studies)
+            .map(|(figure, study)| measured(figure, claim, part, study))
             .collect(),
     };
     let (outcome, here) = match here {
@@ -253,21 +253,21 @@ fn measured(
     figure: &FigureOf,
     claim: &Claim,
     part: &Part,
-    evidence: &Evidence<'_>,
+    study: &StudyRun<'_>,
 ) -> Result<f64, String> {
     let FigureOf { measure, cell, statistic, .. } = figure;
     let table = part
         .table(&figure.table)
         .ok_or_else(|| format!("no table is called `{}`", figure.table))?;
-    let guest = evidence.guest.as_ref().map(|guest| guest.guest);
-    let refused = lacking(&claim.needs, guest, evidence.facts)
-        .or_else(|| unmet(&claim.condition(figure, part), evidence.facts));
+    let guest = study.guest.as_ref().map(|guest| guest.guest);
+    let refused = lacking(&claim.needs, guest, study.facts)
+        .or_else(|| unmet(&claim.condition(figure, part), study.facts));
     if let Some(reason) = refused {
         return Err(reason);
     }
     let of =
-        |statistic: Statistic| evidence.measured.figure(*measure, table.transfers, cell, statistic);
-    if let Some(reason) = evidence.measured.withheld(cell) {
+        |statistic: Statistic| study.measured.figure(*measure, table.transfers, cell, statistic);
+    if let Some(reason) = study.measured.withheld(cell) {
         return Err(format!("{cell}: {reason}"));
     }
     let samples = of(Statistic::Samples).unwrap_or_default();

@@ -2,12 +2,12 @@
 
 use tactus_model::text::UnknownWord;
 
-use super::paper::{BadPaper, Paper};
+use crate::paper::{BadPaper, Paper};
 
 /// Names and data files of the papers that come with the program.
 pub const PAPERS: [(&str, &str); 2] = [
-    ("clock-resolution", include_str!("../../../../papers/clock-resolution.toml")),
-    ("latency-method", include_str!("../../../../papers/latency-method.toml")),
+    ("clock-resolution", include_str!("../../../papers/clock-resolution.toml")),
+    ("latency-method", include_str!("../../../papers/latency-method.toml")),
 ];
 
 /// Why a paper cannot be had.

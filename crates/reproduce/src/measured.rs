@@ -17,8 +17,8 @@ use tactus_stats::frames::{PlayerSummary, expected};
 use tactus_stats::sorts::SortSummary;
 use tactus_stats::{CellSummary, LatencyHistogram};
 
-use super::paper::{Part, Program};
-use super::quantity::{Measure, Statistic, Transfers};
+use crate::paper::{Part, Program};
+use crate::quantity::{Measure, Statistic, Transfers};
 
 /// What was found of every measure in every cell, by the paper's names of cells.
 #[derive(Clone, Debug, Default)]

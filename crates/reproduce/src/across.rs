@@ -4,20 +4,17 @@
 //! Where a run has both kinds, a claim about the two is judged on a pair of them.
 
 use serde::Serialize;
-use tactus_model::facts::MachineFacts;
-use tactus_model::guest::Guest;
-use tactus_model::kernel::KernelSource;
 
-use super::claim::{Claim, Judged, judge_each};
-use super::condition::{Condition, unmet};
-use super::paper::{Graph, Part};
-use super::{Evidence, Row, View, row};
+use crate::claim::{Claim, Judged, judge_each};
+use crate::condition::{Condition, unmet};
+use crate::paper::{Graph, Part};
+use crate::{Row, StudyRun, View, row};
 
 /// The kernels in which a part was measured, beside each other.
 #[derive(Clone, Debug, Serialize)]
 pub struct Across<'a> {
     /// The part as the paper has it.
-    #[serde(rename = "name", serialize_with = "super::by_name")]
+    #[serde(rename = "name", serialize_with = "crate::by_name")]
     pub part: &'a Part,
     /// The kernels, in the order of the run.
     pub kernels: Vec<&'a str>,
@@ -39,17 +36,17 @@ pub struct JudgedAcross<'a> {
 }
 
 /// Sets the kernels beside each other in which `part` was measured.
-pub(super) fn across<'a>(part: &'a Part, machines: &'a [Evidence<'a>]) -> Across<'a> {
+pub(super) fn across<'a>(part: &'a Part, machines: &'a [StudyRun<'a>]) -> Across<'a> {
     Across {
         part,
-        kernels: machines.iter().filter_map(Evidence::kernel).collect(),
+        kernels: machines.iter().filter_map(StudyRun::kernel).collect(),
         views: views(part, machines),
         claims: part.claims.iter().flat_map(|claim| judged(claim, part, machines)).collect(),
     }
 }
 
 /// The cells of all graphs, each once although several graphs may tell the same of it.
-fn views<'a>(part: &'a Part, machines: &'a [Evidence<'a>]) -> Vec<View<'a>> {
+fn views<'a>(part: &'a Part, machines: &'a [StudyRun<'a>]) -> Vec<View<'a>> {
     let mut views: Vec<View<'a>> = Vec::new();
     for graph in &part.graphs {
         for cell in &graph.cells {
@@ -67,11 +64,11 @@ fn views<'a>(part: &'a Part, machines: &'a [Evidence<'a>]) -> Vec<View<'a>> {
     views
 }
 
-fn rows<'a>(graph: &'a Graph, cell: &'a str, machines: &'a [Evidence<'a>]) -> Vec<Row<'a>> {
+fn rows<'a>(graph: &'a Graph, cell: &'a str, machines: &'a [StudyRun<'a>]) -> Vec<Row<'a>> {
     let mut rows = Vec::new();
     for &measure in &graph.measures {
         for machine in machines.iter().filter(|machine| machine.shows(graph)) {
-            for transfers in super::transfers_told(graph, machine) {
+            for transfers in crate::transfers_told(graph, machine) {
                 let row = row(graph, measure, transfers, cell, &machine.measured);
                 rows.extend(row.map(|row| Row { kernel: machine.kernel(), ..row }));
             }
@@ -85,20 +82,20 @@ fn rows<'a>(graph: &'a Graph, cell: &'a str, machines: &'a [Evidence<'a>]) -> Ve
 fn judged<'a>(
     claim: &'a Claim,
     part: &Part,
-    machines: &'a [Evidence<'a>],
+    machines: &'a [StudyRun<'a>],
 ) -> Vec<JudgedAcross<'a>> {
     let asked: Vec<Condition> =
         claim.holds.figures().into_iter().map(|figure| claim.condition(figure, part)).collect();
-    let is_all = |machine: &&Evidence<'_>| {
+    let is_all = |machine: &&StudyRun<'_>| {
         asked.iter().all(|condition| unmet(condition, machine.facts).is_none())
     };
-    let alone = |machine: &'a Evidence<'a>| vec![machine; asked.len()];
-    let (fit, others): (Vec<&Evidence<'_>>, Vec<_>) = machines.iter().partition(is_all);
-    let choices: Vec<Vec<&Evidence<'_>>> = match choices(&asked, &others) {
+    let alone = |machine: &'a StudyRun<'a>| vec![machine; asked.len()];
+    let (fit, others): (Vec<&StudyRun<'_>>, Vec<_>) = machines.iter().partition(is_all);
+    let choices: Vec<Vec<&StudyRun<'_>>> = match choices(&asked, &others) {
         none if none.is_empty() => machines.iter().map(alone).collect(),
         of_several => fit.into_iter().map(alone).chain(of_several).collect(),
     };
-    let of_choice = |choice: Vec<&'a Evidence<'a>>| {
+    let of_choice = |choice: Vec<&'a StudyRun<'a>>| {
         let mut kernels: Vec<&str> = Vec::new();
         // A claim that no experiment here varies names no figure, and so no kernel.
         for kernel in choice.iter().filter_map(|machine| machine.kernel()) {
@@ -120,7 +117,7 @@ fn judged<'a>(
 /// Every way to give each figure a machine that is as its condition asks, the same one to
 /// those that ask for the same; none where all ask for the same, or one asks for what no
 /// machine is.
-fn choices<'a>(asked: &[Condition], machines: &[&'a Evidence<'a>]) -> Vec<Vec<&'a Evidence<'a>>> {
+fn choices<'a>(asked: &[Condition], machines: &[&'a StudyRun<'a>]) -> Vec<Vec<&'a StudyRun<'a>>> {
     let mut distinct: Vec<Condition> = Vec::new();
     for &condition in asked {
         if !distinct.contains(&condition) {
@@ -130,7 +127,7 @@ fn choices<'a>(asked: &[Condition], machines: &[&'a Evidence<'a>]) -> Vec<Vec<&'
     if distinct.len() < 2 {
         return Vec::new();
     }
-    let mut ways: Vec<Vec<&Evidence<'_>>> = vec![Vec::new()];
+    let mut ways: Vec<Vec<&StudyRun<'_>>> = vec![Vec::new()];
     for condition in &distinct {
         let fit = machines.iter().filter(|machine| unmet(condition, machine.facts).is_none());
         let longer = ways
@@ -139,67 +136,8 @@ fn choices<'a>(asked: &[Condition], machines: &[&'a Evidence<'a>]) -> Vec<Vec<&'
         ways = longer.collect();
     }
     let place = |condition: &Condition| distinct.iter().position(|known| known == condition);
-    let given = |way: Vec<&'a Evidence<'a>>| -> Vec<&'a Evidence<'a>> {
+    let given = |way: Vec<&'a StudyRun<'a>>| -> Vec<&'a StudyRun<'a>> {
         asked.iter().filter_map(place).filter_map(|place| way.get(place).copied()).collect()
     };
     ways.into_iter().map(given).collect()
-}
-
-/// Short names for kernels that stand beside each other: by how they preempt themselves
-/// where that tells them apart, by their ticks where that does, and else as they were named,
-/// a file without its directories.
-pub fn kernel_names(kernels: &[(&Guest, &MachineFacts)]) -> Vec<String> {
-    let by = |of: fn(&MachineFacts) -> Option<String>| -> Option<Vec<String>> {
-        let names: Vec<String> =
-            kernels.iter().map(|(_, facts)| of(facts)).collect::<Option<_>>()?;
-        let tells_apart = (1..names.len()).all(|place| !names[..place].contains(&names[place]));
-        (tells_apart && names.len() > 1).then_some(names)
-    };
-    by(|facts| facts.kernel.preemption.as_ref().map(|model| format!("preempt={model}")))
-        .or_else(|| by(|facts| facts.kernel.tick_rate_hz.map(|rate| format!("{rate} Hz"))))
-        .unwrap_or_else(|| kernels.iter().map(|(guest, _)| as_named(guest)).collect())
-}
-
-fn as_named(guest: &Guest) -> String {
-    let kernel = guest.kernel.to_string();
-    match &guest.kernel.source {
-        KernelSource::File(path) => {
-            let directories = path.rfind('/').map_or(0, |slash| slash + 1);
-            kernel[directories..].to_owned()
-        }
-        _ => kernel,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(kernels: &[(&str, &str, u32)], expected: &[&str]) {
-        let made: Vec<(Guest, MachineFacts)> = kernels
-            .iter()
-            .map(|(kernel, preemption, rate)| {
-                let guest =
-                    Guest { kernel: kernel.parse().unwrap(), time: "exact".parse().unwrap() };
-                let facts = format!(
-                    r#"{{"taken": 0, "kernel": {{"preemption": "{preemption}", "tick_rate_hz": {rate}}}}}"#
-                );
-                (guest, serde_json::from_str(&facts).unwrap())
-            })
-            .collect();
-        let kernels: Vec<_> = made.iter().map(|(guest, facts)| (guest, facts)).collect();
-        assert_eq!(kernel_names(&kernels), expected);
-    }
-
-    #[test]
-    fn kernels_are_named_by_what_tells_them_apart() {
-        check(
-            &[("debian:preempt=none", "none", 250), ("debian-rt", "rt", 250)],
-            &["preempt=none", "preempt=rt"],
-        );
-        check(&[("/k/a", "full", 100), ("/k/b", "full", 1000)], &["100 Hz", "1000 Hz"]);
-        check(&[("/k/a:nosmt", "full", 250), ("debian", "full", 250)], &["a:nosmt", "debian"]);
-        check(&[("debian-cloud", "full", 250)], &["debian-cloud"]);
-    }
 }

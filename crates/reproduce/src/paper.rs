@@ -9,9 +9,9 @@ use tactus_model::kernel::GuestKernel;
 use tactus_model::settings::{self, Layer};
 use tactus_stats::PercentileAxis;
 
-use super::claim::Claim;
-use super::condition::{Condition, Need};
-use super::quantity::{Measure, Statistic, Transfers, Unit};
+use crate::claim::Claim;
+use crate::condition::{Condition, Need};
+use crate::quantity::{Measure, Statistic, Transfers, Unit};
 
 /// A paper: where it appeared, and its parts that can be measured again.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -1,10 +1,14 @@
 //! A paper's figures beside this machine's, and what becomes of its claims.
 //!
-//! What a paper published stands in a data file under `papers/`: [`paper`] reads
+//! A data file under `papers/` holds what a paper published: [`paper`] reads
 //! it. [`measured`] draws the same quantities from runs of the paper's experiments,
 //! [`condition`] says which of the paper's tables this machine can be set beside,
-//! and [`claim`] decides what holds. [`reproduce()`] puts these together; what it
-//! gives is data, and the `report` crate makes texts, drawings and pages of it.
+//! and [`claim`] decides what holds. [`reproduce()`] puts these together. The
+//! result is data that has its words with it; the `report` crate lays it out as
+//! text, drawings and a page.
+//!
+//! Everything here is a pure function of its arguments: it opens no file and reads no clock.
+#![forbid(unsafe_code)]
 
 mod across;
 pub mod claim;
@@ -12,9 +16,11 @@ pub mod condition;
 pub mod measured;
 pub mod paper;
 pub mod quantity;
+mod rows;
 mod shipped;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use serde::{Serialize, Serializer};
 use tactus_explain::account::Account;
@@ -23,19 +29,21 @@ use tactus_model::guest::Guest;
 use tactus_model::run::RunId;
 use tactus_stats::LatencyHistogram;
 
-pub use across::{Across, JudgedAcross, kernel_names};
+pub use across::{Across, JudgedAcross};
 pub use claim::{Judged, Outcome};
 pub use measured::{Measured, Recorded, Served};
 pub use paper::{BadPaper, Paper, Part};
 pub use quantity::{Kind, Measure, Statistic, Transfers};
+pub use rows::Compared;
 pub use shipped::{PAPERS, find};
+pub use words::{Became, ClaimAcross, tally};
 
 use condition::{lacking, unmet};
 use paper::{Graph, PaperTable};
 
 /// What was measured of one part of a paper on one machine.
 #[derive(Debug)]
-pub struct Evidence<'a> {
+pub struct StudyRun<'a> {
     /// The run of the part's experiment.
     pub run: &'a RunId,
     /// The guest it was measured in; none for the machine itself.
@@ -51,11 +59,11 @@ pub struct Evidence<'a> {
 pub struct InGuest<'a> {
     /// The guest.
     pub guest: &'a Guest,
-    /// What its kernel is called among the others of the run: see [`kernel_names`].
+    /// What its kernel is called among the others of the run: see [`kernel_names`](tactus_model::label::kernel_names).
     pub name: String,
 }
 
-impl Evidence<'_> {
+impl StudyRun<'_> {
     /// What the guest's kernel is called; none for the machine itself.
     fn kernel(&self) -> Option<&str> {
         self.guest.as_ref().map(|guest| guest.name.as_str())
@@ -71,6 +79,17 @@ impl Evidence<'_> {
     const fn has_block_devices(&self) -> bool {
         self.guest.is_none()
     }
+}
+
+/// Which settings of a paper's experiment were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Those of the short form.
+    Quick,
+    /// The paper's own.
+    Full,
+    /// Others, as the user chose them.
+    Own,
 }
 
 /// A paper's figures beside this machine's.
@@ -218,11 +237,11 @@ fn by_name<S: Serializer>(named: &&impl Named, serializer: S) -> Result<S::Ok, S
     serializer.serialize_str(named.name())
 }
 
-/// Sets a paper's parts beside what was measured: `evidence` has one entry for each
+/// Sets a paper's parts beside what was measured: `runs` has one entry for each
 /// part, empty where the part was not measured, and in it one for each machine.
-pub fn reproduce<'a>(paper: &'a Paper, evidence: &'a [Vec<Evidence<'a>>]) -> Reproduction<'a> {
-    let evidence = evidence.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
-    let measured: Vec<(&Part, &[Evidence<'_>])> = paper.parts.iter().zip(evidence).collect();
+pub fn reproduce<'a>(paper: &'a Paper, runs: &'a [Vec<StudyRun<'a>>]) -> Reproduction<'a> {
+    let runs = runs.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
+    let measured: Vec<(&Part, &[StudyRun<'_>])> = paper.parts.iter().zip(runs).collect();
     let parts = measured.iter().flat_map(|&(part, machines)| match machines {
         [] => vec![found(part, None)],
         machines => machines.iter().map(|machine| found(part, Some(machine))).collect(),
@@ -232,30 +251,30 @@ pub fn reproduce<'a>(paper: &'a Paper, evidence: &'a [Vec<Evidence<'a>>]) -> Rep
     Reproduction { paper, parts: parts.collect(), across: across.collect() }
 }
 
-fn found<'a>(part: &'a Part, evidence: Option<&'a Evidence<'a>>) -> PartFound<'a> {
-    let measured = evidence.map(|evidence| &evidence.measured);
-    let is_guest = evidence.is_some_and(|evidence| evidence.guest.is_some());
+fn found<'a>(part: &'a Part, study: Option<&'a StudyRun<'a>>) -> PartFound<'a> {
+    let measured = study.map(|study| &study.measured);
+    let is_guest = study.is_some_and(|study| study.guest.is_some());
     PartFound {
         part,
-        run: evidence.map(|evidence| evidence.run),
-        kernel: evidence.and_then(Evidence::kernel),
+        run: study.map(|study| study.run),
+        kernel: study.and_then(StudyRun::kernel),
         about: part.about_in(is_guest),
-        views: evidence.map_or_else(Vec::new, |evidence| {
-            let shown = part.graphs.iter().filter(|graph| evidence.shows(graph));
-            shown.map(|graph| view(graph, evidence)).collect()
+        views: study.map_or_else(Vec::new, |study| {
+            let shown = part.graphs.iter().filter(|graph| study.shows(graph));
+            shown.map(|graph| view(graph, study)).collect()
         }),
         served: measured.map_or_else(Vec::new, |measured| served(part, measured)),
-        tables: part.tables.iter().map(|table| beside(table, evidence)).collect(),
-        claims: part.claims.iter().map(|claim| claim::judge(claim, part, evidence)).collect(),
+        tables: part.tables.iter().map(|table| beside(table, study)).collect(),
+        claims: part.claims.iter().map(|claim| claim::judge(claim, part, study)).collect(),
     }
 }
 
-fn view<'a>(graph: &'a Graph, evidence: &'a Evidence<'a>) -> View<'a> {
+fn view<'a>(graph: &'a Graph, study: &'a StudyRun<'a>) -> View<'a> {
     let mut rows = Vec::new();
     for &measure in &graph.measures {
-        for transfers in transfers_told(graph, evidence) {
+        for transfers in transfers_told(graph, study) {
             for cell in &graph.cells {
-                rows.extend(row(graph, measure, transfers, cell, &evidence.measured));
+                rows.extend(row(graph, measure, transfers, cell, &study.measured));
             }
         }
     }
@@ -263,9 +282,9 @@ fn view<'a>(graph: &'a Graph, evidence: &'a Evidence<'a>) -> View<'a> {
 }
 
 /// The choices of samples of a graph; where nothing can be transferred they are all one.
-fn transfers_told(graph: &Graph, evidence: &Evidence<'_>) -> Vec<Transfers> {
+fn transfers_told(graph: &Graph, study: &StudyRun<'_>) -> Vec<Transfers> {
     let told = graph.transfers.iter().copied();
-    match evidence.has_block_devices() {
+    match study.has_block_devices() {
         true => told.collect(),
         false => told.take(1).collect(),
     }
@@ -308,16 +327,16 @@ fn served<'a>(part: &'a Part, measured: &Measured) -> Vec<CellServed<'a>> {
     told
 }
 
-fn beside<'a>(table: &'a PaperTable, evidence: Option<&'a Evidence<'a>>) -> TableFound<'a> {
-    let not_here = match evidence {
+fn beside<'a>(table: &'a PaperTable, study: Option<&'a StudyRun<'a>>) -> TableFound<'a> {
+    let not_here = match study {
         None => Some("it was not measured".to_owned()),
-        Some(evidence) => {
-            let guest = evidence.guest.as_ref().map(|guest| guest.guest);
-            lacking(&table.needs, guest, evidence.facts)
-                .or_else(|| unmet(&table.requires, evidence.facts))
+        Some(study) => {
+            let guest = study.guest.as_ref().map(|guest| guest.guest);
+            lacking(&table.needs, guest, study.facts)
+                .or_else(|| unmet(&table.requires, study.facts))
         }
     };
-    let measured = evidence.filter(|_| not_here.is_none()).map(|evidence| &evidence.measured);
+    let measured = study.filter(|_| not_here.is_none()).map(|study| &study.measured);
     let rows = table.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
     let rows = rows.map(|(group, row)| {
         let (measure, transfers, cell) = (group.measure, table.transfers, row.cell.as_str());

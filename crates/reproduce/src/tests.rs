@@ -8,9 +8,9 @@ use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
-use super::claim::{Claim, Holds};
-use super::paper::Paper;
 use super::*;
+use crate::claim::{Claim, Holds};
+use crate::paper::Paper;
 
 #[test]
 fn every_shipped_paper_is_read_and_bears_its_name() {
@@ -123,8 +123,8 @@ fn check_of(requires: &str, holds: &str, cells: [LatencyHistogram; 2], expected:
     let (facts, run) = (facts(), RunId::new("run"));
     let [idle, busy] = cells;
     let measured = measured(&[("idle", idle), ("busy", busy)]);
-    let evidence = [vec![Evidence { run: &run, guest: None, facts: &facts, measured }]];
-    let reproduction = reproduce(&paper, &evidence);
+    let runs = [vec![StudyRun { run: &run, guest: None, facts: &facts, measured }]];
+    let reproduction = reproduce(&paper, &runs);
     let found = match &reproduction.parts[0].claims[0].outcome {
         Outcome::Held => "held",
         Outcome::NotHeld => "not held",
@@ -233,7 +233,7 @@ fn a_claim_about_what_is_not_there_is_refused() {
 
 #[test]
 fn unknown_words_of_a_data_file_are_refused() {
-    let good = include_str!("../../../../papers/latency-method.toml");
+    let good = include_str!("../../../papers/latency-method.toml");
     for (word, other) in [("below = ", "bellow = "), ("\"median\", \"max\"", "\"mode\", \"max\"")] {
         assert!(Paper::parse(&good.replacen(word, other, 1)).is_err(), "{other}");
     }
@@ -265,14 +265,14 @@ fn across_guests(
             (guest(model), facts)
         })
         .collect();
-    let machines = guests.iter().zip(kernels).map(|((guest, facts), &(model, max))| Evidence {
+    let machines = guests.iter().zip(kernels).map(|((guest, facts), &(model, max))| StudyRun {
         run: &run,
         guest: Some(InGuest { guest, name: model.to_owned() }),
         facts,
         measured: measured(&[("idle", lengths(200, 5, 10)), ("busy", lengths(200, 6, max))]),
     });
-    let evidence = [machines.collect()];
-    check(&reproduce(paper, &evidence));
+    let runs = [machines.collect()];
+    check(&reproduce(paper, &runs));
 }
 
 /// A paper of two tables, one of a kernel that preempts itself and one of a kernel that does not.
@@ -374,7 +374,7 @@ fn what_ticks_do_to_timers_is_judged_on_the_timers_that_it_is_about() {
 
 #[test]
 fn cells_of_a_guests_form_bear_names_of_the_part() {
-    let good = include_str!("../../../../papers/latency-method.toml");
+    let good = include_str!("../../../papers/latency-method.toml");
     let wrong = good.replacen("[part.guests.cells]", "[part.guests.cells]\n\"load 99\" = {}", 1);
     assert_ne!(good, wrong);
     let error = Paper::parse(&wrong).unwrap_err().to_string();
@@ -420,14 +420,14 @@ fn a_kernel_that_can_stand_for_both_is_judged_alone() {
             (Guest { kernel, time: "exact".parse().unwrap() }, facts)
         })
         .collect();
-    let machines = guests.iter().zip(kernels).map(|((guest, facts), (name, ..))| Evidence {
+    let machines = guests.iter().zip(kernels).map(|((guest, facts), (name, ..))| StudyRun {
         run: &run,
         guest: Some(InGuest { guest, name: name.to_owned() }),
         facts,
         measured: measured(&[("idle", lengths(200, 5, 10)), ("busy", lengths(200, 6, 100))]),
     });
-    let evidence = [machines.collect()];
-    let found = reproduce(&paper, &evidence);
+    let runs = [machines.collect()];
+    let found = reproduce(&paper, &runs);
     let judged: Vec<(Vec<&str>, bool)> = found.across[0]
         .claims
         .iter()
