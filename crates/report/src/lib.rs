@@ -11,7 +11,6 @@ mod explanation;
 mod guests;
 mod kernels;
 pub mod layout;
-pub mod monitor;
 mod outcome;
 mod page;
 mod purpose;

@@ -3,9 +3,9 @@
 use tactus_explain::ExplainedSample;
 use tactus_model::time::Nanos;
 
-use super::StretchFigures;
-use super::view::causes::told;
-use crate::format;
+use crate::StretchFigures;
+use crate::view::causes::told;
+use tactus_model::format;
 
 /// The columns' names.
 pub fn plain_header() -> String {
@@ -64,8 +64,8 @@ mod tests {
     use tactus_model::sample::Sample;
     use tactus_model::stream::Batch;
 
-    use super::super::LiveFigures;
     use super::*;
+    use crate::LiveFigures;
 
     #[test]
     fn a_second_is_a_line() {

@@ -5,7 +5,7 @@ use tactus_model::settings::{self, Layer};
 
 /// A setting that has a key of its own, and its values.
 #[derive(Clone, Debug)]
-pub(super) struct Choices {
+pub(crate) struct Choices {
     name: &'static str,
     values: Vec<String>,
 }
@@ -21,7 +21,7 @@ const USUAL: [(&str, &[&str]); 3] = [
 impl Choices {
     /// The choices of every setting that has a key: what `options` gives several values
     /// of is stepped through those alone.
-    pub(super) fn of(options: &Layer, cell: &Cell) -> Vec<Self> {
+    pub(crate) fn of(options: &Layer, cell: &Cell) -> Vec<Self> {
         let of = |(name, usual): (&'static str, &[&str])| {
             let given = options.values(name).filter(|values| values.len() > 1);
             let mut values: Vec<String> = match given {
@@ -38,12 +38,12 @@ impl Choices {
     }
 
     /// Its setting's name.
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
     /// The value after the present one, or before it; round and round.
-    pub(super) fn beside(&self, cell: &Cell, forward: bool) -> &str {
+    pub(crate) fn beside(&self, cell: &Cell, forward: bool) -> &str {
         let now = value(cell, self.name);
         let count = self.values.len();
         let place = match self.values.iter().position(|value| *value == now) {
@@ -55,7 +55,7 @@ impl Choices {
 }
 
 /// A setting's value as a person writes it; empty when there is no such setting.
-pub(super) fn value(cell: &Cell, name: &str) -> String {
+pub(crate) fn value(cell: &Cell, name: &str) -> String {
     settings::find(name).map_or_else(|_| String::new(), |setting| (setting.get)(cell))
 }
 
@@ -64,7 +64,7 @@ pub(super) fn value(cell: &Cell, name: &str) -> String {
 /// # Errors
 /// There is no such setting, it does not take this value, or it contradicts others; in
 /// words that name the way out.
-pub(super) fn changed(cell: &Cell, name: &str, value: &str) -> Result<Cell, String> {
+pub(crate) fn changed(cell: &Cell, name: &str, value: &str) -> Result<Cell, String> {
     let setting = settings::find(name).map_err(|error| error.to_string())?;
     let mut changed = cell.clone();
     (setting.set)(&mut changed, value).map_err(|reason| format!("{name}: {reason}"))?;

@@ -9,11 +9,11 @@ use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
 use tactus_stats::axis::{PercentileAxis, percentile_curve};
 
-use super::choices::{Choices, changed, value};
-use super::figures::{LatencyFigures, LiveFigures, StretchFigures};
-use super::message::{CauseNews, Key, Message, Request};
-use super::scale::{self, Scale};
-use super::sweep::Sweep;
+use crate::choices::{Choices, changed, value};
+use crate::figures::{LatencyFigures, LiveFigures, StretchFigures};
+use crate::message::{CauseNews, Key, Message, Request};
+use crate::scale::{self, Scale};
+use crate::sweep::Sweep;
 
 /// How long the pen may take across the screen.
 const SWEEPS: [Nanos; 8] = [
@@ -38,27 +38,27 @@ const LONGEST_PROMPT: usize = 200;
 /// The timing monitor. It changes by messages alone and reads no clock.
 #[derive(Clone, Debug)]
 pub struct Monitor {
-    pub(super) cell: Cell,
+    pub(crate) cell: Cell,
     choices: Vec<Choices>,
-    pub(super) phase: Phase,
-    pub(super) recording: Recording,
-    pub(super) shortfalls: Vec<Shortfall>,
-    pub(super) cpus: Vec<u32>,
+    pub(crate) phase: Phase,
+    pub(crate) recording: RecorderState,
+    pub(crate) shortfalls: Vec<Shortfall>,
+    pub(crate) cpus: Vec<u32>,
     figures: LiveFigures,
-    pub(super) live: Picture,
+    pub(crate) live: Picture,
     /// What is shown instead, while the picture stands still.
-    pub(super) held: Option<Box<Picture>>,
+    pub(crate) held: Option<Box<Picture>>,
     scale: Scale,
     sweep: usize,
-    pub(super) axis: PercentileAxis,
-    pub(super) help: bool,
-    pub(super) prompt: Option<String>,
-    pub(super) notice: Option<String>,
+    pub(crate) axis: PercentileAxis,
+    pub(crate) help: bool,
+    pub(crate) prompt: Option<String>,
+    pub(crate) notice: Option<String>,
 }
 
 /// How far the cell has come.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     Starting,
     Measuring,
     Ended,
@@ -67,7 +67,7 @@ pub(super) enum Phase {
 
 /// Whether the kernel's events are recorded.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Recording {
+pub(crate) enum RecorderState {
     Off,
     Starting,
     On,
@@ -76,25 +76,25 @@ pub(super) enum Recording {
 
 /// All that stands still while the monitor is held.
 #[derive(Clone, Debug)]
-pub(super) struct Picture {
-    pub(super) since_opened: Nanos,
-    pub(super) sweep: Sweep,
+pub(crate) struct Picture {
+    pub(crate) since_opened: Nanos,
+    pub(crate) sweep: Sweep,
     /// How far the scope's lines are apart.
-    pub(super) line: Nanos,
-    pub(super) shown: Shown,
+    pub(crate) line: Nanos,
+    pub(crate) shown: Shown,
     /// The latest first.
-    pub(super) causes: VecDeque<ExplainedSample>,
+    pub(crate) causes: VecDeque<ExplainedSample>,
 }
 
 /// What is computed anew once a second, so that it can be read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shown {
-    pub(super) second: StretchFigures,
-    pub(super) whole: StretchFigures,
+pub(crate) struct Shown {
+    pub(crate) second: StretchFigures,
+    pub(crate) whole: StretchFigures,
     /// By the intended schedule, where that differs.
-    pub(super) intended: Option<LatencyFigures>,
-    pub(super) curve: Vec<(f64, Nanos)>,
-    pub(super) intended_curve: Vec<(f64, Nanos)>,
+    pub(crate) intended: Option<LatencyFigures>,
+    pub(crate) curve: Vec<(f64, Nanos)>,
+    pub(crate) intended_curve: Vec<(f64, Nanos)>,
 }
 
 impl Monitor {
@@ -104,7 +104,7 @@ impl Monitor {
             choices: Choices::of(options, &cell),
             cell,
             phase: Phase::Starting,
-            recording: Recording::Off,
+            recording: RecorderState::Off,
             shortfalls: Vec::new(),
             cpus: Vec::new(),
             figures: LiveFigures::new(),
@@ -129,7 +129,7 @@ impl Monitor {
     /// The same, told that the kernel's events will be recorded.
     #[must_use]
     pub fn with_recording(mut self) -> Self {
-        self.recording = Recording::Starting;
+        self.recording = RecorderState::Starting;
         self
     }
 
@@ -164,26 +164,26 @@ impl Monitor {
     }
 
     /// The picture that is to be seen.
-    pub(super) fn picture(&self) -> &Picture {
+    pub(crate) fn picture(&self) -> &Picture {
         self.held.as_deref().unwrap_or(&self.live)
     }
 
     /// The interval around which arrivals are expected.
-    pub(super) fn interval(&self) -> Nanos {
+    pub(crate) fn interval(&self) -> Nanos {
         let probe = self.cell.probe.timer();
         probe.interval.mean()
     }
 
     /// A setting's value as a person writes it.
-    pub(super) fn setting(&self, name: &str) -> String {
+    pub(crate) fn setting(&self, name: &str) -> String {
         value(&self.cell, name)
     }
 
     fn hear(&mut self, news: CauseNews) {
         match news {
-            CauseNews::Recording => self.recording = Recording::On,
+            CauseNews::Recording => self.recording = RecorderState::On,
             CauseNews::Unavailable { reason, mend } => {
-                self.recording = Recording::Unavailable { reason, mend };
+                self.recording = RecorderState::Unavailable { reason, mend };
             }
             CauseNews::Explained(sample) => {
                 self.live.causes.push_front(sample);
@@ -304,8 +304,9 @@ impl Monitor {
     /// Recording costs time in every switch and interrupt, so figures with it and without
     /// it are not put together.
     fn toggle_recording(&mut self) -> Request {
-        let record = matches!(self.recording, Recording::Off | Recording::Unavailable { .. });
-        self.recording = if record { Recording::Starting } else { Recording::Off };
+        let record =
+            matches!(self.recording, RecorderState::Off | RecorderState::Unavailable { .. });
+        self.recording = if record { RecorderState::Starting } else { RecorderState::Off };
         self.reset();
         Request::Record(record)
     }

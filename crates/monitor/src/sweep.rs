@@ -10,7 +10,7 @@ use tactus_model::time::Nanos;
 
 /// The trace, in slices of time; the newest pass over the older one.
 #[derive(Clone, Debug)]
-pub(super) struct Sweep {
+pub(crate) struct Sweep {
     length: Nanos,
     slices: Vec<Slice>,
     /// The slice in which the pen is, counted from the beginning.
@@ -37,24 +37,24 @@ const BLANK: u64 = 10;
 
 impl Sweep {
     /// A trace whose pen crosses the screen in `length`.
-    pub(super) fn new(length: Nanos) -> Self {
+    pub(crate) fn new(length: Nanos) -> Self {
         Self { length, slices: vec![Slice::default(); SLICES as usize], pen: 0 }
     }
 
     /// How long the pen takes to cross the screen.
-    pub(super) fn length(&self) -> Nanos {
+    pub(crate) fn length(&self) -> Nanos {
         self.length
     }
 
     /// Moves the pen on; true when it has begun again at the left edge meanwhile.
-    pub(super) fn advance(&mut self, now: Nanos) -> bool {
+    pub(crate) fn advance(&mut self, now: Nanos) -> bool {
         let before = self.pen;
         self.pen = self.pen.max(self.number(now));
         before / SLICES != self.pen / SLICES
     }
 
     /// Draws an arrival, `apart` from the one before it.
-    pub(super) fn draw(&mut self, came: Nanos, apart: Nanos) {
+    pub(crate) fn draw(&mut self, came: Nanos, apart: Nanos) {
         let number = self.number(came);
         let slice = &mut self.slices[(number % SLICES) as usize];
         if slice.number.is_some_and(|newer| newer > number) {
@@ -72,13 +72,13 @@ impl Sweep {
     }
 
     /// Where the pen is: 0 at the left edge, below 1.
-    pub(super) fn pen(&self) -> f64 {
+    pub(crate) fn pen(&self) -> f64 {
         (self.pen % SLICES) as f64 / SLICES as f64
     }
 
     /// Everything that is to be seen: where it stands from left (0) to right (below 1),
     /// and the time between arrivals.
-    pub(super) fn points(&self) -> impl Iterator<Item = (f64, Nanos)> + '_ {
+    pub(crate) fn points(&self) -> impl Iterator<Item = (f64, Nanos)> + '_ {
         // The pass before stays until the pen comes near.
         let oldest = (self.pen + BLANK + 1).saturating_sub(SLICES);
         self.slices.iter().enumerate().flat_map(move |(place, slice)| {

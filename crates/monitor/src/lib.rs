@@ -4,6 +4,7 @@
 //! a terminal: samples, keys and the passing of time all come from outside, and what is
 //! to be done about a key is [asked for](Request). [`LiveFigures`] are the figures of
 //! the same samples for those who write lines.
+#![forbid(unsafe_code)]
 
 mod choices;
 mod figures;

@@ -9,10 +9,10 @@ use ratatui::widgets::Widget;
 use ratatui::widgets::canvas::{Canvas, Points};
 use tactus_model::time::Nanos;
 
-use super::super::figures::Worst;
-use super::super::state::Monitor;
 use super::{Palette, columns, put, put_right, rule};
-use crate::format;
+use crate::figures::Worst;
+use crate::state::Monitor;
+use tactus_model::format;
 
 /// Places for the numbers at the lines.
 const NUMBERS: u16 = 9;

@@ -3,7 +3,7 @@
 //! From top to bottom: the cell and how it goes; the scope; the latest causes; the
 //! percentile graph beside the figures; the keys.
 
-pub(super) mod causes;
+pub(crate) mod causes;
 mod figures;
 mod help;
 mod percentiles;
@@ -16,8 +16,8 @@ use ratatui::style::{Color, Modifier, Style};
 
 use tactus_model::time::Nanos;
 
-use super::state::{Monitor, Phase, Recording};
-use crate::format;
+use crate::state::{Monitor, Phase, RecorderState};
+use tactus_model::format;
 
 /// The least terminal in which everything has a place.
 pub const LEAST_WIDTH: u16 = 60;
@@ -74,7 +74,7 @@ impl Monitor {
         if area.width < LEAST_WIDTH || area.height < LEAST_HEIGHT {
             return too_small(area, buffer);
         }
-        let places = Places::within(area, self.recording != Recording::Off);
+        let places = Places::within(area, self.recording != RecorderState::Off);
         self.draw_head(palette, places.head, buffer);
         scope::draw(self, palette, places.scope, buffer);
         causes::draw(self, palette, places.causes, buffer);

@@ -9,9 +9,9 @@ use ratatui::widgets::canvas::{Canvas, Context, Line};
 use tactus_model::time::Nanos;
 use tactus_stats::axis::PercentileAxis;
 
-use super::super::state::Monitor;
 use super::{Palette, columns, put, put_right, rule};
-use crate::format;
+use crate::state::Monitor;
+use tactus_model::format;
 
 /// What the second curve is.
 const INTENDED: &str = "by intended schedule";

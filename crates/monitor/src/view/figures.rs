@@ -3,10 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::super::figures::StretchFigures;
-use super::super::state::Monitor;
 use super::{Palette, put, put_right, rule};
-use crate::format;
+use crate::figures::StretchFigures;
+use crate::state::Monitor;
+use tactus_model::format;
 
 /// Places of a column of figures.
 const COLUMN: u16 = 12;

@@ -4,30 +4,30 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tactus_explain::ExplainedSample;
 
-use super::super::state::{Monitor, Recording};
 use super::{Palette, put, rule};
-use crate::format;
+use crate::state::{Monitor, RecorderState};
+use tactus_model::format;
 
 pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut Buffer) {
     let right = match monitor.recording {
-        Recording::On => "events are recorded: latencies are longer by that; t ends it",
+        RecorderState::On => "events are recorded: latencies are longer by that; t ends it",
         _ => "",
     };
     let area = rule::draw(palette, area, "why late", right, buffer);
     let causes = &monitor.picture().causes;
     match &monitor.recording {
-        Recording::Off => {}
-        Recording::Starting => put(buffer, area, 0, "recording starts", palette.faint()),
-        Recording::Unavailable { reason, mend } => {
+        RecorderState::Off => {}
+        RecorderState::Starting => put(buffer, area, 0, "recording starts", palette.faint()),
+        RecorderState::Unavailable { reason, mend } => {
             put(buffer, area, 0, reason, palette.notice());
             if let Some(mend) = mend {
                 put(buffer, area, 1, mend, palette.faint());
             }
         }
-        Recording::On if causes.is_empty() => {
+        RecorderState::On if causes.is_empty() => {
             put(buffer, area, 0, "nothing was late so far", palette.faint());
         }
-        Recording::On => {
+        RecorderState::On => {
             for (row, sample) in (0..area.height).zip(causes) {
                 let cpu = monitor.cpus.get(sample.task as usize).copied();
                 put(buffer, area, row, &told(sample, cpu), ratatui::style::Style::new());
@@ -40,7 +40,7 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
 const CAUSES: usize = 3;
 
 /// `2.31 ms  at 12.3 s on cpu 1: kworker/1:2 (other) 2.10 ms, switch 12 µs`
-pub(in crate::monitor) fn told(explained: &ExplainedSample, cpu: Option<u32>) -> String {
+pub(crate) fn told(explained: &ExplainedSample, cpu: Option<u32>) -> String {
     let latency = format::latency(explained.sample.latency());
     let at = explained.sample.came.as_secs_f64();
     let cpu = cpu.map_or_else(String::new, |cpu| format!(" on cpu {cpu}"));

@@ -28,17 +28,17 @@ fn steps() -> impl DoubleEndedIterator<Item = Nanos> {
 }
 
 /// The next coarser distance.
-pub(super) fn coarser(line: Nanos) -> Nanos {
+pub(crate) fn coarser(line: Nanos) -> Nanos {
     steps().find(|step| *step > line).unwrap_or(line)
 }
 
 /// The next finer distance.
-pub(super) fn finer(line: Nanos) -> Nanos {
+pub(crate) fn finer(line: Nanos) -> Nanos {
     steps().rev().find(|step| *step < line).unwrap_or(line)
 }
 
 /// The distance by which nearly all of `lengths` lie near `middle`.
-pub(super) fn fitting(middle: Nanos, lengths: impl Iterator<Item = Nanos>) -> Option<Nanos> {
+pub(crate) fn fitting(middle: Nanos, lengths: impl Iterator<Item = Nanos>) -> Option<Nanos> {
     let mut off: Vec<u64> =
         lengths.map(|length| length.as_nanos().abs_diff(middle.as_nanos())).collect();
     let place = ((off.len() as f64 * NEARLY_ALL) as usize).min(off.len().checked_sub(1)?);
