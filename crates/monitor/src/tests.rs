@@ -3,7 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tactus_explain::{Cause, Circumstance, ExplainedSample, MatchOutcome, Part};
-use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, SplitMix64};
+use tactus_model::experiment::{DEFAULTS, Experiment, Overrides};
+use tactus_model::random::SplitMix64;
 use tactus_model::result::Shortfall;
 use tactus_model::sample::Sample;
 use tactus_model::settings::Layer;

@@ -16,8 +16,8 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use tactus_model::experiment::SplitMix64;
 use tactus_model::frames::Rate;
+use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
 use super::Endless;
