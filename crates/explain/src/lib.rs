@@ -33,7 +33,7 @@ mod task;
 pub mod timeline;
 mod waits;
 
-pub use cause::Cause;
+pub use cause::{Cause, CauseKind};
 pub use circumstance::{Circumstance, Circumstances, Serving, ServingCount, WitnessedSample};
 pub use explainer::{Explainer, explain, witness};
 pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
