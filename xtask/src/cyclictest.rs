@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
 /// What one side of a pair found.

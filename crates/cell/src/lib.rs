@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use tactus_load::{HostOptions, LoadError, LoadSnapshot, RunningLoad, Surroundings};
 use tactus_model::cell::{Cell, Target};
-use tactus_model::experiment::SplitMix64;
 use tactus_model::message::{CellRequest, Message};
+use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{LoadResult, MachineRates, Measurement, Shortfall, TaskResult};
 use tactus_model::time::Nanos;

@@ -176,10 +176,48 @@ pub enum Throttle {
     Deadline,
 }
 
+/// How much a cause explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CauseKind {
+    /// It is an explanation.
+    Explanation,
+    /// It is a part of the remainder, of which the place is known.
+    PlacedGap,
+    /// It is the rest of the remainder.
+    Gap,
+}
+
 impl Cause {
+    /// How much the cause explains.
+    pub const fn kind(&self) -> CauseKind {
+        match self {
+            Self::HostPause
+            | Self::Steal { .. }
+            | Self::TimerSlack
+            | Self::Interrupt { .. }
+            | Self::Vector { .. }
+            | Self::Softirq { .. }
+            | Self::TimerWork { .. }
+            | Self::AwaitedTick
+            | Self::IdleExit { .. }
+            | Self::UntoldSwitch { .. }
+            | Self::OtherThread { .. }
+            | Self::KernelSection { .. }
+            | Self::Throttling { .. }
+            | Self::PageFault
+            | Self::Stopped { .. }
+            | Self::Asleep { .. }
+            | Self::AwaitedInterrupt { .. }
+            | Self::Switch
+            | Self::BelowKernel { .. } => CauseKind::Explanation,
+            Self::GapInKernel { .. } | Self::GapInThread { .. } => CauseKind::PlacedGap,
+            Self::UnexplainedGap => CauseKind::Gap,
+        }
+    }
+
     /// Whether the cause is a real explanation, not the remainder.
     pub const fn explains(&self) -> bool {
-        !matches!(self, Self::UnexplainedGap | Self::GapInKernel { .. } | Self::GapInThread { .. })
+        matches!(self.kind(), CauseKind::Explanation)
     }
 
     /// The same cause with threads of one name taken together, and gaps wherever
@@ -194,7 +232,22 @@ impl Cause {
             | Self::GapInThread { thread }
             | Self::Asleep { thread } => thread.thread = None,
             Self::GapInKernel { site } => *site = None,
-            _ => {}
+            Self::HostPause
+            | Self::Steal { .. }
+            | Self::TimerSlack
+            | Self::Interrupt { .. }
+            | Self::Vector { .. }
+            | Self::Softirq { .. }
+            | Self::TimerWork { .. }
+            | Self::AwaitedTick
+            | Self::IdleExit { .. }
+            | Self::UntoldSwitch { .. }
+            | Self::Throttling { .. }
+            | Self::PageFault
+            | Self::AwaitedInterrupt { .. }
+            | Self::Switch
+            | Self::BelowKernel { .. }
+            | Self::UnexplainedGap => {}
         }
         cause
     }

@@ -1,15 +1,25 @@
 //! Why samples were late: events and samples in, segments and blame out.
 //!
-//! Nothing here does I/O or reads a clock, so an explanation can be repeated
-//! from a recording anywhere, without privilege. The path of an event:
-//! [`machine`] replays who ran where, [`explain`] matches each sample of a probe
-//! with what the replay tells of its thread ([`outcome`], [`segments`]), divides
-//! the late ones among their causes ([`cause`]), adds those up
-//! ([`Pareto`]) and draws up who ran where meanwhile ([`timeline`]). [`witness`] tells
-//! of every sample, late or not, what else went on meanwhile ([`circumstance`]).
+//! Nothing here opens a file, asks the system for anything or reads a clock. Events come
+//! from an [`EventSource`], which the caller has opened; reading it may fail, and nothing
+//! else can. An explanation can therefore be repeated from a recording anywhere, without
+//! privilege.
 //!
-//! The result is an [`Explanation`], which goes to the store as it is. From the
-//! same replay [`account`] tells where the processor time went.
+//! The path of an event: [`machine`] replays who ran where. [`explain`] matches each sample
+//! of a probe with what the replay says of its thread ([`outcome`], [`segments`]), divides
+//! the late ones among their causes ([`cause`]), adds those up ([`Pareto`]) and draws up who
+//! ran where meanwhile ([`timeline`]). [`witness`] adds to every sample, late or not, what
+//! else went on meanwhile ([`circumstance`]).
+//!
+//! From the same replay come two results that need no samples: [`waits`](waits()) explains
+//! how long any thread waited for a CPU, and [`account`] says where the CPU time went.
+//! [`WaitWatch`] explains waits while events come in, and so does [`Explainer`] for samples.
+//!
+//! The store keeps recordings and samples, never an [`Explanation`]: that is computed anew
+//! by the rules of the version that reads them. It has a form in JSON for those who
+//! take it further.
+//!
+//! [`EventSource`]: tactus_model::recording::EventSource
 #![forbid(unsafe_code)]
 
 pub mod account;
@@ -28,12 +38,13 @@ mod pareto;
 mod path;
 mod pool;
 pub mod segments;
+mod symbol;
 mod tally;
 mod task;
 pub mod timeline;
 mod waits;
 
-pub use cause::Cause;
+pub use cause::{Cause, CauseKind};
 pub use circumstance::{Circumstance, Circumstances, Serving, ServingCount, WitnessedSample};
 pub use explainer::{Explainer, explain, witness};
 pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};

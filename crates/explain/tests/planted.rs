@@ -22,23 +22,18 @@ fn what_was_planted_is_named_first_and_with_its_length() {
         assert_eq!(explanation.worst.len(), 20);
         for explained in &explanation.worst {
             let planted = simulated[explained.index as usize];
-            if planted.planted == Planted::Nothing {
-                continue;
-            }
             let part = &explained.parts[0];
-            let named = match (part.cause.clone(), planted.planted) {
-                (Cause::Softirq { .. }, Planted::Softirq)
-                | (Cause::Interrupt { .. }, Planted::Device)
-                | (Cause::OtherThread { .. }, Planted::OtherThread) => true,
-                (Cause::KernelSection { hold, site, .. }, planted) => {
-                    let expected = match planted {
-                        Planted::KernelSection => Some(Hold::Preemption),
-                        Planted::InterruptsOff => Some(Hold::Interrupts),
-                        _ => None,
-                    };
-                    expected == Some(hold) && site.as_deref() == Some("long_section")
-                }
-                _ => false,
+            let is_section = |held: Hold| {
+                matches!(&part.cause, Cause::KernelSection { hold, site, .. }
+                    if *hold == held && site.as_deref() == Some("long_section"))
+            };
+            let named = match planted.planted {
+                Planted::Nothing => continue,
+                Planted::Softirq => matches!(part.cause, Cause::Softirq { .. }),
+                Planted::Device => matches!(part.cause, Cause::Interrupt { .. }),
+                Planted::OtherThread => matches!(part.cause, Cause::OtherThread { .. }),
+                Planted::KernelSection => is_section(Hold::Preemption),
+                Planted::InterruptsOff => is_section(Hold::Interrupts),
             };
             assert!(named, "seed {seed}: {planted:?} was told as {:?}", shown(explained));
             let micros = part.time.as_nanos() / 1000;

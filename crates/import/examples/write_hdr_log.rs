@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 
 fn main() {
     let mut serializer = V2DeflateSerializer::new();

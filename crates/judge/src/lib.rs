@@ -5,8 +5,7 @@
 //! machine. [`doctor`] says whether a machine is fit to be measured, [`verdict`]
 //! whether the figures of a run can be relied on, [`compare`] what differs between
 //! two runs, [`gate`] whether a run meets what is demanded, [`kernels`] whether a kernel
-//! is worse than another, [`purpose`] how often a deadline is missed,
-//! [`reproduce`](mod@reproduce) which claims of a paper hold on a machine.
+//! is worse than another, [`purpose`] how often a deadline is missed.
 #![forbid(unsafe_code)]
 
 pub mod compare;
@@ -15,5 +14,4 @@ mod finding;
 pub mod gate;
 pub mod kernels;
 pub mod purpose;
-pub mod reproduce;
 pub mod verdict;

@@ -4,9 +4,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tactus_model::cell::Cell;
-use tactus_model::experiment::{Plan, SplitMix64, Turn};
+use tactus_model::experiment::{Plan, Turn};
 use tactus_model::facts::MachineFacts;
 use tactus_model::message::{CellRequest, Message};
+use tactus_model::random::SplitMix64;
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::SampleBlock;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use tactus_model::experiment::SplitMix64;
 use tactus_model::load::{BuiltinLoad, LoadKind};
+use tactus_model::random::SplitMix64;
 use tactus_model::result::Shortfall;
 use tactus_sys::thread::{self, NAME_MAX};
 

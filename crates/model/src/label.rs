@@ -1,6 +1,9 @@
-//! What cells are called: by the settings that set them apart.
+//! What cells and kernels are called: by what sets them apart.
 
 use crate::cell::Cell;
+use crate::facts::MachineFacts;
+use crate::guest::Guest;
+use crate::kernel::KernelSource;
 use crate::settings::{SETTINGS, Setting};
 
 /// The names of the settings in which `cells` differ, in the order of the settings.
@@ -57,8 +60,35 @@ fn part_of_label(name: &str, value: &str) -> String {
     }
 }
 
+/// Short names for kernels that stand beside each other: by how they preempt themselves
+/// where that tells them apart, by their ticks where that does, and else as they were named,
+/// a file without its directories.
+pub fn kernel_names(kernels: &[(&Guest, &MachineFacts)]) -> Vec<String> {
+    let by = |of: fn(&MachineFacts) -> Option<String>| -> Option<Vec<String>> {
+        let names: Vec<String> =
+            kernels.iter().map(|(_, facts)| of(facts)).collect::<Option<_>>()?;
+        let tells_apart = (1..names.len()).all(|place| !names[..place].contains(&names[place]));
+        (tells_apart && names.len() > 1).then_some(names)
+    };
+    by(|facts| facts.kernel.preemption.as_ref().map(|model| format!("preempt={model}")))
+        .or_else(|| by(|facts| facts.kernel.tick_rate_hz.map(|rate| format!("{rate} Hz"))))
+        .unwrap_or_else(|| kernels.iter().map(|(guest, _)| as_named(guest)).collect())
+}
+
+fn as_named(guest: &Guest) -> String {
+    let kernel = guest.kernel.to_string();
+    match &guest.kernel.source {
+        KernelSource::File(path) => {
+            let directories = path.rfind('/').map_or(0, |slash| slash + 1);
+            kernel[directories..].to_owned()
+        }
+        _ => kernel,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::experiment::{Experiment, Overrides};
 
     fn check(settings: &str, expected: &[&str]) {
@@ -79,5 +109,36 @@ mod tests {
             "load = [\"idle\", \"compute:2\"]\nload-policy = [\"other\", \"rr:5\"]",
             &["idle", "compute:2 · load-policy other", "compute:2 · load-policy rr:5"],
         );
+    }
+
+    #[track_caller]
+    fn check_kernels(kernels: &[(&str, &str, u32)], expected: &[&str]) {
+        let made: Vec<(Guest, MachineFacts)> = kernels
+            .iter()
+            .map(|(kernel, preemption, rate)| {
+                let guest =
+                    Guest { kernel: kernel.parse().unwrap(), time: "exact".parse().unwrap() };
+                let facts = format!(
+                    r#"{{"taken": 0, "kernel": {{"preemption": "{preemption}", "tick_rate_hz": {rate}}}}}"#
+                );
+                (guest, serde_json::from_str(&facts).unwrap())
+            })
+            .collect();
+        let kernels: Vec<_> = made.iter().map(|(guest, facts)| (guest, facts)).collect();
+        assert_eq!(kernel_names(&kernels), expected);
+    }
+
+    #[test]
+    fn kernels_are_named_by_what_tells_them_apart() {
+        check_kernels(
+            &[("debian:preempt=none", "none", 250), ("debian-rt", "rt", 250)],
+            &["preempt=none", "preempt=rt"],
+        );
+        check_kernels(&[("/k/a", "full", 100), ("/k/b", "full", 1000)], &["100 Hz", "1000 Hz"]);
+        check_kernels(
+            &[("/k/a:nosmt", "full", 250), ("debian", "full", 250)],
+            &["a:nosmt", "debian"],
+        );
+        check_kernels(&[("debian-cloud", "full", 250)], &["debian-cloud"]);
     }
 }

@@ -22,6 +22,7 @@ pub mod origin;
 pub mod policy;
 pub mod probe;
 pub mod quantum;
+pub mod random;
 pub mod recording;
 pub mod result;
 pub mod run;

@@ -1,8 +1,8 @@
 //! When wakeups are due.
 
 use tactus_model::cell::Cell;
-use tactus_model::experiment::SplitMix64;
 use tactus_model::probe::Interval;
+use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
 /// The due times of one task within a window, in ascending order, as lengths of

@@ -2,7 +2,7 @@
 
 use std::collections::TryReserveError;
 
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 use tactus_model::sample::Sample;
 use tactus_model::sort::{Numbers, SortProbe};
 use tactus_model::time::{Clock, Instant, Nanos};

@@ -137,8 +137,8 @@ mod tests {
     use std::rc::Rc;
 
     use proptest::prelude::*;
-    use tactus_model::experiment::SplitMix64;
     use tactus_model::probe::Interval;
+    use tactus_model::random::SplitMix64;
     use tactus_model::time::Monotonic;
 
     use super::*;

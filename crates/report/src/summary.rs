@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn quantiles_in_one_pass_are_those_asked_for_singly() {
-        let mut random = tactus_model::experiment::SplitMix64::new(3);
+        let mut random = tactus_model::random::SplitMix64::new(3);
         let histogram: LatencyHistogram = (0..5000)
             .map(|_| {
                 Nanos::from_nanos(1 << random.below(30)) + Nanos::from_nanos(random.below(999))

@@ -1,7 +1,7 @@
 //! How fast samples become histograms.
 
 use divan::{Bencher, counter::ItemsCount};
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;

@@ -28,7 +28,7 @@
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 

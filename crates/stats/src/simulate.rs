@@ -3,7 +3,7 @@
 //! The tests of this crate and `cargo xtask coverage` draw from these; nothing that
 //! is measured does.
 
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 
 use crate::extreme::GeneralisedPareto;
 

@@ -8,18 +8,19 @@ use clap::Args;
 use serde::Serialize;
 use tactus_explain::account::{AccountOptions, Accounts, account};
 use tactus_explain::witness;
-use tactus_judge::reproduce::{
-    Evidence, InGuest, Measured, PAPERS, Paper, Part, PartFound, Recorded, Reproduction, find,
-    kernel_names, reproduce,
-};
 use tactus_lab::shipped;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::Guest;
+use tactus_model::label::kernel_names;
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
 use tactus_record::file::RecordingFile;
-use tactus_report::{Form, format};
+use tactus_report::format;
+use tactus_reproduce::{
+    Form, InGuest, Measured, PAPERS, Paper, Part, PartFound, Recorded, Reproduction, StudyRun,
+    find, reproduce,
+};
 use tactus_store::Store;
 
 use super::explain::{cost_of_cells, probe_tasks};
@@ -391,7 +392,7 @@ fn kernels(plan: &Plan) -> Vec<&Guest> {
 }
 
 /// What a run tells of a part, by the machines it was measured on: this one, or guests.
-fn evidence<'a>(store: &Store, part: &Part, run: &'a Run) -> CommandResult<Vec<Evidence<'a>>> {
+fn evidence<'a>(store: &Store, part: &Part, run: &'a Run) -> CommandResult<Vec<StudyRun<'a>>> {
     let recorded = recorded(store, part, run)?;
     let id = &run.header.id;
     let guests: Vec<(&Guest, &MachineFacts)> = kernels(&run.header.plan)
@@ -401,12 +402,12 @@ fn evidence<'a>(store: &Store, part: &Part, run: &'a Run) -> CommandResult<Vec<E
     if run.header.plan.cells.iter().all(|cell| cell.target.guest().is_none()) {
         let (facts, measured) =
             (&run.header.facts_before, Measured::of(part, run, None, &recorded));
-        return Ok(vec![Evidence { run: id, guest: None, facts, measured }]);
+        return Ok(vec![StudyRun { run: id, guest: None, facts, measured }]);
     }
     let names = kernel_names(&guests).into_iter();
     let machines = guests.iter().zip(names).map(|(&(guest, facts), name)| {
         let measured = Measured::of(part, run, Some(&guest.kernel), &recorded);
-        Evidence { run: id, guest: Some(InGuest { guest, name }), facts, measured }
+        StudyRun { run: id, guest: Some(InGuest { guest, name }), facts, measured }
     });
     Ok(machines.collect())
 }

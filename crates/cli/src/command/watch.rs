@@ -13,7 +13,7 @@ use tactus_model::cell::Cell;
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides};
 use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
-use tactus_report::monitor::{Monitor, Scale};
+use tactus_monitor::{Monitor, Scale};
 
 use self::screen::Wishes;
 use super::new_seed;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{self, Tactus};
 use serde_json::Value;
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 use tactus_sys::block_queue::{disks_under, least_request, request_limit};
 use tactus_sys::setting::Setting;
 

@@ -7,6 +7,7 @@ use tactus_model::recording::{Dictionary, Event, EventKind, FunctionId, Interrup
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::lengths::Lengths;
+use crate::symbol::source_name;
 
 /// The functions of the timer that is the tick, over the kernels: the name
 /// changed with Linux 6.9.
@@ -194,7 +195,7 @@ impl TickFinder {
                 self.unnamed = true;
                 return false;
             }
-            let is_tick = TICK_FUNCTIONS.contains(&name);
+            let is_tick = TICK_FUNCTIONS.contains(&source_name(name));
             self.functions[index] = if is_tick { Known::Tick } else { Known::Other };
         }
         let is_tick = self.functions[index] == Known::Tick;

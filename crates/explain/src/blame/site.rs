@@ -2,6 +2,8 @@
 
 use tactus_model::recording::{ChainId, Dictionary};
 
+use crate::symbol::source_name;
+
 /// Where the processor was when an interrupt came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Interrupted {
@@ -13,32 +15,28 @@ pub(super) enum Interrupted {
     Unknown,
 }
 
-/// Functions by which the kernel ends a section with interrupts or preemption
-/// off. An interrupt that was held off comes exactly there, and the caller is
-/// who held it.
-const SECTION_ENDS: [&str; 9] = [
-    "_raw_spin_unlock_irqrestore",
-    "_raw_spin_unlock_irq",
-    "_raw_spin_unlock",
-    "_raw_spin_unlock_bh",
-    "_raw_read_unlock_irqrestore",
-    "_raw_write_unlock_irqrestore",
-    "_raw_write_unlock_irq",
-    "__local_bh_enable_ip",
-    "finish_task_switch.isra.0",
-];
-
-/// Those among them that switch interrupts on: all but the ones that touch
-/// preemption and softirqs alone.
-const INTERRUPTS_ON: [&str; 8] = [
+/// Functions by which the kernel ends a section with interrupts off. An interrupt that was
+/// held off comes exactly there, and the caller is who held it.
+const INTERRUPTS_ON: [&str; 7] = [
     "_raw_spin_unlock_irqrestore",
     "_raw_spin_unlock_irq",
     "_raw_read_unlock_irqrestore",
     "_raw_read_unlock_irq",
     "_raw_write_unlock_irqrestore",
     "_raw_write_unlock_irq",
-    "finish_task_switch.isra.0",
     "finish_task_switch",
+];
+
+/// Functions by which the kernel ends a section with preemption or softirqs off and leaves
+/// interrupts as they are. Again the caller is who held it.
+const PREEMPTION_ON: [&str; 7] = [
+    "_raw_spin_unlock",
+    "_raw_spin_unlock_bh",
+    "_raw_read_unlock",
+    "_raw_read_unlock_bh",
+    "_raw_write_unlock",
+    "_raw_write_unlock_bh",
+    "__local_bh_enable_ip",
 ];
 
 /// Functions that switch no interrupts, nor call what does (x86: `arch/x86/lib`,
@@ -138,7 +136,7 @@ const SOFTIRQS: [&str; 2] = ["handle_softirqs", "__do_softirq"];
 /// unknown when the interrupt came in a softirq, which is not the thread's doing.
 pub(super) fn interrupted_thread(chain: Option<ChainId>, names: &Dictionary) -> Interrupted {
     let frames = chain.map_or(&[][..], |chain| names.chain(chain));
-    if frames.iter().any(|frame| SOFTIRQS.contains(&names.function_name(*frame))) {
+    if frames.iter().any(|frame| is_one_of(&SOFTIRQS, names.function_name(*frame))) {
         return Interrupted::Unknown;
     }
     interrupted(chain, names)
@@ -159,7 +157,7 @@ pub(super) fn interrupted(chain: Option<ChainId>, names: &Dictionary) -> Interru
     }
     let mut outside = outside.peekable();
     let Some(&innermost) = outside.peek() else { return Interrupted::User };
-    let holder = outside.find(|name| !SECTION_ENDS.contains(name));
+    let holder = outside.find(|name| !ends_section(name));
     Interrupted::Kernel(holder.unwrap_or(innermost).to_owned())
 }
 
@@ -169,18 +167,18 @@ pub(super) fn found(chain: Option<ChainId>, names: &Dictionary) -> Found {
     let mut frames = names.chain(chain).iter().map(|frame| names.function_name(*frame));
     // The chain of a switch goes through an interrupt's entry too, when the
     // thread gave way on the way out of one.
-    let entry = frames.find(|name| is_entry(name) || *name == "__schedule");
+    let entry = frames.find(|name| is_entry(name) || is_switch(name));
     if !entry.is_some_and(is_entry) {
         return Found::Unknown;
     }
     let Some(innermost) = frames.next() else { return Found::InterruptsOn };
-    if SWITCHING_NONE.contains(&innermost) {
+    if is_one_of(&SWITCHING_NONE, innermost) {
         return Found::InterruptsOn;
     }
-    if !INTERRUPTS_ON.contains(&innermost) {
+    if !is_one_of(&INTERRUPTS_ON, innermost) {
         return Found::Kernel(innermost.to_owned());
     }
-    let holder = frames.find(|name| !SECTION_ENDS.contains(name));
+    let holder = frames.find(|name| !ends_section(name));
     Found::SectionEnd(holder.unwrap_or(innermost).to_owned())
 }
 
@@ -188,16 +186,78 @@ fn is_entry(name: &str) -> bool {
     name.starts_with("asm_sysvec_") || name.starts_with("asm_common_interrupt")
 }
 
+/// Whether it is the function that switches threads.
+fn is_switch(name: &str) -> bool {
+    source_name(name) == "__schedule"
+}
+
+fn ends_section(name: &str) -> bool {
+    is_one_of(&INTERRUPTS_ON, name) || is_one_of(&PREEMPTION_ON, name)
+}
+
+/// Whether a function, whatever the compiler made of it, is in a table.
+fn is_one_of(table: &[&str], name: &str) -> bool {
+    table.contains(&source_name(name))
+}
+
 /// Where a thread gave way at whose switch `chain` was taken; none when it was
 /// on its way back to user mode.
 pub(super) fn gave_way(chain: Option<ChainId>, names: &Dictionary) -> Option<String> {
     let frames = names.chain(chain?);
     let mut frames = frames.iter().map(|frame| names.function_name(*frame));
-    if !frames.any(|name| name == "__schedule") {
+    if !frames.any(is_switch) {
         return None;
     }
-    let holder = frames.find(|name| {
-        !SWITCHING.contains(name) && !SECTION_ENDS.contains(name) && !is_entry(name)
-    })?;
-    (!LEAVING.contains(&holder)).then(|| holder.to_owned())
+    let holder = frames
+        .find(|name| !is_one_of(&SWITCHING, name) && !ends_section(name) && !is_entry(name))?;
+    (!is_one_of(&LEAVING, holder)).then(|| holder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chain of functions, the innermost first.
+    fn chain(functions: &[&str]) -> (Option<ChainId>, Dictionary) {
+        let mut names = Dictionary::new();
+        let mut frames = Vec::new();
+        for (address, name) in (1..).zip(functions) {
+            let function = names.intern_function(address);
+            names.name_function(function, name);
+            frames.push(function);
+        }
+        (names.intern_chain(&frames), names)
+    }
+
+    const ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
+
+    #[test]
+    fn who_held_interrupts_off_is_named_whatever_the_compiler_made_of_the_end() {
+        for end in ["finish_task_switch", "finish_task_switch.isra.0", "_raw_read_unlock_irq"] {
+            let (found_at, names) = chain(&["perf", ENTRY, end, "holder.constprop.0", "outer"]);
+            let site = "holder.constprop.0".to_owned();
+            assert_eq!(found(found_at, &names), Found::SectionEnd(site.clone()), "{end}");
+            assert_eq!(interrupted(found_at, &names), Interrupted::Kernel(site), "{end}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_section_without_preemption_held_no_interrupt() {
+        let (found_at, names) = chain(&[ENTRY, "_raw_write_unlock", "holder"]);
+        assert_eq!(found(found_at, &names), Found::Kernel("_raw_write_unlock".to_owned()));
+        assert_eq!(interrupted(found_at, &names), Interrupted::Kernel("holder".to_owned()));
+    }
+
+    #[test]
+    fn parts_of_functions_are_found_in_every_table() {
+        let (at, names) = chain(&[ENTRY, "xas_load.part.0", "find_get_entry"]);
+        assert_eq!(found(at, &names), Found::InterruptsOn);
+        let (at, names) = chain(&[ENTRY, "f", "handle_softirqs.isra.0"]);
+        assert_eq!(interrupted_thread(at, &names), Interrupted::Unknown);
+        let (at, names) = chain(&["__schedule.llvm.77", "schedule", "holder.cold"]);
+        assert_eq!(found(at, &names), Found::Unknown);
+        assert_eq!(gave_way(at, &names), Some("holder.cold".to_owned()));
+        let (at, names) = chain(&["__schedule", "schedule", "exit_to_user_mode_loop.part.0"]);
+        assert_eq!(gave_way(at, &names), None);
+    }
 }

@@ -7,6 +7,7 @@ use super::case::{Case, Piece, Scene};
 use super::site::{Interrupted, gave_way, interrupted_thread};
 use crate::cause::{Cause, Hold, Throttle};
 use crate::machine::{Absence, Activity, Slice, Waker};
+use crate::symbol::source_name;
 
 /// How long a thread that was asked to give way may take for the switch itself:
 /// the end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the
@@ -221,7 +222,7 @@ fn release(
         if slice.from > to || to - slice.from > AFTER_RELEASE {
             return None;
         }
-        let rule = match (scene.names.function_name(function), priority.class()) {
+        let rule = match (source_name(scene.names.function_name(function)), priority.class()) {
             ("sched_rt_period_timer", PriorityClass::Realtime(_)) => Throttle::Realtime,
             ("dl_task_timer", PriorityClass::Deadline) => Throttle::Deadline,
             (
@@ -277,7 +278,7 @@ fn served_by_timer(scene: &Scene<'_>, slice: &Slice) -> bool {
         timer.cpu == slice.cpu
             && timer.from <= slice.thread_since
             && slice.thread_since - timer.from <= BEFORE_SERVER
-            && scene.names.function_name(function) == "dl_task_timer"
+            && source_name(scene.names.function_name(function)) == "dl_task_timer"
     })
 }
 

@@ -89,6 +89,12 @@ fn follow(
     }
     case.spread(cpu, back, to, |_, slice| match slice.activity {
         Activity::Idle { state } => Cause::IdleExit { cpu: slice.cpu, state },
-        _ => Cause::OtherThread { thread: scene.culprit(slice) },
+        // What serves interrupts has been taken out of what is spread.
+        Activity::Thread
+        | Activity::Vector(_)
+        | Activity::Irq { .. }
+        | Activity::Softirq(_)
+        | Activity::Timer { .. }
+        | Activity::JiffyTimer { .. } => Cause::OtherThread { thread: scene.culprit(slice) },
     });
 }

@@ -1,6 +1,6 @@
 //! Comparisons of simulated cells whose true difference is known.
 
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 use tactus_model::time::Instant;
 use tactus_stats::LatencyHistogram;
 

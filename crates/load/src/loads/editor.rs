@@ -15,8 +15,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use tactus_model::experiment::SplitMix64;
 use tactus_model::frames::Rate;
+use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 use tactus_wire::Start;
 

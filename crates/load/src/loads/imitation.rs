@@ -22,7 +22,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 use tactus_model::result::Shortfall;
 use tactus_sys::mapping::Mapping;
 use tactus_wire::{Peer, Start};

@@ -1,6 +1,6 @@
 //! Generated C programs: as large as those whose compiling was the load of 1992.
 
-use tactus_model::experiment::SplitMix64;
+use tactus_model::random::SplitMix64;
 
 /// Lines of the program, as in the paper of 1992.
 const LINES: usize = 200;

@@ -1,8 +1,9 @@
 //! The player on simulated kernels: against the closed form, and under any delays.
 
 use proptest::prelude::*;
-use tactus_model::experiment::{Experiment, Overrides, SplitMix64};
+use tactus_model::experiment::{Experiment, Overrides};
 use tactus_model::frames::{Rate, Tick, TickShift, Ticks};
+use tactus_model::random::SplitMix64;
 use tactus_model::time::Monotonic;
 use tactus_stats::frames::{FrameModel, expected};
 

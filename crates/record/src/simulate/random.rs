@@ -1,21 +1,17 @@
 //! Random numbers from a seed.
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", 2014).
+use tactus_model::random::SplitMix64;
+
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(super) struct Random(SplitMix64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
+    pub(super) const fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
     }
 
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
+    pub(super) const fn next(&mut self) -> u64 {
+        self.0.next_u64()
     }
 
     /// A number from `least` up to below `limit`.

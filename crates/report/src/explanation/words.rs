@@ -1,6 +1,8 @@
 //! The sentences that the terminal and the page have in common.
 
-use tactus_explain::{Cause, Circumstances, ExplainedSample, Explanation, MatchOutcome, ParetoRow};
+use tactus_explain::{
+    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, MatchOutcome, ParetoRow,
+};
 use tactus_model::time::Nanos;
 
 use super::TracingCost;
@@ -154,7 +156,7 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
         rows.push(Row { samples: None, ..together(name, lesser) });
     }
     let (mut nowhere, somewhere): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
-        gaps.into_iter().partition(|row| row.cause == Cause::UnexplainedGap);
+        gaps.into_iter().partition(|row| row.cause.kind() == CauseKind::Gap);
     let (greatest, lesser) = somewhere.split_at(GAP_ROWS.min(somewhere.len()));
     rows.extend(greatest.iter().map(|row| together(row.cause.to_string(), &[*row])));
     nowhere.extend(lesser);

@@ -1,13 +1,12 @@
 //! The graphs of a reproduction.
 
 use tactus_explain::account::{Account, TickClock, TickRate};
-use tactus_judge::reproduce::paper::Draw;
-use tactus_judge::reproduce::{Measure, Row, View};
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
+use tactus_reproduce::paper::Draw;
+use tactus_reproduce::{Measure, Row, View};
 use tactus_stats::{PercentileAxis, percentile_curve};
 
-use super::tables;
 use crate::accounts::section::cumulative;
 use crate::page::figures::frames;
 use crate::summary::cell_results;
@@ -36,15 +35,15 @@ pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<Str
 fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Vec<String> {
     let mut names: Vec<&str> = Vec::new();
     for row in beside.iter().flat_map(|view| &view.rows) {
-        if !names.contains(&name_of(row)) {
-            names.push(name_of(row));
+        if !names.contains(&row.name()) {
+            names.push(row.name());
         }
     }
-    let groups_of = |view| -> Vec<(Measure, String, Vec<Curve>)> {
-        let told = tables::groups(view).into_iter();
+    let groups_of = |view: &View<'_>| -> Vec<(Measure, String, Vec<Curve>)> {
+        let told = view.groups().into_iter();
         let group = |group: Vec<&Row<'_>>| {
             let first = group.first()?;
-            Some((first.measure, tables::head(first), curves(&group, &names)))
+            Some((first.measure, first.head(), curves(&group, &names)))
         };
         told.filter_map(group).collect()
     };
@@ -58,18 +57,13 @@ fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Ve
     panels.collect()
 }
 
-/// What a row's curve is called: its kernel where kernels stand beside each other, else its cell.
-fn name_of<'a>(row: &Row<'a>) -> &'a str {
-    row.kernel.unwrap_or(row.cell)
-}
-
 /// Curves of the same look for the same of `names` in every panel, also where one has nothing
 /// of another.
 fn curves(group: &[&Row<'_>], names: &[&str]) -> Vec<Curve> {
     let curves = group.iter().filter_map(|row| {
-        let number = names.iter().position(|name| *name == name_of(row));
+        let number = names.iter().position(|name| *name == row.name());
         Some(Curve {
-            name: name_of(row).to_owned(),
+            name: row.name().to_owned(),
             style: CurveStyle::numbered(number.unwrap_or_default()),
             points: drawable(percentile_curve(row.lengths?)),
         })
@@ -110,7 +104,7 @@ fn billing(view: &View<'_>, rate: Option<TickRate>) -> Vec<String> {
 fn accounts<'v>(view: &'v View<'_>) -> impl Iterator<Item = (&'v str, &'v Account)> {
     let first = view.rows.first().map(|row| row.measure);
     let rows = view.rows.iter().filter(move |row| Some(row.measure) == first);
-    rows.filter_map(|row| Some((name_of(row), row.account?)))
+    rows.filter_map(|row| Some((row.name(), row.account?)))
         .filter(|(_, account)| account.quanta.count > 0)
 }
 

@@ -1,7 +1,7 @@
 //! A paper's figures beside this machine's, for people: text, and one page.
 //!
-//! What is set side by side and what holds comes from `tactus_judge::reproduce`;
-//! here it only gets its words and its place.
+//! What is set side by side, what holds and the words for it come from `tactus_reproduce`;
+//! here it only gets its place.
 
 mod drawings;
 mod page;
@@ -12,6 +12,7 @@ mod text;
 mod words;
 
 use tactus_model::run::Run;
+use tactus_reproduce::Form;
 
 use crate::explanation::TracingCost;
 
@@ -27,15 +28,4 @@ pub struct Measured<'a> {
     pub form: Form,
     /// What recording events did to the latency, over all cells; none where that was not found out.
     pub tracing_cost: Option<TracingCost>,
-}
-
-/// Which settings of a paper's experiment were measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Those of the short form.
-    Quick,
-    /// The paper's own.
-    Full,
-    /// Others, as the user chose them.
-    Own,
 }

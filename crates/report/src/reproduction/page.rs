@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use tactus_judge::reproduce::paper::Draw;
-use tactus_judge::reproduce::{Across, PartFound, Reproduction, Row, TableFound, View};
+use tactus_reproduce::paper::Draw;
+use tactus_reproduce::{
+    Across, ClaimAcross, PartFound, Reproduction, Row, TableFound, View, tally,
+};
 
-use super::words::ClaimAcross;
 use super::{Measured, drawings, tables, words};
 use crate::page::ReportError;
 use crate::page::view::Table;
@@ -39,10 +40,10 @@ pub fn reproduction_page(
         .chain(of_kernels.map(|found| &found.judged));
     let page = Page {
         name: &paper.name,
-        citation: words::citation(paper),
+        citation: paper.citation(),
         then: &paper.machine,
         now: measured.iter().flatten().next().map(|measured| words::now(measured.run)),
-        tally: words::tally(judged),
+        tally: tally(judged),
         parts: alone.iter().map(|(part, measured)| PartView::of(part, measured)).collect(),
         across: across.collect(),
         styles: [
@@ -99,21 +100,22 @@ impl<'a> AcrossView<'a> {
             let is_drawn =
                 is_whole && before.iter().any(|other| std::ptr::eq(other.graph, view.graph));
             (!is_drawn).then(|| FigureView {
-                title: words::title_across(view).into(),
+                title: view.title_across().into(),
                 place: &view.graph.place,
                 panels: drawings::panels(view, &across.views, measured.run),
                 tables: if is_whole { Vec::new() } else { figures(view) },
             })
         });
-        let kernels = tables::compared(across)
+        let kernels = across
+            .compared()
             .into_iter()
             .map(|compared| (compared.head(), Table::of(tables::kernels(across, &compared))));
         Some(Self {
             name: &across.part.name,
             about: first.about,
             said: words::said(measured),
-            tally: words::tally(across.claims.iter().map(|found| &found.judged)),
-            claims: words::claims_across(across),
+            tally: tally(across.claims.iter().map(|found| &found.judged)),
+            claims: across.claims_told(),
             views: views.collect(),
             kernels: kernels.collect(),
             guests: words::guest_lines(&across.kernels, measured.run),
@@ -168,10 +170,10 @@ impl<'a> PartView<'a> {
         let (tables, apart): (Vec<_>, Vec<_>) =
             part.tables.iter().map(TableView::of).partition(|table| table.not_here.is_none());
         let claims = part.claims.iter().map(|judged| ClaimView {
-            outcome: words::outcome(&judged.outcome),
+            outcome: judged.outcome.word(),
             text: &judged.claim.text,
             place: &judged.claim.place,
-            grounds: words::grounds(judged),
+            grounds: judged.grounds(),
         });
         let seen = part.views.iter().filter(|view| !view.rows.is_empty());
         let views = seen.map(|view| FigureView {
@@ -187,7 +189,7 @@ impl<'a> PartView<'a> {
             about: part.about,
             said: words::said(measured),
             guests: words::guest_lines(&kernels, measured.run),
-            tally: words::tally(&part.claims),
+            tally: tally(&part.claims),
             claims: claims.collect(),
             views: views.collect(),
             served: (!part.served.is_empty()).then(|| Table::of(tables::served(&part.served))),
@@ -199,15 +201,14 @@ impl<'a> PartView<'a> {
 
 /// The figures of a view, a table for each measure and choice of samples.
 fn figures(view: &View<'_>) -> Vec<(String, Table)> {
-    let told = |group: Vec<&Row<'_>>| {
-        Some((tables::head(group.first()?), Table::of(tables::here(&group))))
-    };
-    tables::groups(view).into_iter().filter_map(told).collect()
+    let told =
+        |group: Vec<&Row<'_>>| Some((group.first()?.head(), Table::of(tables::here(&group))));
+    view.groups().into_iter().filter_map(told).collect()
 }
 
 impl<'a> TableView<'a> {
     fn of(table: &'a TableFound<'a>) -> Self {
-        let measures = tables::measures(table).into_iter();
+        let measures = table.measures().into_iter();
         Self {
             name: &table.table.name,
             place: &table.table.place,

@@ -7,18 +7,19 @@ use tactus_explain::MatchOutcome;
 use tactus_explain::account::Accounts;
 use tactus_explain::circumstance::{Circumstance, Serving, WitnessedSample};
 use tactus_explain::segments::{Segments, Stages};
-use tactus_judge::reproduce::{
-    Evidence, InGuest, Measured as Figures, Recorded, Reproduction, find, kernel_names, reproduce,
-};
-use tactus_model::experiment::SplitMix64;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::Guest;
+use tactus_model::label::kernel_names;
+use tactus_model::random::SplitMix64;
 use tactus_model::recording::Softirq;
 use tactus_model::run::Run;
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_reproduce::{
+    Form, InGuest, Measured as Figures, Recorded, Reproduction, StudyRun, find, reproduce,
+};
 
-use super::{Form, Measured, papers_table, reproduction_page, reproduction_text};
+use super::{Measured, papers_table, reproduction_page, reproduction_text};
 use crate::explanation::TracingCost;
 use crate::fixture;
 use crate::format::THIN_SPACE;
@@ -62,7 +63,7 @@ fn with_made_up<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>
         (0..11).map(|cell| (cell, Recorded { samples: samples(cell), accounts: None })).collect();
     let measured = Figures::of(&paper.parts[0], &run, None, &recorded);
     let facts = &run.header.facts_before;
-    let evidence = [vec![Evidence { run: &run.header.id, guest: None, facts, measured }]];
+    let evidence = [vec![StudyRun { run: &run.header.id, guest: None, facts, measured }]];
     let cost = TracingCost { difference_ns: 2100, low_ns: 900, high_ns: 3300, pairs: 7 };
     let told = Measured { run: &run, form: Form::Quick, tracing_cost: Some(cost) };
     use_it(&reproduce(&paper, &evidence), &[Some(told)])
@@ -126,7 +127,7 @@ fn with_guests<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>]
         .map(|kernel| Guest { kernel: kernel.parse().unwrap(), time: "exact:125".parse().unwrap() })
         .collect();
     let named: Vec<_> = guests.iter().zip(&facts).collect();
-    let machines = named.iter().zip(kernel_names(&named)).map(|(&(guest, facts), name)| Evidence {
+    let machines = named.iter().zip(kernel_names(&named)).map(|(&(guest, facts), name)| StudyRun {
         run: &run.header.id,
         guest: Some(InGuest { guest, name }),
         facts,
@@ -214,13 +215,13 @@ fn what_the_ticks_of_kernels_billed_stands_beside_each_other() {
         })
         .collect();
     let named: Vec<_> = guests.iter().map(|(guest, facts)| (guest, facts)).collect();
-    let machines = named.iter().zip(kernel_names(&named)).map(|(&(guest, facts), name)| Evidence {
+    let machines = named.iter().zip(kernel_names(&named)).map(|(&(guest, facts), name)| StudyRun {
         run: &run.header.id,
         guest: Some(InGuest { guest, name }),
         facts,
         measured: Figures::of(part, &run, Some(&guest.kernel), &recorded),
     });
-    let mut evidence: Vec<Vec<Evidence<'_>>> = paper.parts.iter().map(|_| Vec::new()).collect();
+    let mut evidence: Vec<Vec<StudyRun<'_>>> = paper.parts.iter().map(|_| Vec::new()).collect();
     evidence[place] = machines.collect();
     let found = reproduce(&paper, &evidence);
     let told = Some(Measured { run: &run, form: Form::Quick, tracing_cost: None });

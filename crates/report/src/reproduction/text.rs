@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use tactus_judge::reproduce::paper::Graph;
-use tactus_judge::reproduce::{Across, Paper, Part, PartFound, Reproduction};
 use tactus_model::run::Run;
+use tactus_reproduce::paper::Graph;
+use tactus_reproduce::{Across, Paper, Part, PartFound, Reproduction, tally};
 
 use super::{Measured, tables, words};
 use crate::table::column::{Column, Entry};
@@ -12,7 +12,7 @@ use crate::table::{TableOptions, grid, wrapped};
 
 /// Writes the papers that can be reproduced.
 pub fn papers_table(papers: &[Paper], options: &TableOptions) -> String {
-    let about = |paper: &Paper| Entry::text(words::citation(paper));
+    let about = |paper: &Paper| Entry::text(paper.citation());
     let columns = vec![
         Column::names("paper", papers, |paper| Entry::text(paper.name.clone())),
         Column::names("parts", papers, |paper| {
@@ -39,7 +39,7 @@ pub fn reproduction_text(
 ) -> String {
     let mut text = String::new();
     let width = options.width;
-    text.push_str(&wrapped(&words::citation(reproduction.paper), "", width));
+    text.push_str(&wrapped(&reproduction.paper.citation(), "", width));
     text.push_str(&wrapped(&format!("Then: {}", reproduction.paper.machine), "", width));
     if let Some(measured) = measured.iter().flatten().next() {
         text.push_str(&wrapped(&format!("Now: {}", words::now(measured.run)), "", width));
@@ -84,18 +84,18 @@ fn put_across(
     width: usize,
 ) {
     put_head(text, part, measured, width);
-    for compared in tables::compared(across) {
+    for compared in across.compared() {
         let _ = writeln!(text, "\n{}", compared.head());
         text.push_str(&grid(tables::kernels(across, &compared), width));
     }
     if !across.claims.is_empty() {
-        let tally = words::tally(across.claims.iter().map(|found| &found.judged));
+        let tally = tally(across.claims.iter().map(|found| &found.judged));
         let _ = writeln!(text, "\nClaims by kernels: {tally}");
     }
-    for told in words::claims_across(across) {
-        text.push_str(&wrapped(&words::claim(told.claim), "", width));
+    for told in across.claims_told() {
+        text.push_str(&wrapped(&told.claim.with_place(), "", width));
         for became in &told.became {
-            let line = format!("{:<12}  {}", became.outcome, words::became(became));
+            let line = format!("{:<12}  {}", became.outcome, became.told());
             text.push_str("  ");
             text.push_str(wrapped(&line, "                ", width).trim_start());
         }
@@ -114,10 +114,10 @@ fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, wi
     put_head(text, part, measured, width);
     put_guests(text, &part.kernel.into_iter().collect::<Vec<_>>(), measured.run, width);
     for view in &part.views {
-        for group in tables::groups(view) {
+        for group in view.groups() {
             let Some(first) = group.first() else { continue };
             let Graph { title, place, .. } = view.graph;
-            let _ = writeln!(text, "\n{title}, here: {} ({place})", tables::head(first));
+            let _ = writeln!(text, "\n{title}, here: {} ({place})", first.head());
             text.push_str(&grid(tables::here(&group), width));
         }
     }
@@ -126,12 +126,12 @@ fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, wi
         text.push_str(&grid(tables::served(&part.served), width));
     }
     for table in part.tables.iter().filter(|table| table.not_here.is_none()) {
-        let _ = writeln!(text, "\n{}", words::table(table.table));
-        for measure in tables::measures(table) {
+        let _ = writeln!(text, "\n{}", table.table.head());
+        for measure in table.measures() {
             text.push_str(&grid(tables::beside(table, measure), width));
         }
     }
-    let apart = words::not_beside(part);
+    let apart = part.not_beside();
     if !apart.is_empty() {
         text.push('\n');
     }
@@ -139,13 +139,12 @@ fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, wi
         text.push_str(&wrapped(&said, "", width));
     }
     if !part.claims.is_empty() {
-        let _ = writeln!(text, "\nClaims: {}", words::tally(&part.claims));
+        let _ = writeln!(text, "\nClaims: {}", tally(&part.claims));
     }
     for judged in &part.claims {
-        let head =
-            format!("{:<12}  {}", words::outcome(&judged.outcome), words::claim(judged.claim));
+        let head = format!("{:<12}  {}", judged.outcome.word(), judged.claim.with_place());
         let lines = wrapped(&head, "              ", width);
         text.push_str(lines.trim_start());
-        text.push_str(&wrapped(&words::grounds(judged), "              ", width));
+        text.push_str(&wrapped(&judged.grounds(), "              ", width));
     }
 }

@@ -1,10 +1,9 @@
 //! Kernels beside each other: what cells otherwise the same came to in each.
 
-use tactus_judge::reproduce::kernel_names;
 use tactus_model::cell::{Cell, Target};
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::Guest;
-use tactus_model::label::labels;
+use tactus_model::label::{kernel_names, labels};
 use tactus_model::result::Measurement;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use tactus_model::cell::Cell;
-use tactus_model::experiment::{Experiment, Overrides, Plan, SplitMix64, Turn};
+use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
 use tactus_model::facts::{
     KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, ProcessorFacts, SchedulingFacts,
 };
 use tactus_model::guest::{GuestAccount, Proof};
 use tactus_model::origin::{Origin, Overflow, Precision};
 use tactus_model::policy::Scheduling;
+use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{
     Accounting, Failure, Granted, Histogram, LoadResult, MachineRates, Measurement, Outlier,

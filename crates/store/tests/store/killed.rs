@@ -7,7 +7,8 @@ use std::process::{ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tactus_model::experiment::{SplitMix64, Turn};
+use tactus_model::experiment::Turn;
+use tactus_model::random::SplitMix64;
 use tactus_model::run::RunId;
 use tactus_store::Store;
 

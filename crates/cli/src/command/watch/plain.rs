@@ -11,7 +11,7 @@ use tactus_lab::live::{LiveEvent, LiveSamples};
 use tactus_model::cell::Cell;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_report::monitor::{
+use tactus_monitor::{
     LiveFigures, StretchFigures, plain_cause, plain_header, plain_line, plain_total,
 };
 use tactus_sys::clock;

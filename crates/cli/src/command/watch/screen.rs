@@ -12,7 +12,7 @@ use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::live::{LiveEvent, LiveSamples};
 use tactus_model::cell::Cell;
 use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_report::monitor::{CauseNews, Key, Message, Monitor, Palette, Request};
+use tactus_monitor::{CauseNews, Key, Message, Monitor, Palette, Request};
 use tactus_sys::clock;
 
 use super::{start, start_recording};

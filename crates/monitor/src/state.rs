@@ -1,0 +1,399 @@
+//! The monitor as a value: what it knows, and how messages change it.
+
+use std::collections::VecDeque;
+
+use tactus_explain::ExplainedSample;
+use tactus_model::cell::Cell;
+use tactus_model::result::Shortfall;
+use tactus_model::settings::Layer;
+use tactus_model::time::Nanos;
+use tactus_stats::axis::{PercentileAxis, percentile_curve};
+
+use crate::choices::{Choices, changed, value};
+use crate::figures::{LatencyFigures, LiveFigures, StretchFigures};
+use crate::message::{CauseNews, Key, Message, Request};
+use crate::scale::{self, Scale};
+use crate::sweep::Sweep;
+
+/// How long the pen may take across the screen.
+const SWEEPS: [Nanos; 8] = [
+    Nanos::from_millis(500),
+    Nanos::from_secs(1),
+    Nanos::from_secs(2),
+    Nanos::from_secs(5),
+    Nanos::from_secs(10),
+    Nanos::from_secs(30),
+    Nanos::from_secs(60),
+    Nanos::from_secs(300),
+];
+/// The one it begins with: long enough that the eye follows the pen.
+const FIRST_SWEEP: usize = 4;
+/// The distance of the scope's lines until something has been seen: that of the paper.
+const FIRST_LINE: Nanos = Nanos::from_millis(1);
+/// Explained samples that are remembered.
+const CAUSES_KEPT: usize = 20;
+/// Characters of a setting that is being typed.
+const LONGEST_PROMPT: usize = 200;
+
+/// The timing monitor. It changes by messages alone and reads no clock.
+#[derive(Clone, Debug)]
+pub struct Monitor {
+    pub(crate) cell: Cell,
+    choices: Vec<Choices>,
+    pub(crate) phase: Phase,
+    pub(crate) recording: RecorderState,
+    pub(crate) shortfalls: Vec<Shortfall>,
+    pub(crate) cpus: Vec<u32>,
+    figures: LiveFigures,
+    pub(crate) live: Picture,
+    /// What is shown instead, while the picture stands still.
+    pub(crate) held: Option<Box<Picture>>,
+    scale: Scale,
+    sweep: usize,
+    pub(crate) axis: PercentileAxis,
+    pub(crate) help: bool,
+    pub(crate) prompt: Option<String>,
+    pub(crate) notice: Option<String>,
+}
+
+/// How far the cell has come.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Phase {
+    Starting,
+    Measuring,
+    Ended,
+    Failed { reason: String, hint: Option<String> },
+}
+
+/// Whether the kernel's events are recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RecorderState {
+    Off,
+    Starting,
+    On,
+    Unavailable { reason: String, mend: Option<String> },
+}
+
+/// All that stands still while the monitor is held.
+#[derive(Clone, Debug)]
+pub(crate) struct Picture {
+    pub(crate) since_opened: Nanos,
+    pub(crate) sweep: Sweep,
+    /// How far the scope's lines are apart.
+    pub(crate) line: Nanos,
+    pub(crate) shown: Shown,
+    /// The latest first.
+    pub(crate) causes: VecDeque<ExplainedSample>,
+}
+
+/// What is computed anew once a second, so that it can be read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) second: StretchFigures,
+    pub(crate) whole: StretchFigures,
+    /// By the intended schedule, where that differs.
+    pub(crate) intended: Option<LatencyFigures>,
+    pub(crate) curve: Vec<(f64, Nanos)>,
+    pub(crate) intended_curve: Vec<(f64, Nanos)>,
+}
+
+impl Monitor {
+    /// Begins with `cell`; what `options` gives several values of, keys step through.
+    pub fn new(cell: Cell, options: &Layer) -> Self {
+        Self {
+            choices: Choices::of(options, &cell),
+            cell,
+            phase: Phase::Starting,
+            recording: RecorderState::Off,
+            shortfalls: Vec::new(),
+            cpus: Vec::new(),
+            figures: LiveFigures::new(),
+            live: Picture::new(SWEEPS[FIRST_SWEEP], FIRST_LINE),
+            held: None,
+            scale: Scale::Fitting,
+            sweep: FIRST_SWEEP,
+            axis: PercentileAxis::Exponential,
+            help: false,
+            prompt: None,
+            notice: None,
+        }
+    }
+
+    /// The same with the scope's lines so far apart.
+    #[must_use]
+    pub fn with_scale(mut self, scale: Scale) -> Self {
+        self.set_scale(scale);
+        self
+    }
+
+    /// The same, told that the kernel's events will be recorded.
+    #[must_use]
+    pub fn with_recording(mut self) -> Self {
+        self.recording = RecorderState::Starting;
+        self
+    }
+
+    /// The cell that is measured.
+    pub fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    /// Takes a message, and says what it wants done.
+    pub fn update(&mut self, message: Message) -> Option<Request> {
+        match message {
+            Message::Opened { cpus } => {
+                self.cpus = cpus;
+                self.phase = Phase::Measuring;
+            }
+            Message::Batch(batch) => {
+                let Self { figures, live, .. } = self;
+                figures.take(&batch, |sample, apart| live.sweep.draw(sample.came, apart));
+            }
+            Message::Shortfall(shortfall) => {
+                if !self.shortfalls.contains(&shortfall) {
+                    self.shortfalls.push(shortfall);
+                }
+            }
+            Message::Ended => self.phase = Phase::Ended,
+            Message::Failed { reason, hint } => self.phase = Phase::Failed { reason, hint },
+            Message::Causes(news) => self.hear(news),
+            Message::Tick { since_opened } => self.pass(since_opened),
+            Message::Key(key) => return self.press(key),
+        }
+        None
+    }
+
+    /// The picture that is to be seen.
+    pub(crate) fn picture(&self) -> &Picture {
+        self.held.as_deref().unwrap_or(&self.live)
+    }
+
+    /// The interval around which arrivals are expected.
+    pub(crate) fn interval(&self) -> Nanos {
+        let probe = self.cell.probe.timer();
+        probe.interval.mean()
+    }
+
+    /// A setting's value as a person writes it.
+    pub(crate) fn setting(&self, name: &str) -> String {
+        value(&self.cell, name)
+    }
+
+    fn hear(&mut self, news: CauseNews) {
+        match news {
+            CauseNews::Recording => self.recording = RecorderState::On,
+            CauseNews::Unavailable { reason, mend } => {
+                self.recording = RecorderState::Unavailable { reason, mend };
+            }
+            CauseNews::Explained(sample) => {
+                self.live.causes.push_front(sample);
+                self.live.causes.truncate(CAUSES_KEPT);
+            }
+        }
+    }
+
+    /// Lets time pass: the pen moves on, and every second the figures are told anew.
+    fn pass(&mut self, since_opened: Nanos) {
+        if self.phase != Phase::Measuring {
+            return;
+        }
+        const SECOND: Nanos = Nanos::from_secs(1);
+        let seconds = |at: Nanos| at.div_floor(SECOND);
+        let new_second = seconds(since_opened) != seconds(self.live.since_opened);
+        let wrapped = self.live.sweep.advance(since_opened);
+        self.live.since_opened = since_opened;
+        if new_second {
+            let first = self.live.shown.curve.is_empty();
+            self.live.shown = Shown::of(&mut self.figures);
+            if first {
+                self.fit();
+            }
+        }
+        if wrapped {
+            self.fit();
+        }
+    }
+
+    fn fit(&mut self) {
+        if self.scale == Scale::Fitting {
+            let lengths = self.live.sweep.points().map(|(_, length)| length);
+            self.live.line = scale::fitting(self.interval(), lengths).unwrap_or(self.live.line);
+        }
+    }
+
+    fn set_scale(&mut self, scale: Scale) {
+        self.scale = scale;
+        match scale {
+            Scale::Fitting => self.fit(),
+            Scale::Fixed(line) => self.live.line = line,
+        }
+        self.show(|picture, live| picture.line = live.line);
+    }
+
+    /// Changes what is held too, since the user wants to see it.
+    fn show(&mut self, change: impl FnOnce(&mut Picture, &Picture)) {
+        if let Some(held) = &mut self.held {
+            change(held, &self.live);
+        }
+    }
+
+    fn press(&mut self, key: Key) -> Option<Request> {
+        self.notice = None;
+        if self.prompt.is_some() {
+            return self.type_on(key);
+        }
+        if std::mem::take(&mut self.help) && key != Key::Char('q') {
+            return None;
+        }
+        match key {
+            Key::Char('q') | Key::Escape => return Some(Request::Quit),
+            Key::Char('l' | 'L') => return self.step("load", key),
+            Key::Char('p' | 'P') => return self.step("policy", key),
+            Key::Char('i' | 'I') => return self.step("interval", key),
+            Key::Char('t') => return Some(self.toggle_recording()),
+            Key::Char(':') => self.prompt = Some(String::new()),
+            Key::Char('+' | '=') | Key::Up => {
+                self.set_scale(Scale::Fixed(scale::finer(self.live.line)));
+            }
+            Key::Char('-') | Key::Down => {
+                self.set_scale(Scale::Fixed(scale::coarser(self.live.line)));
+            }
+            Key::Char('a') => self.set_scale(Scale::Fitting),
+            Key::Char('<') | Key::Left => self.set_sweep(self.sweep.saturating_sub(1)),
+            Key::Char('>') | Key::Right => self.set_sweep((self.sweep + 1).min(SWEEPS.len() - 1)),
+            Key::Char('x') => {
+                self.axis = match self.axis {
+                    PercentileAxis::Exponential => PercentileAxis::Reciprocal,
+                    PercentileAxis::Reciprocal => PercentileAxis::Exponential,
+                };
+            }
+            Key::Char(' ') => {
+                self.held = match self.held.take() {
+                    Some(_) => None,
+                    None => Some(Box::new(self.live.clone())),
+                };
+            }
+            Key::Char('r') => self.reset(),
+            Key::Char('?' | 'h') => self.help = true,
+            Key::Char(other) => {
+                self.notice = Some(format!("`{other}` is no key here; ? tells which are"));
+            }
+            Key::Enter | Key::Backspace => {}
+        }
+        None
+    }
+
+    /// Forgets the figures and the trace; measuring goes on.
+    fn reset(&mut self) {
+        self.figures.reset();
+        let live = &mut self.live;
+        live.sweep = Sweep::new(live.sweep.length());
+        live.sweep.advance(live.since_opened);
+        live.shown = Shown::default();
+        live.causes.clear();
+        self.held = None;
+    }
+
+    fn set_sweep(&mut self, sweep: usize) {
+        self.sweep = sweep;
+        self.live.sweep = Sweep::new(SWEEPS[sweep]);
+        self.live.sweep.advance(self.live.since_opened);
+        self.notice = Some(format!("the pen takes {} across the screen", SWEEPS[sweep]));
+    }
+
+    /// Recording costs time in every switch and interrupt, so figures with it and without
+    /// it are not put together.
+    fn toggle_recording(&mut self) -> Request {
+        let record =
+            matches!(self.recording, RecorderState::Off | RecorderState::Unavailable { .. });
+        self.recording = if record { RecorderState::Starting } else { RecorderState::Off };
+        self.reset();
+        Request::Record(record)
+    }
+
+    fn step(&mut self, name: &str, key: Key) -> Option<Request> {
+        let forward = matches!(key, Key::Char(letter) if letter.is_lowercase());
+        let choices = self.choices.iter().find(|choices| choices.name() == name)?;
+        let value = choices.beside(&self.cell, forward).to_owned();
+        self.set(name, &value)
+    }
+
+    /// Changes a setting: what is measured begins anew.
+    fn set(&mut self, name: &str, value: &str) -> Option<Request> {
+        match changed(&self.cell, name, value) {
+            Ok(cell) => {
+                self.begin(cell);
+                Some(Request::Measure(Box::new(self.cell.clone())))
+            }
+            Err(reason) => {
+                self.notice = Some(reason);
+                None
+            }
+        }
+    }
+
+    fn begin(&mut self, cell: Cell) {
+        self.cell = cell;
+        self.phase = Phase::Starting;
+        self.shortfalls.clear();
+        self.figures = LiveFigures::new();
+        self.live = Picture::new(SWEEPS[self.sweep], self.live.line);
+        self.held = None;
+    }
+
+    fn type_on(&mut self, key: Key) -> Option<Request> {
+        let prompt = self.prompt.as_mut()?;
+        match key {
+            Key::Char(letter) if prompt.len() < LONGEST_PROMPT => prompt.push(letter),
+            Key::Backspace => {
+                let was_empty = prompt.pop().is_none();
+                if was_empty {
+                    self.prompt = None;
+                }
+            }
+            Key::Escape => self.prompt = None,
+            Key::Enter => return self.enter(),
+            _ => {}
+        }
+        None
+    }
+
+    /// Does what was typed: `load compile:2`, `load=compile:2`.
+    fn enter(&mut self) -> Option<Request> {
+        let typed = self.prompt.take()?;
+        let typed = typed.trim();
+        if typed.is_empty() {
+            return None;
+        }
+        let Some((name, value)) = typed.split_once([' ', '=']) else {
+            self.notice = Some(format!("`{typed}` has no value: type as in load compile:2"));
+            return None;
+        };
+        self.set(name, value.trim())
+    }
+}
+
+impl Picture {
+    fn new(sweep: Nanos, line: Nanos) -> Self {
+        Self {
+            since_opened: Nanos::ZERO,
+            sweep: Sweep::new(sweep),
+            line,
+            shown: Shown::default(),
+            causes: VecDeque::new(),
+        }
+    }
+}
+
+impl Shown {
+    fn of(figures: &mut LiveFigures) -> Self {
+        let intended = figures.intended_latencies();
+        Self {
+            second: figures.end_second(),
+            whole: figures.whole(),
+            intended: intended.as_ref().map(LatencyFigures::of),
+            curve: percentile_curve(figures.latencies()),
+            intended_curve: intended.as_ref().map(percentile_curve).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! What a run of a paper's experiment found, by the paper's names.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use tactus_explain::account::{Account, Accounts, TickClock, TickRate};
+use tactus_explain::{Segment, Serving, WitnessedSample};
+use tactus_model::cell::Cell;
+use tactus_model::facts::MachineFacts;
+use tactus_model::frames::{FramesProbe, Tick, TickShift};
+use tactus_model::kernel::GuestKernel;
+use tactus_model::probe::ProbeKind;
+use tactus_model::result::{Measurement, TaskResult};
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
+use tactus_stats::frames::{PlayerSummary, expected};
+use tactus_stats::sorts::SortSummary;
+use tactus_stats::{CellSummary, LatencyHistogram};
+
+use crate::paper::{Part, Program};
+use crate::quantity::{Measure, Statistic, Transfers};
+
+/// What was found of every measure in every cell, by the paper's names of cells.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    lengths: BTreeMap<(Measure, Transfers, String), LatencyHistogram>,
+    /// Figures that are not of lengths.
+    numbers: BTreeMap<(Measure, String), Vec<(Statistic, f64)>>,
+    served: BTreeMap<String, Vec<Served>>,
+    accounts: BTreeMap<String, Account>,
+    withheld: BTreeMap<String, String>,
+}
+
+/// What the recordings of one cell tell.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// The samples that were taken while events were recorded.
+    pub samples: Vec<WitnessedSample>,
+    /// Where the processor time went; none where that was not recorded or not asked for.
+    pub accounts: Option<Accounts>,
+}
+
+/// What a processor served when samples came due on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Served {
+    /// The interrupt or softirq; none when nothing was served.
+    pub serving: Option<Serving>,
+    /// How many samples came due meanwhile.
+    pub samples: u64,
+    /// The median of their interrupt acknowledge.
+    pub median: Nanos,
+    /// The greatest of it.
+    pub max: Nanos,
+}
+
+/// The settings that a paper's cell is told apart by and that a machine may not grant:
+/// without what they ask for, what was measured is another cell.
+const CONDITIONS: [&str; 2] = ["block-requests", "quantum"];
+
+/// The name by which data files mean no program at all.
+const IDLE: &str = "idle";
+
+impl Measured {
+    /// Draws from a run what `part` names, as it was measured in guests of `kernel` or on
+    /// the machine itself; `recorded` tells what its recordings do, by the cell's number.
+    pub fn of(
+        part: &Part,
+        run: &Run,
+        kernel: Option<&GuestKernel>,
+        recorded: &BTreeMap<usize, Recorded>,
+    ) -> Self {
+        let mut measured = Self::default();
+        for name in part.cells_in(kernel.is_some()).keys() {
+            let Some(number) = part.cell_of(name, kernel, &run.header.plan.cells) else { continue };
+            let measurements: Vec<_> = run.of_cell(number).collect();
+            if let Some(reason) = not_granted(&measurements) {
+                measured.withheld.insert(name.clone(), reason);
+                continue;
+            }
+            let guest = measurements.iter().find_map(|measurement| measurement.guest.as_ref());
+            let facts = guest.map_or(&run.header.facts_before, |guest| &guest.facts);
+            if !measurements.is_empty() {
+                let cell = &run.header.plan.cells[number];
+                measured.summary(name, cell, CellSummary::pool(&measurements), facts);
+                measured.sorts(name, cell, &measurements, facts);
+            }
+            let Some(recorded) = recorded.get(&number) else { continue };
+            measured.witnessed(name, &recorded.samples, kernel.is_none());
+            if let Some(accounts) = &recorded.accounts {
+                let programs = part.programs.iter().filter(|(_, program)| program.cell == *name);
+                programs
+                    .for_each(|(name, program)| measured.account(name, program, accounts, facts));
+            }
+        }
+        measured
+    }
+
+    /// Takes lengths as they are.
+    pub fn of_lengths(
+        all: impl IntoIterator<Item = (Measure, Transfers, String, LatencyHistogram)>,
+    ) -> Self {
+        let mut measured = Self::default();
+        for (measure, transfers, cell, lengths) in all {
+            measured.put(measure, transfers, &cell, lengths);
+        }
+        measured
+    }
+
+    fn put(
+        &mut self,
+        measure: Measure,
+        transfers: Transfers,
+        cell: &str,
+        lengths: LatencyHistogram,
+    ) {
+        if !lengths.is_empty() {
+            self.lengths.insert((measure, transfers, cell.to_owned()), lengths);
+        }
+    }
+
+    fn number(&mut self, measure: Measure, cell: &str, statistic: Statistic, number: f64) {
+        let numbers = self.numbers.entry((measure, cell.to_owned())).or_default();
+        numbers.push((statistic, number));
+    }
+
+    /// Takes what was found while nothing was recorded.
+    fn summary(&mut self, name: &str, cell: &Cell, summary: CellSummary, facts: &MachineFacts) {
+        if let Some(players) = PlayerSummary::of(cell, summary.accounting) {
+            let intended = summary.accounting.intended as f64;
+            for (statistic, number) in [
+                (Statistic::Samples, intended),
+                (Statistic::Desired, players.desired),
+                (Statistic::Rate, players.achieved),
+                (Statistic::Expected, on_ticks(cell, facts).unwrap_or(players.expected)),
+            ] {
+                self.number(Measure::FramesShown, name, statistic, number);
+            }
+        }
+        let measure = match cell.probe.kind() {
+            ProbeKind::Timer | ProbeKind::Frames => Measure::WakeupLatency,
+            ProbeKind::Sort => Measure::SortTime,
+        };
+        self.put(measure, Transfers::Included, name, summary.per_wakeup);
+    }
+
+    /// Takes what follows from how long sorts took.
+    fn sorts(
+        &mut self,
+        name: &str,
+        cell: &Cell,
+        measurements: &[&Measurement],
+        facts: &MachineFacts,
+    ) {
+        let measure = Measure::SortTime;
+        let tasks = measurements.first().map_or(0, |measurement| measurement.tasks.len());
+        // A task's sorts follow one another, so that together they last until its last ends.
+        let sum_of = |task: &TaskResult| task.blocks.iter().map(|block| block.sum).sum::<Nanos>();
+        let last = |measurement: &&Measurement| measurement.tasks.iter().map(sum_of).max();
+        let busy: Nanos = measurements.iter().filter_map(last).sum();
+        let lengths = self.lengths(measure, Transfers::Included, name);
+        let summary = cell.probe.sort().zip(lengths);
+        let summary =
+            summary.and_then(|(sort, lengths)| SortSummary::of(lengths, sort.numbers, busy));
+        let Some(summary) = summary else { return };
+        self.number(measure, name, Statistic::Sorted, summary.sorted_per_second);
+        // Of tasks that take turns what is longer is the others' work too.
+        if tasks > 1 {
+            return;
+        }
+        self.number(measure, name, Statistic::Overhead, summary.overhead);
+        if let Some(rate) = facts.kernel.tick_rate_hz {
+            self.number(measure, name, Statistic::TickCost, summary.tick_ns(rate));
+        }
+    }
+
+    /// Takes the samples whose interrupt was found: of the others it is not known
+    /// when it came. Without block devices nothing was transferred, so that leaving out
+    /// transfers leaves out nothing.
+    fn witnessed(&mut self, cell: &str, samples: &[WitnessedSample], has_block_devices: bool) {
+        if samples.is_empty() {
+            return;
+        }
+        let timed: Vec<_> =
+            samples.iter().filter_map(|sample| Some((sample, sample.segments?))).collect();
+        let kept = |transfers: Transfers| {
+            timed.iter().filter(move |(sample, _)| match transfers {
+                Transfers::Included => true,
+                Transfers::Excluded => {
+                    !has_block_devices || sample.circumstance.transfer == Some(false)
+                }
+            })
+        };
+        for transfers in [Transfers::Included, Transfers::Excluded] {
+            let acknowledge =
+                kept(transfers).map(|(_, segments)| segments.get(Segment::DueToIrq)).collect();
+            self.put(Measure::InterruptAcknowledge, transfers, cell, acknowledge);
+            let switch = kept(transfers).map(|(sample, _)| sample.sample.latency()).collect();
+            self.put(Measure::ContextSwitch, transfers, cell, switch);
+        }
+        let mut served: BTreeMap<Option<Serving>, LatencyHistogram> = BTreeMap::new();
+        for (sample, segments) in &timed {
+            let lengths = served.entry(sample.circumstance.serving).or_default();
+            lengths.record(segments.get(Segment::DueToIrq));
+        }
+        let of_transfers = timed.iter().filter(|_| has_block_devices);
+        let told = || of_transfers.clone().filter_map(|(sample, _)| sample.circumstance.transfer);
+        let busy = timed.iter().map(|(sample, _)| sample.circumstance.serving.is_some());
+        let shares = [(Statistic::SetAside, share(told())), (Statistic::Serving, share(busy))];
+        for measure in [Measure::InterruptAcknowledge, Measure::ContextSwitch] {
+            for (statistic, share) in shares {
+                if let Some(share) = share {
+                    self.number(measure, cell, statistic, share);
+                }
+            }
+        }
+        let mut served: Vec<Served> =
+            served.into_iter().map(|(serving, lengths)| Served::of(serving, &lengths)).collect();
+        // What was served by number of samples; nothing comes first.
+        served.sort_by_key(|served| (served.serving.is_some(), std::cmp::Reverse(served.samples)));
+        self.served.insert(cell.to_owned(), served);
+    }
+
+    /// Takes what a program got from the processors.
+    fn account(
+        &mut self,
+        name: &str,
+        program: &Program,
+        accounts: &Accounts,
+        facts: &MachineFacts,
+    ) {
+        let account = match program.name.as_str() {
+            IDLE => Some(&accounts.idle),
+            known => accounts.program(known),
+        };
+        let Some(account) = account else { return };
+        let length = accounts.length();
+        let measure = Measure::EffectiveQuantum;
+        if let Some(quanta) = account.quanta_per_second(length) {
+            self.number(measure, name, Statistic::Quanta, quanta);
+            let share = account.used.as_secs_f64() / length.as_secs_f64();
+            self.number(measure, name, Statistic::Use, share);
+        }
+        let lengths = LatencyHistogram::from_record(&account.quanta);
+        self.put(measure, Transfers::Included, name, lengths);
+        self.number(Measure::Billing, name, Statistic::Samples, account.quanta.count as f64);
+        for billing in &account.billing {
+            for (billed, missed) in told_of(billing.clock, facts) {
+                let figures = [(billed, billing.ratio()), (missed, billing.missed_share())];
+                for (statistic, figure) in figures {
+                    if let Some(figure) = figure {
+                        self.number(Measure::Billing, name, statistic, figure);
+                    }
+                }
+            }
+        }
+        self.accounts.insert(name.to_owned(), account.clone());
+    }
+
+    /// What a program got from the processors, where that was recorded.
+    pub fn account_of(&self, program: &str) -> Option<&Account> {
+        self.accounts.get(program)
+    }
+
+    /// The lengths of a measure in a cell; none when there are none.
+    pub fn lengths(
+        &self,
+        measure: Measure,
+        transfers: Transfers,
+        cell: &str,
+    ) -> Option<&LatencyHistogram> {
+        self.lengths.get(&(measure, transfers, cell.to_owned()))
+    }
+
+    /// What was served when the samples of a cell came due, those of no service first.
+    pub fn served(&self, cell: &str) -> &[Served] {
+        self.served.get(cell).map_or(&[], Vec::as_slice)
+    }
+
+    /// Why what was measured is not the paper's cell; none where it is.
+    pub fn withheld(&self, cell: &str) -> Option<&str> {
+        self.withheld.get(cell).map(String::as_str)
+    }
+
+    /// One figure, in the base unit.
+    pub fn figure(
+        &self,
+        measure: Measure,
+        transfers: Transfers,
+        cell: &str,
+        statistic: Statistic,
+    ) -> Option<f64> {
+        let numbers = self.numbers.get(&(measure, cell.to_owned())).into_iter().flatten();
+        let number = numbers.clone().find(|(known, _)| *known == statistic);
+        match number {
+            Some((_, number)) => Some(*number),
+            None => statistic.of(self.lengths(measure, transfers, cell)?),
+        }
+    }
+}
+
+impl Served {
+    fn of(serving: Option<Serving>, lengths: &LatencyHistogram) -> Self {
+        Self {
+            serving,
+            samples: lengths.count(),
+            median: lengths.quantile(0.5).unwrap_or_default(),
+            max: lengths.max().unwrap_or_default(),
+        }
+    }
+}
+
+/// By which figures it is told what the ticks of a clock billed and missed.
+///
+/// Where timers expire at the kernel's ticks alone, programs run in step with those, so that no
+/// ticks but its own can be those of its rate.
+fn told_of(clock: TickClock, facts: &MachineFacts) -> Vec<(Statistic, Statistic)> {
+    let of_rate = |rate| (Statistic::Billed(rate), Statistic::Missed(rate));
+    let of_kernel = (Statistic::BilledByKernel, Statistic::MissedByKernel);
+    let is_coarse = facts.kernel.high_resolution_timers == Some(false);
+    match clock {
+        TickClock::Simulated { .. } if is_coarse => Vec::new(),
+        TickClock::Simulated { rate } => vec![of_rate(rate)],
+        TickClock::Kernel => {
+            let rate = facts.kernel.tick_rate_hz.filter(|_| is_coarse).and_then(TickRate::new);
+            [of_kernel].into_iter().chain(rate.map(of_rate)).collect()
+        }
+    }
+}
+
+/// What the kernel's own ticks leave of the frames of a player that has no others, where its
+/// timers expire at ticks alone.
+fn on_ticks(cell: &Cell, facts: &MachineFacts) -> Option<f64> {
+    let probe = cell.probe.frames().filter(|probe| probe.tick == Tick::None)?;
+    let coarse = facts.kernel.high_resolution_timers == Some(false);
+    let rate = facts.kernel.tick_rate_hz.filter(|_| coarse)?;
+    let tick = Tick::Every(rate.to_string().parse().ok()?);
+    let left = expected(&FramesProbe { tick, tick_shift: TickShift::Sweep, ..probe.clone() });
+    Some(*left.numer() as f64 / *left.denom() as f64)
+}
+
+/// The share of those that are so; none of nothing.
+fn share(all: impl Iterator<Item = bool>) -> Option<f64> {
+    let (count, so) = all.fold((0_u64, 0_u64), |(count, so), is| (count + 1, so + u64::from(is)));
+    (count > 0).then(|| so as f64 / count as f64)
+}
+
+/// Why the machine did not grant what tells the cell apart.
+fn not_granted(measurements: &[&Measurement]) -> Option<String> {
+    let mut shortfalls = measurements.iter().flat_map(|measurement| &measurement.shortfalls);
+    let refused = shortfalls.find(|shortfall| {
+        CONDITIONS.iter().any(|setting| shortfall.asked.split(' ').next() == Some(setting))
+    })?;
+    Some(format!("{} was not granted: {}", refused.asked, refused.reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(precise: bool, clock: TickClock, expected: &[&str]) {
+        let facts = format!(
+            r#"{{"taken": 0, "kernel": {{"tick_rate_hz": 1000, "high_resolution_timers": {precise}}}}}"#
+        );
+        let told = told_of(clock, &serde_json::from_str(&facts).unwrap());
+        let told: Vec<String> = told
+            .into_iter()
+            .flat_map(|(one, other)| [one, other])
+            .map(|it| it.to_string())
+            .collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn where_timers_expire_at_ticks_a_rate_is_that_of_the_kernels_own() {
+        let laid_over = TickClock::Simulated { rate: TickRate::new(100).unwrap() };
+        let own = ["billed", "missed"];
+        check(true, TickClock::Kernel, &own);
+        check(true, laid_over, &["billed at 100Hz", "missed at 100Hz"]);
+        check(
+            false,
+            TickClock::Kernel,
+            &[&own[..], &["billed at 1000Hz", "missed at 1000Hz"]].concat(),
+        );
+        check(false, laid_over, &[]);
+    }
+}

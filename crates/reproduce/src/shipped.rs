@@ -1,0 +1,33 @@
+//! The papers that come with the program.
+
+use tactus_model::text::UnknownWord;
+
+use crate::paper::{BadPaper, Paper};
+
+/// Names and data files of the papers that come with the program.
+pub const PAPERS: [(&str, &str); 2] = [
+    ("clock-resolution", include_str!("../../../papers/clock-resolution.toml")),
+    ("latency-method", include_str!("../../../papers/latency-method.toml")),
+];
+
+/// Why a paper cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPaper {
+    /// There is none of that name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownWord),
+    /// Its data file is wrong, which is a defect of Tactus.
+    #[error(transparent)]
+    Bad(#[from] BadPaper),
+}
+
+/// Reads a shipped paper by name, or names the nearest one.
+///
+/// # Errors
+/// There is no such paper.
+pub fn find(name: &str) -> Result<Paper, NoPaper> {
+    let names = PAPERS.map(|(name, _)| name);
+    let text = PAPERS.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text);
+    let text = text.ok_or_else(|| UnknownWord::new("paper", name, &names))?;
+    Ok(Paper::parse(text)?)
+}

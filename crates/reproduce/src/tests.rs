@@ -1,0 +1,462 @@
+//! Papers as shipped, and every kind of claim held, not held and not testable.
+
+use std::collections::BTreeMap;
+
+use tactus_model::facts::MachineFacts;
+use tactus_model::guest::Guest;
+use tactus_model::run::RunId;
+use tactus_model::time::Nanos;
+use tactus_stats::LatencyHistogram;
+
+use super::*;
+use crate::claim::{Claim, Holds};
+use crate::paper::Paper;
+
+#[test]
+fn every_shipped_paper_is_read_and_bears_its_name() {
+    for (name, _) in PAPERS {
+        let paper = find(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(paper.name, name);
+        assert!(!paper.parts.is_empty(), "{name} has no part");
+    }
+}
+
+#[test]
+fn every_file_in_the_folder_is_shipped() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(find(name).is_ok(), "{name} is not shipped");
+    }
+}
+
+#[test]
+fn every_claim_holds_of_the_papers_own_figures() {
+    for (name, _) in PAPERS {
+        let paper = find(name).unwrap();
+        for part in &paper.parts {
+            for claim in &part.claims {
+                let figures = claim.holds.figures();
+                let own: Vec<f64> =
+                    figures.iter().map(|figure| part.published(figure).unwrap()).collect();
+                let holds = claim.holds.of(&own, &own);
+                let elsewhere = matches!(claim.holds, Holds::Elsewhere { .. });
+                assert!(holds || elsewhere, "{name}: {} {own:?}", claim.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+    let error = find("latency-methods").unwrap_err().to_string();
+    assert!(error.contains("did you mean `latency-method`?"), "{error}");
+}
+
+/// A part whose table has two cells, 100 samples being asked for.
+fn paper(requires: &str, holds: &str) -> Paper {
+    let text = format!(
+        r#"
+        name = "made-up"
+        authors = "Nobody"
+        title = "A paper"
+        published = "never"
+        machine = "none"
+        [[part]]
+        name = "part"
+        experiment = "quick"
+        about = ""
+        samples = 100
+        quick = {{ rounds = 1, settings = {{}} }}
+        cells = {{ idle = {{ load = "idle" }}, busy = {{ load = "compute:2" }} }}
+        [[part.table]]
+        name = "Table"
+        place = "section 1"
+        title = ""
+        columns = ["median", "max", "within 5us"]
+        unit = "us"
+        {requires}
+        [[part.table.group]]
+        measure = "wakeup-latency"
+        rows = [
+            {{ cell = "idle", figures = [10, 20, 0.5] }},
+            {{ cell = "busy", figures = [20, 400, "-"] }},
+        ]
+        [[part.claim]]
+        text = "A claim."
+        place = "section 1"
+        [part.claim.holds]
+        {holds}
+        "#
+    );
+    Paper::parse(&text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn facts() -> MachineFacts {
+    serde_json::from_str(r#"{"taken": 0, "kernel": {"preemption": "none", "tick_rate_hz": 250}}"#)
+        .unwrap()
+}
+
+/// Lengths of which the median is `median` and the greatest `max`, in microseconds.
+fn lengths(count: u64, median: u64, max: u64) -> LatencyHistogram {
+    let rest = std::iter::repeat_n(Nanos::from_micros(median), count as usize - 1);
+    rest.chain([Nanos::from_micros(max)]).collect()
+}
+
+fn measured(cells: &[(&str, LatencyHistogram)]) -> Measured {
+    Measured::of_lengths(cells.iter().map(|(cell, lengths)| {
+        (Measure::WakeupLatency, Transfers::Included, (*cell).to_owned(), lengths.clone())
+    }))
+}
+
+/// Judges the claim where the idle cell has median 5 and greatest 10, and the busy
+/// one median 6 and greatest `busy_max`.
+#[track_caller]
+fn check(requires: &str, holds: &str, busy_max: u64, expected: &str) {
+    check_of(requires, holds, [lengths(200, 5, 10), lengths(200, 6, busy_max)], expected);
+}
+
+#[track_caller]
+fn check_of(requires: &str, holds: &str, cells: [LatencyHistogram; 2], expected: &str) {
+    let paper = paper(requires, holds);
+    let (facts, run) = (facts(), RunId::new("run"));
+    let [idle, busy] = cells;
+    let measured = measured(&[("idle", idle), ("busy", busy)]);
+    let runs = [vec![StudyRun { run: &run, guest: None, facts: &facts, measured }]];
+    let reproduction = reproduce(&paper, &runs);
+    let found = match &reproduction.parts[0].claims[0].outcome {
+        Outcome::Held => "held",
+        Outcome::NotHeld => "not held",
+        Outcome::NotTestable { reason } => reason,
+    };
+    let as_expected = match expected {
+        "held" | "not held" => found == expected,
+        part => found.contains(part),
+    };
+    assert!(as_expected, "{found} instead of {expected}");
+}
+
+fn figure(cell: &str, statistic: &str) -> String {
+    format!(
+        r#"{{ table = "Table", measure = "wakeup-latency", cell = "{cell}", statistic = "{statistic}" }}"#
+    )
+}
+
+fn ratio() -> String {
+    let (figure, to) = (figure("busy", "max"), figure("idle", "median"));
+    format!("kind = \"ratio\"\nfigure = {figure}\nto = {to}\nabove = 10.0\nbelow = 100.0")
+}
+
+#[test]
+fn a_ratio_lies_between_its_limits_or_not() {
+    check("", &ratio(), 100, "held");
+    check("", &ratio(), 40, "not held");
+    check("", &ratio(), 600, "not held");
+}
+
+#[test]
+fn figures_rise_or_do_not() {
+    let figures = format!("figures = [{}, {}]", figure("idle", "max"), figure("busy", "max"));
+    check("", &format!("kind = \"rises\"\n{figures}"), 11, "held");
+    check("", &format!("kind = \"rises\"\n{figures}"), 9, "not held");
+    check("", &format!("kind = \"rises\"\nslack = 0.2\n{figures}"), 9, "held");
+}
+
+#[test]
+fn figures_keep_to_a_limit_or_do_not() {
+    let figures = format!("figures = [{}]", figure("busy", "max"));
+    check("", &format!("kind = \"at-most\"\nlimit = 50000.0\n{figures}"), 49, "held");
+    check("", &format!("kind = \"at-most\"\nlimit = 50000.0\n{figures}"), 51, "not held");
+    check("", &format!("kind = \"at-least\"\nlimit = 50000.0\n{figures}"), 51, "held");
+    check("", &format!("kind = \"at-least\"\nlimit = 50000.0\n{figures}"), 49, "not held");
+}
+
+#[test]
+fn shares_are_near_the_papers_or_are_not() {
+    let figures = format!("figures = [{}]", figure("idle", "within 5us"));
+    // The paper's 0.5 microseconds are 500 in the base unit, whatever the column tells.
+    check("", &format!("kind = \"as-published\"\napart = 600.0\n{figures}"), 10, "held");
+    check("", &format!("kind = \"as-published\"\napart = 10.0\n{figures}"), 10, "not held");
+}
+
+#[test]
+fn what_no_experiment_varies_is_not_testable() {
+    check("", "kind = \"elsewhere\"\nneeds = \"It takes a second disk.\"", 100, "a second disk");
+}
+
+#[test]
+fn a_machine_of_another_kind_cannot_test_a_claim() {
+    let on = "requires = { preemption = \"on\" }";
+    check(on, &ratio(), 100, "preempts itself");
+    check("requires = { preemption = \"off\" }", &ratio(), 100, "held");
+    check("requires = { tick-rate = 100 }", &ratio(), 100, "this one has 250");
+    check("requires = { tick-rate = 250 }", &ratio(), 40, "not held");
+}
+
+#[test]
+fn too_few_samples_decide_nothing() {
+    let cells = [lengths(200, 5, 10), lengths(99, 6, 100)];
+    check_of("", &ratio(), cells, "it takes 100 samples");
+    check_of("", &ratio(), [LatencyHistogram::new(), lengths(200, 6, 100)], "there are 0");
+}
+
+#[test]
+fn a_machine_that_was_not_measured_has_tables_of_the_paper_alone() {
+    let paper = paper("", &ratio());
+    let reproduction = reproduce(&paper, &[]);
+    let part = &reproduction.parts[0];
+    let row = |row: usize| part.tables[0].rows[row].figures.iter().map(|figure| figure.beside);
+    let papers: Vec<_> = row(0).map(|beside| beside.paper).collect();
+    assert_eq!(papers, [Some(10e3), Some(20e3), Some(500.0)]);
+    assert!(row(1).all(|beside| beside.here.is_none()));
+    assert!(matches!(&part.claims[0].outcome, Outcome::NotTestable { .. }));
+}
+
+#[test]
+fn a_claim_about_what_is_not_there_is_refused() {
+    let wrong = [
+        ("idle", "p99", "has no p99"),
+        ("lazy", "max", "`lazy`"),
+        ("busy", "within 5us", "has no within 5us"),
+    ];
+    for (cell, statistic, part) in wrong {
+        let paper = paper("", &ratio());
+        let mut claims: Vec<Claim> = paper.parts[0].claims.clone();
+        let Holds::Ratio { figure, .. } = &mut claims[0].holds else { panic!("it is a ratio") };
+        cell.clone_into(&mut figure.cell);
+        figure.statistic = statistic.parse().unwrap();
+        let error = paper.parts[0].published(figure).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn unknown_words_of_a_data_file_are_refused() {
+    let good = include_str!("../../../papers/latency-method.toml");
+    for (word, other) in [("below = ", "bellow = "), ("\"median\", \"max\"", "\"mode\", \"max\"")] {
+        assert!(Paper::parse(&good.replacen(word, other, 1)).is_err(), "{other}");
+    }
+    let settings: BTreeMap<&str, &str> = [("load = \"idle\"", "lod = \"idle\"")].into();
+    for (word, other) in settings {
+        let error = Paper::parse(&good.replacen(word, other, 1)).unwrap_err().to_string();
+        assert!(error.contains("did you mean `load`?"), "{error}");
+    }
+}
+
+/// Guests of these preemption models, in which the busy cell's greatest is so many microseconds.
+#[track_caller]
+fn across_guests(
+    paper: &Paper,
+    time: &str,
+    kernels: &[(&str, u64)],
+    check: impl Fn(&Reproduction<'_>),
+) {
+    let run = RunId::new("run");
+    let guest = |model: &str| Guest {
+        kernel: format!("debian:preempt={model}").parse().unwrap(),
+        time: time.parse().unwrap(),
+    };
+    let guests: Vec<(Guest, MachineFacts)> = kernels
+        .iter()
+        .map(|(model, _)| {
+            let mut facts = facts();
+            facts.kernel.preemption = Some((*model).to_owned());
+            (guest(model), facts)
+        })
+        .collect();
+    let machines = guests.iter().zip(kernels).map(|((guest, facts), &(model, max))| StudyRun {
+        run: &run,
+        guest: Some(InGuest { guest, name: model.to_owned() }),
+        facts,
+        measured: measured(&[("idle", lengths(200, 5, 10)), ("busy", lengths(200, 6, max))]),
+    });
+    let runs = [machines.collect()];
+    check(&reproduce(paper, &runs));
+}
+
+/// A paper of two tables, one of a kernel that preempts itself and one of a kernel that does not.
+fn paper_of_two_kernels(holds: &str) -> Paper {
+    let one = paper("requires = { preemption = \"off\" }", holds);
+    let mut part = one.parts[0].clone();
+    let mut other = part.tables[0].clone();
+    "Other".clone_into(&mut other.name);
+    other.requires = toml::from_str("preemption = \"on\"").unwrap();
+    part.tables.push(other);
+    Paper { parts: vec![part], ..one }
+}
+
+#[test]
+fn a_claim_about_two_kernels_is_judged_on_every_pair_of_them() {
+    let mut paper = paper_of_two_kernels(&ratio());
+    let Holds::Ratio { figure, to, .. } = &mut paper.parts[0].claims[0].holds else { panic!() };
+    figure.cell.clone_into(&mut to.cell);
+    figure.statistic.clone_into(&mut to.statistic);
+    "Other".clone_into(&mut to.table);
+    let kernels = [("none", 500), ("voluntary", 100), ("full", 20), ("lazy", 200)];
+    across_guests(&paper, "exact", &kernels, |found| {
+        assert_eq!(found.parts.len(), 4, "one for each kernel");
+        let alone = &found.parts[0].claims[0].outcome;
+        assert!(matches!(alone, Outcome::NotTestable { .. }), "one kernel alone: {alone:?}");
+        let became: Vec<(Vec<&str>, bool)> = found.across[0]
+            .claims
+            .iter()
+            .map(|found| (found.kernels.clone(), found.judged.outcome == Outcome::Held))
+            .collect();
+        let expected = [
+            (vec!["none", "full"], true),
+            (vec!["none", "lazy"], false),
+            (vec!["voluntary", "full"], false),
+            (vec!["voluntary", "lazy"], false),
+        ];
+        assert_eq!(became, expected);
+    });
+}
+
+#[test]
+fn without_a_kernel_of_each_kind_such_a_claim_says_what_is_missing() {
+    let mut paper = paper_of_two_kernels(&ratio());
+    let Holds::Ratio { to, .. } = &mut paper.parts[0].claims[0].holds else { panic!() };
+    "Other".clone_into(&mut to.table);
+    across_guests(&paper, "exact", &[("none", 500), ("voluntary", 100)], |found| {
+        for judged in &found.across[0].claims {
+            let Outcome::NotTestable { reason } = &judged.judged.outcome else { panic!() };
+            assert!(reason.contains("preempts itself"), "{reason}");
+        }
+    });
+}
+
+#[test]
+fn what_a_guest_has_not_is_not_judged_in_it() {
+    for (need, time, reason) in [
+        ("block-devices", "exact", "transfers of block devices"),
+        ("block-devices", "wall", "transfers of block devices"),
+        ("caches", "exact", "does not know"),
+    ] {
+        let mut paper = paper("", &ratio());
+        let needs: BTreeMap<String, Vec<condition::Need>> =
+            toml::from_str(&format!("needs = [\"{need}\"]")).unwrap();
+        paper.parts[0].claims[0].needs = needs["needs"].clone();
+        paper.parts[0].tables[0].needs = needs["needs"].clone();
+        across_guests(&paper, time, &[("none", 100), ("full", 100)], |found| {
+            let part = &found.parts[0];
+            assert!(part.tables[0].not_here.as_ref().unwrap().contains(reason));
+            let Outcome::NotTestable { reason: told } = &part.claims[0].outcome else { panic!() };
+            assert!(told.contains(reason), "{told}");
+        });
+        if need == "caches" {
+            across_guests(&paper, "wall", &[("none", 100), ("full", 100)], |found| {
+                assert_eq!(found.parts[0].claims[0].outcome, Outcome::Held);
+            });
+        }
+    }
+}
+
+#[test]
+fn what_ticks_do_to_timers_is_judged_on_the_timers_that_it_is_about() {
+    for (need, high_resolution, lacks) in [
+        ("precise-timers", Some(false), Some("up to a tick before")),
+        ("precise-timers", Some(true), None),
+        ("timers-on-ticks", Some(true), Some("expire at ticks alone")),
+        ("timers-on-ticks", Some(false), None),
+    ] {
+        let needs: BTreeMap<String, Vec<condition::Need>> =
+            toml::from_str(&format!("needs = [\"{need}\"]")).unwrap();
+        let mut facts = facts();
+        facts.kernel.high_resolution_timers = high_resolution;
+        let found = condition::lacking(&needs["needs"], None, &facts);
+        match lacks {
+            Some(part) => assert!(found.as_ref().is_some_and(|told| told.contains(part))),
+            None => assert_eq!(found, None, "{need}"),
+        }
+    }
+}
+
+#[test]
+fn cells_of_a_guests_form_bear_names_of_the_part() {
+    let good = include_str!("../../../papers/latency-method.toml");
+    let wrong = good.replacen("[part.guests.cells]", "[part.guests.cells]\n\"load 99\" = {}", 1);
+    assert_ne!(good, wrong);
+    let error = Paper::parse(&wrong).unwrap_err().to_string();
+    assert!(error.contains("no cell is called `load 99`"), "{error}");
+}
+
+#[test]
+fn ticks_of_timers_are_asked_of_kernels_whose_timers_expire_at_them() {
+    for (high_resolution, asked, lacks) in [
+        (Some(false), 250, None),
+        (Some(false), 100, Some("this one has 250")),
+        (Some(true), 100, None),
+    ] {
+        let condition: condition::Condition =
+            toml::from_str(&format!("timer-ticks = {asked}")).unwrap();
+        let mut facts = facts();
+        facts.kernel.high_resolution_timers = high_resolution;
+        let found = condition::unmet(&condition, &facts);
+        assert_eq!(found.is_some(), lacks.is_some(), "{found:?}");
+        assert!(lacks.is_none_or(|part| found.unwrap().contains(part)), "{asked}");
+        let whatever = condition.without(&[condition::Aspect::TickRate]);
+        assert_eq!(condition::unmet(&whatever, &facts), None);
+    }
+}
+
+#[test]
+fn a_kernel_that_can_stand_for_both_is_judged_alone() {
+    let mut paper = paper_of_two_kernels(&ratio());
+    for (table, ticks) in paper.parts[0].tables.iter_mut().zip([100, 250]) {
+        table.requires = toml::from_str(&format!("timer-ticks = {ticks}")).unwrap();
+    }
+    let Holds::Ratio { to, .. } = &mut paper.parts[0].claims[0].holds else { panic!() };
+    "Other".clone_into(&mut to.table);
+    let run = RunId::new("run");
+    let kernels = [("coarse-100", 100, false), ("coarse-250", 250, false), ("precise", 250, true)];
+    let guests: Vec<(Guest, MachineFacts)> = kernels
+        .iter()
+        .map(|&(name, rate, precise)| {
+            let mut facts = facts();
+            facts.kernel.tick_rate_hz = Some(rate);
+            facts.kernel.high_resolution_timers = Some(precise);
+            let kernel = format!("/k/{name}").parse().unwrap();
+            (Guest { kernel, time: "exact".parse().unwrap() }, facts)
+        })
+        .collect();
+    let machines = guests.iter().zip(kernels).map(|((guest, facts), (name, ..))| StudyRun {
+        run: &run,
+        guest: Some(InGuest { guest, name: name.to_owned() }),
+        facts,
+        measured: measured(&[("idle", lengths(200, 5, 10)), ("busy", lengths(200, 6, 100))]),
+    });
+    let runs = [machines.collect()];
+    let found = reproduce(&paper, &runs);
+    let judged: Vec<(Vec<&str>, bool)> = found.across[0]
+        .claims
+        .iter()
+        .map(|found| (found.kernels.clone(), found.judged.outcome == Outcome::Held))
+        .collect();
+    assert_eq!(judged, [(vec!["precise"], true), (vec!["coarse-100", "coarse-250"], true)]);
+}
+
+#[test]
+fn a_graph_is_left_out_where_a_kernel_has_not_what_it_is_about() {
+    let with_graph = |needs: &str| {
+        let mut paper = paper("", &ratio());
+        let graph = format!(
+            r#"
+            title = "Graph"
+            place = "section 1"
+            draw = {{ kind = "billing" }}
+            measures = ["wakeup-latency"]
+            cells = ["idle"]
+            needs = ["{needs}"]
+            "#
+        );
+        paper.parts[0].graphs = vec![toml::from_str(&graph).unwrap()];
+        paper
+    };
+    for (needs, shown) in [("timers-on-ticks", 0), ("precise-timers", 1)] {
+        across_guests(&with_graph(needs), "exact", &[("none", 100), ("full", 100)], |found| {
+            assert_eq!(found.parts[0].views.len(), shown, "{needs}");
+            assert_eq!(found.across[0].views.len(), shown, "{needs}");
+        });
+    }
+}
