@@ -9,9 +9,11 @@
 mod balance;
 mod columns;
 mod database;
+mod document;
 mod error;
 mod export;
 mod fault;
+mod file_run;
 mod find;
 mod import;
 mod load;
@@ -23,5 +25,6 @@ mod store;
 pub use balance::{COUNT_LIMIT, Imbalance};
 pub use error::StoreError;
 pub use export::{FORMAT, FORMAT_VERSION};
+pub use file_run::FileRun;
 pub use location::default_path;
 pub use store::Store;
