@@ -4,10 +4,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use tactus_judge::kernels::NotAGate;
-use tactus_model::experiment::BadExperiment;
 use tactus_report::ReportError;
-use tactus_store::StoreError;
 
 use crate::signals::INTERRUPTED;
 
@@ -74,11 +71,6 @@ impl CommandError {
         }
     }
 
-    /// What happened, without the hint.
-    pub(crate) fn reason(&self) -> String {
-        format!("{:#}", self.error)
-    }
-
     /// Writes the error for a person and gives the exit code of its kind.
     pub(crate) fn report(self) -> ExitCode {
         let (prefix, code) = match self.kind {
@@ -100,55 +92,24 @@ impl CommandError {
     }
 }
 
-impl From<StoreError> for CommandError {
-    fn from(error: StoreError) -> Self {
-        let kind = match &error {
-            StoreError::NoRuns
-            | StoreError::UnknownRun { .. }
-            | StoreError::AmbiguousRun { .. }
-            | StoreError::NotMeasured { .. }
-            | StoreError::Complete(_)
-            | StoreError::TurnTaken { .. }
-            | StoreError::NotAnExport { .. }
-            | StoreError::UnknownFormat { .. }
-            | StoreError::AlreadyThere(_)
-            | StoreError::Import(_) => ErrorKind::Usage,
-            StoreError::Unbalanced { .. }
-            | StoreError::NotPlanned { .. }
-            | StoreError::Unkeepable { .. } => ErrorKind::Internal,
-            StoreError::Export(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
-                ErrorKind::OutputClosed
-            }
-            _ => ErrorKind::Unavailable,
+impl From<tactus_app::Error> for CommandError {
+    fn from(error: tactus_app::Error) -> Self {
+        use tactus_app::ErrorKind as Kind;
+        let kind = match error.kind() {
+            Kind::Usage => ErrorKind::Usage,
+            Kind::Unavailable => ErrorKind::Unavailable,
+            Kind::Interrupted => ErrorKind::Interrupted,
+            Kind::OutputClosed => ErrorKind::OutputClosed,
+            Kind::Internal => ErrorKind::Internal,
         };
-        Self::new(kind, error)
-    }
-}
-
-impl From<BadExperiment> for CommandError {
-    fn from(error: BadExperiment) -> Self {
-        Self::new(ErrorKind::Usage, error)
-    }
-}
-
-impl From<NotAGate> for CommandError {
-    fn from(error: NotAGate) -> Self {
-        Self::new(ErrorKind::Usage, error)
+        let hint = error.hint().map(str::to_owned);
+        Self { kind, error: error.into(), hint }
     }
 }
 
 impl From<ReportError> for CommandError {
     fn from(error: ReportError) -> Self {
         Self::internal(error)
-    }
-}
-
-impl From<serde_json::Error> for CommandError {
-    fn from(error: serde_json::Error) -> Self {
-        match error.io_error_kind() {
-            Some(kind) => io::Error::from(kind).into(),
-            None => Self::internal(error),
-        }
     }
 }
 

@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use tactus_lab::floor::{self, Floor, FloorWindow};
-use tactus_model::guest::{EXACT_LIMITS, Speed};
+use tactus_lab::floor::{self, Floor, FloorError, FloorWindow};
+use tactus_model::guest::EXACT_LIMITS;
 use tactus_report::{TableOptions, format};
 
-use crate::command::table_options;
-use crate::error::{CommandError, CommandResult};
+use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::guest_options::speed;
 use crate::json_lines::write_line;
+use crate::terminal::table_options;
 
 /// Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests.
 ///
@@ -36,8 +37,7 @@ pub(crate) struct FloorArguments {
 }
 
 pub(super) fn run(arguments: &FloorArguments) -> CommandResult {
-    let speed = Speed::from_mips(arguments.mips)
-        .map_err(|error| CommandError::usage(format!("--mips: {error}")))?;
+    let speed = speed(arguments.mips)?;
     let search_path = std::env::var_os("PATH").unwrap_or_default();
     let floor =
         floor::measure(arguments.source.as_deref(), speed, arguments.samples, &search_path)?;
@@ -45,6 +45,14 @@ pub(super) fn run(arguments: &FloorArguments) -> CommandResult {
         return Ok(write_line(&floor)?);
     }
     Ok(write!(std::io::stdout(), "{}", text(&floor, &table_options()))?)
+}
+
+impl From<FloorError> for CommandError {
+    fn from(error: FloorError) -> Self {
+        let hint = error.hint();
+        let error = Self::new(ErrorKind::Unavailable, error);
+        hint.into_iter().fold(error, Self::with_hint)
+    }
 }
 
 fn text(floor: &Floor, options: &TableOptions) -> String {
