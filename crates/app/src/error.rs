@@ -60,13 +60,14 @@ impl Error {
     }
 
     /// The same as an error of `kind`, with `text` before its own.
-    #[must_use]
     fn within(self, kind: ErrorKind, text: String) -> Self {
         let Self { cause, hint, .. } = self;
         Self { kind, cause: Box::new(Context { text, source: cause }), hint }
     }
 
-    fn with_hint_if_any(self, hint: Option<String>) -> Self {
+    /// The same with what to do about it, where that is known.
+    #[must_use]
+    pub fn with_hint_if_any(self, hint: Option<String>) -> Self {
         Self { hint: hint.or(self.hint), ..self }
     }
 

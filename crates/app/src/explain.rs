@@ -24,7 +24,7 @@ pub struct ExplainedCell {
     /// Its name within the run.
     pub label: String,
     /// By how much the medians of its tasks were longer while events were recorded, in
-    /// nanoseconds; none where fewer than two pairs of stretches tell it.
+    /// nanoseconds; none of fewer than two pairs of stretches.
     pub tracing_cost: Option<PairedDifference>,
     /// Why its samples were late.
     pub explanation: Explanation,
@@ -147,7 +147,7 @@ fn tracing_cost(run: &Run, cell: usize) -> Option<PairedDifference> {
 }
 
 /// By how much the medians of all tasks of a run were longer while events were recorded; none
-/// where fewer than two pairs of stretches tell it.
+/// of fewer than two pairs of stretches.
 pub fn tracing_cost_of_run(run: &Run) -> Option<TracingCost> {
     let differences: Vec<f64> = run.measurements.iter().flat_map(differences).collect();
     PairedDifference::of(&differences).map(whole_nanos)
@@ -179,7 +179,7 @@ fn whole_nanos(cost: PairedDifference) -> TracingCost {
     }
 }
 
-/// Says that there is nothing to explain from, and why, as far as the run tells.
+/// The error that there is nothing to explain from, with the reason that the run gives.
 pub(crate) fn nothing_recorded(run: &Run) -> Error {
     let refused = run
         .measurements

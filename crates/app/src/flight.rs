@@ -1,4 +1,4 @@
-//! The flight recorder: keeps the last seconds, and saves them when a thread came late.
+//! The flight recorder keeps the last seconds, and saves them when a thread came late.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -114,14 +114,10 @@ pub fn until_late(
         .name("tactus-watch".to_owned())
         .spawn(move || watch.run(source))?;
     let mut saving = Saving { wanted, lookout, lates, saved: 0, failed: None, on_caught };
-    let Recorded { summary, .. } = record_with(
-        recorder,
-        &wanted.command,
-        wanted.duration,
-        control,
-        on_event,
-        |recorder| saving.save(recorder),
-    )?;
+    let Recorded { summary, .. } =
+        record_with(recorder, &wanted.command, wanted.duration, control, on_event, |recorder| {
+            saving.save(recorder)
+        })?;
     let Saving { saved, failed, .. } = saving;
     failed.map_or(Ok(()), Err)?;
     let ended = |_| Error::new(ErrorKind::Internal, "the watching thread broke down");
@@ -156,8 +152,7 @@ impl<F: FnMut(&Caught) -> io::Result<()>> Saving<'_, F> {
 
     fn explain(&mut self, wait: Wait, name: String, saved: PathBuf) -> Result<()> {
         let thread = wait.thread.to_string();
-        let question =
-            Question { threshold: self.lookout.over, threads: vec![thread], worst: 1 };
+        let question = Question { threshold: self.lookout.over, threads: vec![thread], worst: 1 };
         let waits = waits::of_recording(&saved, &question)?;
         self.wanted.write_other_forms(&saved)?;
         Ok((self.on_caught)(&Caught { wait, name, saved, waits })?)

@@ -23,7 +23,7 @@ pub struct Imported {
     pub files: Vec<String>,
     /// Their format, as a word.
     pub format: String,
-    /// What another tool's files tell of themselves; none of an exported run.
+    /// The tool that measured and its files; none for an exported run.
     pub origin: Option<Origin>,
 }
 

@@ -23,11 +23,7 @@ use crate::{Error, Places, Result, plan};
 ///
 /// # Errors
 /// There is not one kernel on each side, there is no such experiment, or it is wrong.
-pub fn plan(
-    name: &str,
-    mut overrides: Overrides,
-    against: Option<&GuestKernel>,
-) -> Result<Plan> {
+pub fn plan(name: &str, mut overrides: Overrides, against: Option<&GuestKernel>) -> Result<Plan> {
     let wanted = overrides.settings.values("kernel").unwrap_or_default();
     let ([_], Some(against)) = (wanted, against) else {
         return Err(Error::usage(
@@ -59,8 +55,7 @@ pub fn measure(
 ) -> Result<Run> {
     let wishes = GuestWishes { limit, ..GuestWishes::default() };
     let mut listener = UpToFailure { listener, stopper: None };
-    let CarriedOut { run, status } =
-        measure::new_run(places, store, plan, &wishes, &mut listener)?;
+    let CarriedOut { run, status } = measure::new_run(places, store, plan, &wishes, &mut listener)?;
     let run = store.load(&run)?;
     if status == RunStatus::Interrupted && run.failures.is_empty() {
         let id = &run.header.id;

@@ -44,8 +44,7 @@ impl Places {
         lookup: impl Fn(&str) -> Option<OsString>,
         executable: Option<PathBuf>,
     ) -> Self {
-        let folder =
-            |name: &str| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = |name: &str| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
         Self {
             store: tactus_store::default_path(&lookup).ok(),
@@ -122,10 +121,7 @@ mod tests {
     fn the_environment_names_the_places_and_a_missing_one_hurts_where_it_is_needed() {
         let ann = |name: &str| (name == "HOME").then(|| OsString::from("/home/ann"));
         let places = Places::of_environment(ann, None);
-        assert_eq!(
-            places.kernel_folder().unwrap(),
-            Path::new("/home/ann/.cache/tactus/kernels")
-        );
+        assert_eq!(places.kernel_folder().unwrap(), Path::new("/home/ann/.cache/tactus/kernels"));
         assert_eq!(
             places.page(&RunId::new("quick")).unwrap(),
             Path::new("/home/ann/.local/share/tactus/reports/quick.html")

@@ -39,10 +39,7 @@ pub fn plan(
 }
 
 /// What is meant when no experiment is named.
-fn unnamed(
-    settings: &mut Layer,
-    purpose: Option<Purpose>,
-) -> Result<(&'static str, Experiment)> {
+fn unnamed(settings: &mut Layer, purpose: Option<Purpose>) -> Result<(&'static str, Experiment)> {
     const NAME: &str = "the options";
     let is_quick = *settings == Layer::default();
     if let Some(purpose) = purpose.filter(|_| settings.values("interval").is_none()) {

@@ -25,7 +25,7 @@ pub enum Source<'r> {
     /// The file of a recording, which has not been read.
     Recording(PathBuf),
     /// A run.
-    Run(Subject<'r>),
+    Run(Box<Subject<'r>>),
 }
 
 impl<'p> Runs<'p> {
@@ -56,6 +56,10 @@ impl<'p> Runs<'p> {
         if path.is_file() {
             return Subject::of_file(path);
         }
+        self.stored(name)
+    }
+
+    fn stored(&self, name: &str) -> Result<Subject<'_>> {
         let store = self.store()?;
         Subject::stored(store, &store.find(name)?)
     }
@@ -66,7 +70,7 @@ impl<'p> Runs<'p> {
     /// As [`Runs::find`].
     pub fn find_all(&self, names: &[String]) -> Result<Vec<Subject<'_>>> {
         if names.is_empty() {
-            return Ok(vec![self.find("last")?]);
+            return Ok(vec![self.stored("last")?]);
         }
         names.iter().map(|name| self.find(name)).collect()
     }
@@ -77,12 +81,12 @@ impl<'p> Runs<'p> {
     /// # Errors
     /// As [`Runs::find`].
     pub fn source(&self, name: Option<&str>) -> Result<Source<'_>> {
-        let name = name.unwrap_or("last");
+        let Some(name) = name else { return Ok(Source::Run(Box::new(self.stored("last")?))) };
         let path = Path::new(name);
         if path.is_file() && !is_exported_run(path)? {
             return Ok(Source::Recording(path.to_owned()));
         }
-        Ok(Source::Run(self.find(name)?))
+        Ok(Source::Run(Box::new(self.find(name)?)))
     }
 }
 

@@ -122,7 +122,7 @@ pub(crate) fn is_exported_run(path: &Path) -> Result<bool> {
         File::open(path)?.take(4096).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = beginning()
-        .or_error(ErrorKind::Usage, || format!("{} cannot be read", path.display()))?;
+    let bytes =
+        beginning().or_error(ErrorKind::Usage, || format!("{} cannot be read", path.display()))?;
     Ok(matches!(Format::recognise(&bytes), Ok(Format::Tactus)))
 }

@@ -7,9 +7,9 @@ fn share(text: &str) -> Option<f64> {
 
 /// Reads the margin of a comparison.
 pub(crate) fn margin(text: &str) -> Result<f64, String> {
-    share(text)
-        .filter(|share| *share > 0.0 && *share < 1.0)
-        .ok_or_else(|| format!("`{text}` is no margin; write a percentage between 0 and 100, as 5%"))
+    share(text).filter(|share| *share > 0.0 && *share < 1.0).ok_or_else(|| {
+        format!("`{text}` is no margin; write a percentage between 0 and 100, as 5%")
+    })
 }
 
 /// Reads the chance of a false alarm.

@@ -99,10 +99,7 @@ pub(crate) fn check_turn(
 }
 
 /// Checks that a result accounts for every sample and can be kept as it is.
-fn check(
-    measurement: &Measurement,
-    samples: &[(u32, SampleBlock)],
-) -> Result<(), Imbalance> {
+fn check(measurement: &Measurement, samples: &[(u32, SampleBlock)]) -> Result<(), Imbalance> {
     finite("the cost of reading the clock", measurement.cost.clock_read_ns)?;
     finite("the cost of the loop", measurement.cost.loop_ns)?;
     finite("the load average", measurement.rates.load_average.unwrap_or(0.0))?;

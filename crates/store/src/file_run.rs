@@ -34,7 +34,7 @@ impl FileRun {
     /// [`StoreError::Import`] when `reader` fails.
     pub fn read(reader: impl Read) -> Result<Self, StoreError> {
         let mut held = Held::default();
-        document::read(reader, &mut held).map_err(told)?;
+        document::read(reader, &mut held).map_err(outside)?;
         held.end()
     }
 
@@ -48,12 +48,12 @@ impl FileRun {
         let Run { mut header, measurements, failures } = run;
         header.id = name::after(&header.plan.name, header.created);
         let mut held = Held::default();
-        held.header(header).map_err(told)?;
+        held.header(header).map_err(outside)?;
         for measurement in measurements {
-            held.result(measurement, Samples::new(), Evidence::default()).map_err(told)?;
+            held.result(measurement, Samples::new(), Evidence::default()).map_err(outside)?;
         }
         for failure in failures {
-            held.failure(failure).map_err(told)?;
+            held.failure(failure).map_err(outside)?;
         }
         held.end()
     }
@@ -72,7 +72,7 @@ impl FileRun {
 }
 
 /// Without a database nothing goes wrong that depends on its file.
-fn told(fault: Fault) -> StoreError {
+fn outside(fault: Fault) -> StoreError {
     fault.in_file(Path::new(""))
 }
 

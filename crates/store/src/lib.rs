@@ -3,7 +3,8 @@
 //! One SQLite file holds every run. A turn is written in one transaction and is
 //! on the disk when [`Store::save_measurement`] returns, so a kill or a power
 //! failure at any moment loses at most the cell in flight. Nothing is stored
-//! that does not balance, and a complete run is never altered.
+//! that does not balance, and a complete run is never altered. [`FileRun`] reads an exported
+//! run, by the same checks, without a store.
 #![forbid(unsafe_code)]
 
 mod balance;

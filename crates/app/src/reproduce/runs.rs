@@ -1,4 +1,4 @@
-//! What the runs of a paper's parts tell.
+//! The runs of a paper's parts, and what was found in them.
 
 use std::collections::BTreeMap;
 
@@ -46,15 +46,15 @@ impl<'s> PartRuns<'s> {
         self.subjects.get((*self.of_parts.get(part)?)?)
     }
 
-    /// Puts a preemption model into the facts of machines that tell none.
+    /// Puts a preemption model into the facts of machines that give none.
     ///
     /// # Errors
-    /// A machine tells another.
+    /// A machine gives another.
     pub fn assume_preemption(&mut self, model: &str) -> Result<()> {
         self.subjects.iter_mut().try_for_each(|subject| assume_preemption(subject, model))
     }
 
-    /// What the runs tell of each part of the paper.
+    /// What was found of each part of the paper.
     ///
     /// # Errors
     /// A recording cannot be read.
@@ -113,7 +113,7 @@ pub(super) fn guests(plan: &Plan) -> Vec<&Guest> {
     guests
 }
 
-/// What a run tells of a part, by the machines it was measured on: this one, or guests.
+/// What a run holds of a part, by the machines it was measured on: this one, or guests.
 fn evidence<'r>(part: &Part, subject: &'r Subject<'_>) -> Result<Vec<Evidence<'r>>> {
     let recorded = recorded(part, subject)?;
     let (run, id) = (subject.run(), subject.id());
@@ -134,7 +134,7 @@ fn evidence<'r>(part: &Part, subject: &'r Subject<'_>) -> Result<Vec<Evidence<'r
     Ok(machines.collect())
 }
 
-/// What a guest's own kernel told of itself, where one of its cells has a result.
+/// The facts that a guest's own kernel gave, where one of its cells has a result.
 fn facts_of<'a>(run: &'a Run, guest: &Guest) -> Option<&'a MachineFacts> {
     let cells = &run.header.plan.cells;
     let of_it = run.measurements.iter().filter(|found| {
@@ -143,7 +143,7 @@ fn facts_of<'a>(run: &'a Run, guest: &Guest) -> Option<&'a MachineFacts> {
     of_it.filter_map(|found| found.guest.as_deref()).map(|account| &account.facts).next()
 }
 
-/// What the recordings of every cell tell.
+/// What was recorded of every cell.
 fn recorded(part: &Part, subject: &Subject<'_>) -> Result<BTreeMap<usize, Recorded>> {
     let options = AccountOptions { rates: part.tick_rates() };
     let mut of_cells = BTreeMap::new();

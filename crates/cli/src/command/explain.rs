@@ -25,7 +25,7 @@ use crate::terminal::table_options;
 /// repeated anywhere the run or the recording is, without privilege.
 #[derive(Args)]
 pub(crate) struct ExplainArguments {
-    /// A run by name, unique beginning of a name, or `last`; or the file of a recording
+    /// A run by name, unique beginning of a name, or `last`; or the file of an exported run or of a recording
     #[arg(value_name = "RUN|FILE")]
     run: Option<String>,
     /// Of a run one cell only: its name, or its number counted from 0

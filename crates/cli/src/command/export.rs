@@ -1,16 +1,14 @@
 //! `tactus export`: a run as complete JSON; a recording for other programs.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
-use tactus_app::Places;
 use tactus_app::export::{self, Exported};
 use tactus_app::runs::Runs;
+use tactus_app::{Places, files};
 
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 
 /// Write a run as complete JSON (documented in docs/run-format.md), or a recording of
 /// kernel events for other programs: the file of one, or what a run recorded in a turn.
@@ -107,10 +105,7 @@ fn write_to(
         write(&mut out)?;
         return Ok(out.flush()?);
     };
-    let file = File::create(path)
-        .with_context(|| format!("{} cannot be written", path.display()))
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
-    let mut out = BufWriter::new(file);
+    let mut out = files::create(path)?;
     write(&mut out)?;
     Ok(out.flush()?)
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use tactus_app::import::{self, Imported};
 use tactus_app::Places;
+use tactus_app::import::{self, Imported};
 use tactus_import::{Format, Options};
 use tactus_model::time::Nanos;
 use tactus_report::format::{self, printable};

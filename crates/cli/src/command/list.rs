@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use clap::Args;
-use tactus_app::runs::{self, Listing};
 use tactus_app::Places;
+use tactus_app::runs::{self, Listing};
 use tactus_model::format;
 
 use crate::error::CommandResult;

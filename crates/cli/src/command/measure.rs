@@ -21,7 +21,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::setting_options::SettingOptions;
-use crate::terminal::table_options;
+use crate::terminal::{print_plan, table_options};
 
 /// Measure wakeup latency under loads and policies, keep it, and show it.
 ///
@@ -113,25 +113,22 @@ pub(super) fn run_with(
     guests: &GuestWishes,
     places: &Places,
 ) -> CommandResult {
-    let planned = match &arguments.continued {
-        Some(_) if !arguments.settings.is_empty() => {
-            return Err(CommandError::usage(
-                "a run is continued with the settings it began with; leave the settings out",
-            ));
-        }
-        Some(_) => None,
-        None => Some(arguments.plan(guests.time)?),
-    };
-    if arguments.plan_only {
-        return print_plan(planned.as_ref(), arguments);
-    }
-    let mut store = places.open_store()?;
     let mut listener = RunListener::new(arguments.json);
-    let done = match (&planned, &arguments.continued) {
-        (Some(plan), _) => new_run(places, &mut store, plan, guests, &mut listener)?,
-        (None, name) => {
-            let name = name.as_deref().unwrap_or("last");
-            continue_run(places, &mut store, name, guests, &mut listener)?
+    let (store, done) = match &arguments.continued {
+        Some(name) => {
+            arguments.check_continued()?;
+            let mut store = places.open_store()?;
+            let done = continue_run(places, &mut store, name, guests, &mut listener)?;
+            (store, done)
+        }
+        None => {
+            let plan = arguments.plan(guests.time)?;
+            if arguments.plan_only {
+                return print_plan(&plan, arguments.json);
+            }
+            let mut store = places.open_store()?;
+            let done = new_run(places, &mut store, &plan, guests, &mut listener)?;
+            (store, done)
         }
     };
     listener.end()?;
@@ -143,6 +140,19 @@ pub(super) fn run_with(
 }
 
 impl MeasureArguments {
+    /// Refuses what does not go together with the continuing of a run.
+    fn check_continued(&self) -> CommandResult {
+        if !self.settings.is_empty() {
+            let message =
+                "a run is continued with the settings it began with; leave the settings out";
+            return Err(CommandError::usage(message));
+        }
+        if self.plan_only {
+            return Err(CommandError::usage("--plan-only and --continue do not go together"));
+        }
+        Ok(())
+    }
+
     /// The experiment with the options laid over it.
     fn plan(&self, guest_time: Option<GuestTime>) -> CommandResult<Plan> {
         let overrides = Overrides {
@@ -155,18 +165,6 @@ impl MeasureArguments {
         };
         Ok(tactus_app::plan::plan(self.experiment.as_deref(), overrides, self.purpose)?)
     }
-}
-
-fn print_plan(plan: Option<&Plan>, arguments: &MeasureArguments) -> CommandResult {
-    let Some(plan) = plan else {
-        return Err(CommandError::usage("--plan-only and --continue do not go together"));
-    };
-    if arguments.json {
-        write_line(plan)?;
-    } else {
-        write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?;
-    }
-    Ok(())
 }
 
 /// Shows what the run found.

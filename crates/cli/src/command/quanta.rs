@@ -27,7 +27,7 @@ use crate::terminal::table_options;
 /// the same recording, at every phase.
 #[derive(Args)]
 pub(crate) struct QuantaArguments {
-    /// The file of a recording; or a run by name, unique beginning of a name, or `last`
+    /// The file of a recording or of an exported run; or a run by name, unique beginning of a name, or `last`
     #[arg(value_name = "FILE|RUN")]
     source: Option<String>,
     /// Of a run one cell only: its name, or its number counted from 0

@@ -147,8 +147,7 @@ fn until_late(
     over: Nanos,
 ) -> CommandResult {
     let lookout = Lookout { over, threads: arguments.thread.clone(), saves: arguments.saves };
-    let hint =
-        format!("recording until a thread comes later than {over}; an interrupt ends it");
+    let hint = format!("recording until a thread comes later than {over}; an interrupt ends it");
     let told = |event| tell(&event, Some(&hint));
     let caught = |caught: &Caught| tell_caught(caught, over, arguments.json);
     let Lookback { summary, late, saved } =

@@ -15,7 +15,7 @@ use crate::error::{CommandError, CommandResult};
 /// Write runs as one self-contained HTML page.
 #[derive(Args)]
 pub(crate) struct ReportArguments {
-    /// Runs by name, unique beginning of a name, or `last`
+    /// Runs by name, unique beginning of a name, `last`, or the file of an exported run
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// Write to this file instead of one beside the store

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use tactus_app::reproduce::{Next, PartRuns, PartsPlan, Study, Wanted, papers};
+use tactus_app::reproduce::{Next, PartRuns, Study, Wanted, papers};
 use tactus_app::{Places, files};
 use tactus_judge::reproduce::{Paper, Reproduction, reproduce};
 use tactus_report::format;
@@ -14,7 +14,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
-use crate::terminal::table_options;
+use crate::terminal::{print_plan, table_options};
 
 /// Measure what a paper measured, and set its figures beside this machine's.
 ///
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     };
     let plans = study.plans(&wanted)?;
     if arguments.plan_only {
-        return print_plans(&plans, arguments.json);
+        return plans.iter().try_for_each(|plan| print_plan(&plan.plan, arguments.json));
     }
     let (mut store, mut listener) = (places.open_store()?, RunListener::new(arguments.json));
     let runs =
@@ -124,17 +124,6 @@ fn list(json: bool) -> CommandResult {
     for Paper { name, authors, title, published, parts, .. } in &papers {
         let parts = parts.iter().map(|part| part.name.as_str()).collect();
         write_line(&PaperLine { name, authors, title, published, parts })?;
-    }
-    Ok(())
-}
-
-fn print_plans(plans: &[PartsPlan], json: bool) -> CommandResult {
-    for PartsPlan { plan, .. } in plans {
-        if json {
-            write_line(plan)?;
-        } else {
-            write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?;
-        }
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::terminal::table_options;
 /// Show runs in full: verdict, cells, what was not granted, the machine.
 #[derive(Args)]
 pub(crate) struct ShowArguments {
-    /// Runs by name, unique beginning of a name, or `last`
+    /// Runs by name, unique beginning of a name, `last`, or the file of an exported run
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use tactus_app::{Error, ErrorKind};
 use tactus_lab::floor::{self, Floor, FloorError, FloorWindow};
 use tactus_model::guest::EXACT_LIMITS;
 use tactus_report::{TableOptions, format};
 
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 use crate::guest_options::speed;
 use crate::json_lines::write_line;
 use crate::terminal::table_options;
@@ -50,8 +51,7 @@ pub(super) fn run(arguments: &FloorArguments) -> CommandResult {
 impl From<FloorError> for CommandError {
     fn from(error: FloorError) -> Self {
         let hint = error.hint();
-        let error = Self::new(ErrorKind::Unavailable, error);
-        hint.into_iter().fold(error, Self::with_hint)
+        Error::new(ErrorKind::Unavailable, error).with_hint_if_any(hint).into()
     }
 }
 

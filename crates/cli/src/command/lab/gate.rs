@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tactus_app::kernel_gate::{self, KernelGate};
 use tactus_app::runs::Runs;
-use tactus_app::{Places, files};
+use tactus_app::{Error, ErrorKind, Places, files};
 use tactus_judge::gate::GateReport;
 use tactus_judge::gate::junit::junit;
 use tactus_judge::kernels::{Allowance, Answer, GateOptions, KernelComparison};
@@ -17,13 +17,13 @@ use tactus_model::kernel::GuestKernel;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 use crate::guest_options::speed;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::percentage::false_alarms;
 use crate::setting_options::SettingOptions;
-use crate::terminal::table_options;
+use crate::terminal::{print_plan, table_options};
 
 /// Require that a kernel is no worse than another, and exit with code 1 when it is.
 ///
@@ -152,13 +152,6 @@ impl LabGateArguments {
     }
 }
 
-fn print_plan(plan: &Plan, json: bool) -> CommandResult {
-    if json {
-        return Ok(write_line(plan)?);
-    }
-    Ok(write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?)
-}
-
 fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
     let options = GateOptions {
         allowance: arguments.allow,
@@ -181,7 +174,7 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
     match answer {
         Answer::Passes => Ok(()),
         Answer::CannotTell if arguments.bisect => {
-            Err(CommandError::new(ErrorKind::CannotTell, anyhow::anyhow!(refused)))
+            Err(CommandError::CannotTell(Error::new(ErrorKind::Unavailable, refused)))
         }
         Answer::Refused | Answer::CannotTell => Err(CommandError::not_met(refused)),
     }

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
-use tactus_app::kernels::{Background, in_background, yield_to_all};
 use tactus_app::Places;
+use tactus_app::kernels::{Background, in_background, yield_to_all};
 use tactus_lab::kernels::{Kernel, KnownKernel};
 use tactus_model::kernel::GuestKernel;
 
@@ -60,11 +60,10 @@ pub(super) fn run(arguments: &KernelsArguments, places: &Places) -> CommandResul
     let building = Building::new(arguments.json);
     let known = places.kernels(Box::new(move |event| building.hear(event)))?;
     if arguments.kernels.is_empty() {
-        return list(&known.list().map_err(tactus_app::Error::from)?, arguments.json);
+        return list(&known.list()?, arguments.json);
     }
     for wanted in &arguments.kernels {
-        let found = known.find(&wanted.source).map_err(tactus_app::Error::from)?;
-        describe(wanted, &found, arguments.json)?;
+        describe(wanted, &known.find(&wanted.source)?, arguments.json)?;
     }
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde::Serialize;
-use tactus_app::Places;
 use tactus_app::watch::{start, start_recording};
+use tactus_app::{Error, ErrorKind, Places};
 use tactus_explain::ExplainedSample;
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::stream::{SampleStream, StreamEvent};
@@ -18,7 +18,7 @@ use tactus_report::monitor::{
 };
 use tactus_sys::clock;
 
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
 
@@ -74,7 +74,9 @@ pub(super) fn watch(
         let _ = sender.send(());
     })?;
     let why = match explain_beyond {
-        Some(threshold) => Some(Why { causes: start_recording(places, cell)?, threshold, lately: None }),
+        Some(threshold) => {
+            Some(Why { causes: start_recording(places, cell)?, threshold, lately: None })
+        }
         None => None,
     };
     let stream = start(places, cell, seed)?;
@@ -273,9 +275,5 @@ impl Watch<'_> {
 }
 
 fn failed(reason: String, hint: Option<String>) -> CommandError {
-    let error = CommandError::new(ErrorKind::Unavailable, anyhow::anyhow!(reason));
-    match hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
+    Error::new(ErrorKind::Unavailable, reason).with_hint_if_any(hint).into()
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant as StdInstant};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use signal_hook::consts::SIGSTOP;
-use tactus_app::Places;
 use tactus_app::watch::{start, start_recording};
+use tactus_app::{Error, Places};
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::stream::{SampleStream, StreamEvent};
 use tactus_model::cell::Cell;
@@ -17,7 +17,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_report::monitor::{CauseNews, Key, Message, Monitor, Palette, Request};
 use tactus_sys::clock;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::CommandResult;
 use crate::signals::on_interrupt;
 
 /// How often the picture is drawn: ten times a second, often enough for the eye and
@@ -40,8 +40,9 @@ pub(super) struct Wishes<'p> {
 /// returns, and when it panics.
 pub(super) fn watch(monitor: Monitor, wishes: Wishes<'_>) -> CommandResult {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(CommandError::usage("the monitor needs a terminal, and this is none")
-            .with_hint("tactus watch --plain writes a line a second, --json an object"));
+        return Err(Error::usage("the monitor needs a terminal, and this is none")
+            .with_hint("tactus watch --plain writes a line a second, --json an object")
+            .into());
     }
     let stopped = Arc::new(AtomicBool::new(false));
     let stop = stopped.clone();
