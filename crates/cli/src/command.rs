@@ -17,15 +17,10 @@ mod record;
 mod report;
 mod reproduce;
 mod show;
-mod tail;
 mod watch;
 
 use clap::Subcommand;
-use std::io::IsTerminal;
-use tactus_model::run::RunId;
-use tactus_model::time::Realtime;
-use tactus_report::TableOptions;
-use tactus_store::Store;
+use tactus_app::Places;
 
 use crate::error::CommandResult;
 
@@ -54,53 +49,26 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn run(self) -> CommandResult {
+    pub(crate) fn run(self, places: &Places) -> CommandResult {
         match self {
             Self::Doctor(arguments) => doctor::run(&arguments),
-            Self::Measure(arguments) => measure::run(&arguments),
-            Self::Lab(arguments) => lab::run(arguments),
-            Self::Watch(arguments) => watch::run(&arguments),
+            Self::Measure(arguments) => measure::run(&arguments, places),
+            Self::Lab(arguments) => lab::run(arguments, places),
+            Self::Watch(arguments) => watch::run(&arguments, places),
             Self::Record(arguments) => record::run(&arguments),
-            Self::List(arguments) => list::run(&arguments),
-            Self::Show(arguments) => show::run(&arguments),
-            Self::Explain(arguments) => explain::run(&arguments),
-            Self::Quanta(arguments) => quanta::run(&arguments),
-            Self::Report(arguments) => report::run(&arguments),
-            Self::Reproduce(arguments) => reproduce::run(&arguments),
-            Self::Compare(arguments) => compare::run(&arguments),
-            Self::Gate(arguments) => gate::run(&arguments),
-            Self::Export(arguments) => export::run(&arguments),
-            Self::Import(arguments) => import::run(&arguments),
-            Self::Delete(arguments) => delete::run(&arguments),
+            Self::List(arguments) => list::run(&arguments, places),
+            Self::Show(arguments) => show::run(&arguments, places),
+            Self::Explain(arguments) => explain::run(&arguments, places),
+            Self::Quanta(arguments) => quanta::run(&arguments, places),
+            Self::Report(arguments) => report::run(&arguments, places),
+            Self::Reproduce(arguments) => reproduce::run(&arguments, places),
+            Self::Compare(arguments) => compare::run(&arguments, places),
+            Self::Gate(arguments) => gate::run(&arguments, places),
+            Self::Export(arguments) => export::run(&arguments, places),
+            Self::Import(arguments) => import::run(&arguments, places),
+            Self::Delete(arguments) => delete::run(&arguments, places),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Internal(arguments) => internal::run(&arguments),
         }
     }
-}
-
-/// Opens the store where the environment says it is.
-fn open_store() -> CommandResult<Store> {
-    Ok(Store::open(&Store::default_path()?)?)
-}
-
-/// Finds each run that was named, or the last one when none was.
-fn find_runs(store: &Store, names: &[String]) -> CommandResult<Vec<RunId>> {
-    let last = ["last".to_owned()];
-    let names = if names.is_empty() { &last[..] } else { names };
-    names.iter().map(|name| Ok(store.find(name)?)).collect()
-}
-
-/// A seed to print and to type again: short, and another each time.
-fn new_seed() -> u64 {
-    tactus_sys::clock::now::<Realtime>().as_nanos() / 1000 % 1_000_000
-}
-
-/// Tables as wide as the terminal they go to.
-fn table_options() -> TableOptions {
-    let terminal = std::io::stdout().is_terminal().then(terminal_width).flatten();
-    terminal.map_or_else(TableOptions::default, TableOptions::of_width)
-}
-
-fn terminal_width() -> Option<usize> {
-    console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }

@@ -1,164 +1,99 @@
 //! Errors at the edge: their kind decides prefix, hint and exit code.
 
+use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use tactus_judge::kernels::NotAGate;
-use tactus_model::experiment::BadExperiment;
+use tactus_app::{Error, ErrorKind};
+use tactus_kernels::KernelError;
 use tactus_report::ReportError;
-use tactus_store::StoreError;
 
 use crate::signals::INTERRUPTED;
-
-/// What kind of error ended a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ErrorKind {
-    /// What was measured does not meet a demand.
-    NotMet,
-    /// The command line or a file it names is wrong.
-    Usage,
-    /// Something is not permitted or not available on this machine.
-    Unavailable,
-    /// What was to be judged could not be measured, in a form that `git bisect run` skips.
-    CannotTell,
-    /// A defect of Tactus.
-    Internal,
-    /// The user stopped the command.
-    Interrupted,
-    /// Whoever read our output has had enough.
-    OutputClosed,
-}
 
 /// The exit code by which `git bisect run` leaves a commit out (git-bisect(1)).
 const SKIP: u8 = 125;
 
-/// An error with the hint that tells what to do next.
+/// Why a command does not end well.
 #[derive(Debug)]
-pub(crate) struct CommandError {
-    kind: ErrorKind,
-    error: anyhow::Error,
-    hint: Option<String>,
+pub(crate) enum CommandError {
+    /// What was measured does not meet a demand.
+    NotMet(String),
+    /// What was to be judged could not be measured, in a form that `git bisect run` skips.
+    CannotTell(Error),
+    /// It was not carried out.
+    Failed(Error),
 }
 
 /// The result of a command.
 pub(crate) type CommandResult<T = ()> = Result<T, CommandError>;
 
 impl CommandError {
-    pub(crate) fn new(kind: ErrorKind, error: impl Into<anyhow::Error>) -> Self {
-        Self { kind, error: error.into(), hint: None }
-    }
-
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
-        Self::new(ErrorKind::Usage, anyhow::anyhow!("{message}"))
+        Error::usage(message.to_string()).into()
     }
 
     pub(crate) fn not_met(message: impl fmt::Display) -> Self {
-        Self::new(ErrorKind::NotMet, anyhow::anyhow!("{message}"))
+        Self::NotMet(message.to_string())
     }
 
-    pub(crate) fn internal(error: impl Into<anyhow::Error>) -> Self {
-        Self::new(ErrorKind::Internal, error)
-    }
-
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
+    pub(crate) fn internal(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Error::new(ErrorKind::Internal, error).into()
     }
 
     /// The same for `git bisect run`: what is not available here says nothing of the commit.
     pub(crate) fn for_bisect(self) -> Self {
-        match self.kind {
-            ErrorKind::Unavailable => Self { kind: ErrorKind::CannotTell, ..self },
+        match self {
+            Self::Failed(error) if error.kind() == ErrorKind::Unavailable => {
+                Self::CannotTell(error)
+            }
             _ => self,
         }
     }
 
-    /// What happened, without the hint.
-    pub(crate) fn reason(&self) -> String {
-        format!("{:#}", self.error)
-    }
-
     /// Writes the error for a person and gives the exit code of its kind.
     pub(crate) fn report(self) -> ExitCode {
-        let (prefix, code) = match self.kind {
-            ErrorKind::OutputClosed => return ExitCode::SUCCESS,
-            ErrorKind::NotMet => ("not met", 1),
-            ErrorKind::Usage => ("error", 2),
-            ErrorKind::Unavailable => ("not available", 3),
-            ErrorKind::CannotTell => ("cannot tell", SKIP),
-            ErrorKind::Internal => ("internal error", 4),
-            ErrorKind::Interrupted => ("interrupted", INTERRUPTED),
-        };
-        eprintln!("{prefix}: {:#}", self.error);
-        if let Some(hint) = self.hint {
-            eprintln!("hint: {hint}");
-        } else if self.kind == ErrorKind::Internal {
-            eprintln!("hint: this is a defect; please report it with the command and this message");
-        }
-        ExitCode::from(code)
-    }
-}
-
-impl From<StoreError> for CommandError {
-    fn from(error: StoreError) -> Self {
-        let kind = match &error {
-            StoreError::NoRuns
-            | StoreError::UnknownRun { .. }
-            | StoreError::AmbiguousRun { .. }
-            | StoreError::NotMeasured { .. }
-            | StoreError::Complete(_)
-            | StoreError::TurnTaken { .. }
-            | StoreError::NotAnExport { .. }
-            | StoreError::UnknownFormat { .. }
-            | StoreError::AlreadyThere(_)
-            | StoreError::Import(_) => ErrorKind::Usage,
-            StoreError::Unbalanced { .. }
-            | StoreError::NotPlanned { .. }
-            | StoreError::Unkeepable { .. } => ErrorKind::Internal,
-            StoreError::Export(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
-                ErrorKind::OutputClosed
+        match self {
+            Self::NotMet(message) => tell("not met", 1, message, None),
+            Self::CannotTell(error) => tell("cannot tell", SKIP, &error, error.hint()),
+            Self::Failed(error) => {
+                let defect = "this is a defect; please report it with the command and this message";
+                let (prefix, code, hint) = match error.kind() {
+                    ErrorKind::OutputClosed => return ExitCode::SUCCESS,
+                    ErrorKind::Usage => ("error", 2, None),
+                    ErrorKind::Unavailable => ("not available", 3, None),
+                    ErrorKind::Internal => ("internal error", 4, Some(defect)),
+                    ErrorKind::Interrupted => ("interrupted", INTERRUPTED, None),
+                };
+                tell(prefix, code, &error, error.hint().or(hint))
             }
-            _ => ErrorKind::Unavailable,
-        };
-        Self::new(kind, error)
-    }
-}
-
-impl From<BadExperiment> for CommandError {
-    fn from(error: BadExperiment) -> Self {
-        Self::new(ErrorKind::Usage, error)
-    }
-}
-
-impl From<NotAGate> for CommandError {
-    fn from(error: NotAGate) -> Self {
-        Self::new(ErrorKind::Usage, error)
-    }
-}
-
-impl From<ReportError> for CommandError {
-    fn from(error: ReportError) -> Self {
-        Self::internal(error)
-    }
-}
-
-impl From<serde_json::Error> for CommandError {
-    fn from(error: serde_json::Error) -> Self {
-        match error.io_error_kind() {
-            Some(kind) => io::Error::from(kind).into(),
-            None => Self::internal(error),
         }
     }
 }
 
-impl From<io::Error> for CommandError {
-    /// For errors of our own output; files name themselves in their errors.
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::new(ErrorKind::OutputClosed, error)
-        } else {
-            Self::new(ErrorKind::Unavailable, error)
-        }
+fn tell(prefix: &str, code: u8, message: impl fmt::Display, hint: Option<&str>) -> ExitCode {
+    eprintln!("{prefix}: {message}");
+    if let Some(hint) = hint {
+        eprintln!("hint: {hint}");
+    }
+    ExitCode::from(code)
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
     }
 }
+
+/// Errors that a subcommand meets itself are of the kind that they are of in a use case.
+macro_rules! of_the_same_kind {
+    ($($error:ty),*) => {
+        $(impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                Self::Failed(error.into())
+            }
+        })*
+    };
+}
+
+of_the_same_kind!(io::Error, KernelError, ReportError);

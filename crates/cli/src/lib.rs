@@ -2,16 +2,22 @@
 //! completions are generated, and its entry point.
 #![forbid(unsafe_code)]
 
+mod building;
 mod command;
 mod error;
+mod guest_options;
 mod json_lines;
+mod listener;
+mod percentage;
 mod progress;
 mod setting_options;
 mod signals;
+mod terminal;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use tactus_app::Places;
 
 use crate::command::Command;
 
@@ -29,7 +35,7 @@ struct Arguments {
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match arguments.command.run() {
+    match arguments.command.run(&Places::of_process()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.report(),
     }

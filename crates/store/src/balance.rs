@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use tactus_model::facts::MachineFacts;
 use tactus_model::result::{Accounting, Histogram, Measurement, TaskResult};
+use tactus_model::run::RunHeader;
 use tactus_model::sample::{DamagedBlock, SampleBlock};
 use tactus_model::traced::Evidence;
+
+use crate::StoreError;
 
 /// The greatest count that is kept: 2⁵³, up to which every reader of JSON is exact.
 ///
@@ -84,11 +87,19 @@ pub enum Imbalance {
     NotFinite(&'static str),
 }
 
-/// Checks that a result accounts for every sample and can be kept as it is.
-pub(crate) fn check(
+/// Checks all of what a turn found, its traced stretch too.
+pub(crate) fn check_turn(
     measurement: &Measurement,
     samples: &[(u32, SampleBlock)],
-) -> Result<(), Imbalance> {
+    evidence: &Evidence,
+) -> Result<(), StoreError> {
+    check(measurement, samples)
+        .and_then(|()| check_traced(measurement, evidence))
+        .map_err(|imbalance| StoreError::Unbalanced { turn: measurement.turn, imbalance })
+}
+
+/// Checks that a result accounts for every sample and can be kept as it is.
+fn check(measurement: &Measurement, samples: &[(u32, SampleBlock)]) -> Result<(), Imbalance> {
     finite("the cost of reading the clock", measurement.cost.clock_read_ns)?;
     finite("the cost of the loop", measurement.cost.loop_ns)?;
     finite("the load average", measurement.rates.load_average.unwrap_or(0.0))?;
@@ -103,10 +114,7 @@ pub(crate) fn check(
 }
 
 /// Checks that what was found while events were recorded accounts for every sample too.
-pub(crate) fn check_traced(
-    measurement: &Measurement,
-    evidence: &Evidence,
-) -> Result<(), Imbalance> {
+fn check_traced(measurement: &Measurement, evidence: &Evidence) -> Result<(), Imbalance> {
     let mut observed = BTreeMap::new();
     for task in measurement.traced.iter().flat_map(|traced| &traced.tasks) {
         let number = task.task;
@@ -128,12 +136,24 @@ pub(crate) fn check_traced(
 }
 
 /// Checks that the facts of a machine can be kept as they are.
-pub(crate) fn check_facts(facts: &MachineFacts) -> Result<(), Imbalance> {
+pub(crate) fn check_facts(facts: &MachineFacts) -> Result<(), StoreError> {
     facts
         .load_average
         .unwrap_or_default()
         .into_iter()
         .try_for_each(|average| finite("the load average", average))
+        .map_err(|imbalance| StoreError::Unkeepable {
+            what: "the facts of the machine",
+            reason: imbalance.to_string(),
+        })
+}
+
+/// When a run began, as SQLite keeps it: in nanoseconds since 1970.
+pub(crate) fn created_ns(header: &RunHeader) -> Result<i64, StoreError> {
+    i64::try_from(header.created.as_nanos()).map_err(|_| StoreError::Unkeepable {
+        what: "the moment a run began",
+        reason: "it lies after the year 2262, where SQLite's integers end".to_owned(),
+    })
 }
 
 /// Checks that blocks can be read, which is worth its time for those that come from elsewhere.

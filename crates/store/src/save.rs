@@ -171,11 +171,7 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
     let facts_after = header.facts_after.as_ref().map(facts_json).transpose()?;
     let origin = header.origin.as_ref().map(|origin| json("an origin", origin)).transpose()?;
     let cells = plan.cells.len() as u64;
-    let created_ns =
-        i64::try_from(header.created.as_nanos()).map_err(|_| StoreError::Unkeepable {
-            what: "the moment a run began",
-            reason: "it lies after the year 2262, where SQLite's integers end".to_owned(),
-        })?;
+    let created_ns = balance::created_ns(header)?;
     database.execute(
         "INSERT INTO run
             (id, name, created_ns, version, status, rounds, cells, plan, facts_before, facts_after,
@@ -213,9 +209,7 @@ pub(crate) fn insert_measurement(
     evidence: &Evidence,
 ) -> Result<(), Fault> {
     let turn = measurement.turn;
-    balance::check(measurement, samples)
-        .and_then(|()| balance::check_traced(measurement, evidence))
-        .map_err(|imbalance| StoreError::Unbalanced { turn, imbalance })?;
+    balance::check_turn(measurement, samples, evidence)?;
     check_free(database, run, turn)?;
     database
         .prepare_cached(
@@ -368,10 +362,7 @@ fn without_histograms(task: &TaskResult) -> TaskResult {
 }
 
 fn facts_json(facts: &MachineFacts) -> Result<String, Fault> {
-    balance::check_facts(facts).map_err(|imbalance| StoreError::Unkeepable {
-        what: "the facts of the machine",
-        reason: imbalance.to_string(),
-    })?;
+    balance::check_facts(facts)?;
     json("the facts of the machine", facts)
 }
 

@@ -5,18 +5,18 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use tactus_app::compare::{Compared, named};
+use tactus_app::runs::Runs;
+use tactus_app::{Places, files};
 use tactus_judge::compare::{
-    CompareOptions, ComparedCell, Comparison, Difference, Incomparable, PairComparison,
-    QuantileComparison, Selection, compare, find_cell,
+    CompareOptions, ComparedCell, Comparison, Difference, PairComparison, QuantileComparison,
 };
-use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_report::{TableOptions, comparison_page, format, guests_text, how_compared, signed};
 
-use super::gate::{load_run, write_file};
-use super::open_store;
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
+use crate::percentage::margin;
 
 /// Compare two runs, or two cells, with confidence.
 ///
@@ -52,63 +52,17 @@ pub(crate) struct CompareArguments {
     json: bool,
 }
 
-/// Reads a margin: `5%` or `5`.
-pub(super) fn margin(text: &str) -> Result<f64, String> {
-    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>();
-    match percent {
-        Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
-        _ => Err(format!("`{text}` is no margin; write a percentage between 0 and 100, as 5%")),
-    }
-}
-
-/// One side as it was named.
-struct NamedSide {
-    run: Run,
-    cell: Option<usize>,
-}
-
-impl NamedSide {
-    fn read(text: &str) -> CommandResult<Self> {
-        let (run, cell) =
-            text.split_once('#').map_or((text, None), |(run, cell)| (run, Some(cell)));
-        let run = load_run(run, open_store)?;
-        let cell = cell.map(|cell| find_cell(&run, cell)).transpose();
-        Ok(Self { cell: cell.map_err(CommandError::usage)?, run })
-    }
-
-    fn selection(&self) -> Selection<'_> {
-        Selection { run: &self.run, cell: self.cell }
-    }
-}
-
-impl From<Incomparable> for CommandError {
-    fn from(error: Incomparable) -> Self {
-        let hint = match error {
-            Incomparable::Meaning(_) => Some("--force compares them all the same"),
-            Incomparable::Time { .. } => Some(
-                "measure both by `tactus lab measure --exact` with the same --mips, or neither",
-            ),
-            Incomparable::NoCommonCell { .. } | Incomparable::RunAndCell => None,
-        };
-        let error = Self::usage(error);
-        match hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
-    }
-}
-
-pub(crate) fn run(arguments: &CompareArguments) -> CommandResult {
-    let (a, b) = (NamedSide::read(&arguments.a)?, NamedSide::read(&arguments.b)?);
+pub(crate) fn run(arguments: &CompareArguments, places: &Places) -> CommandResult {
     let options = CompareOptions { margin: arguments.margin, force: arguments.force };
-    let comparison = compare(a.selection(), b.selection(), &options)?;
+    let runs = Runs::new(places);
+    let Compared { a, b, comparison } = named(&runs, &arguments.a, &arguments.b, &options)?;
     if let Some(path) = &arguments.page {
-        write_file(path, &comparison_page(&comparison, &a.run, &b.run)?)?;
+        files::write(path, comparison_page(&comparison, a.run(), b.run())?)?;
     }
     if arguments.json {
         write_line(&comparison)?;
     } else {
-        let limits = guests_text([&a.run, &b.run], &TableOptions::of_width(LINE));
+        let limits = guests_text([a.run(), b.run()], &TableOptions::of_width(LINE));
         write!(std::io::stdout(), "{}{limits}", text(&comparison))?;
     }
     if arguments.fail_on_worse && comparison.any_worse() {

@@ -1,8 +1,8 @@
 //! `tactus delete`: takes runs out of the store.
 
 use clap::Args;
+use tactus_app::{Places, runs};
 
-use super::{find_runs, open_store};
 use crate::error::CommandResult;
 
 /// Delete runs from the store for good.
@@ -13,12 +13,7 @@ pub(crate) struct DeleteArguments {
     runs: Vec<String>,
 }
 
-pub(crate) fn run(arguments: &DeleteArguments) -> CommandResult {
-    let mut store = open_store()?;
-    // Every name is looked up before anything is deleted, so that a slip deletes nothing.
-    for run in find_runs(&store, &arguments.runs)? {
-        store.delete(&run)?;
-        eprintln!("{run} deleted");
-    }
-    Ok(())
+pub(crate) fn run(arguments: &DeleteArguments, places: &Places) -> CommandResult {
+    let mut store = places.open_store()?;
+    Ok(runs::delete(&mut store, &arguments.runs, |run| eprintln!("{run} deleted"))?)
 }

@@ -2,17 +2,18 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tactus_judge::doctor::{State, examine, examine_between, findings_text, worst};
+use tactus_app::doctor::findings;
+use tactus_judge::doctor::{State, findings_text, worst};
 use tactus_model::time::Nanos;
 use tactus_report::format;
 
-use super::table_options;
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
+use crate::terminal::table_options;
 
 /// Check what decides timing on this machine, and say what would mend it.
 ///
@@ -32,14 +33,10 @@ pub(crate) struct DoctorArguments {
 }
 
 pub(crate) fn run(arguments: &DoctorArguments) -> CommandResult {
-    let facts = tactus_sys::facts::read(&arguments.root);
-    let findings = match arguments.look {
-        None => examine(&facts),
-        Some(length) => {
-            wait(length);
-            examine_between(&facts, &tactus_sys::facts::read(&arguments.root))
-        }
-    };
+    let length = arguments.look.map(Duration::from);
+    let bar = bar(length.unwrap_or_default());
+    let findings = findings(&arguments.root, length, |left| show_left(&bar, left));
+    bar.finish_and_clear();
     if arguments.json {
         for finding in &findings {
             write_line(finding)?;
@@ -56,22 +53,16 @@ pub(crate) fn run(arguments: &DoctorArguments) -> CommandResult {
     }
 }
 
-/// Lets time pass, and shows how much is left where standard error is a terminal.
-fn wait(length: Nanos) {
-    let length = Duration::from(length);
+/// A bar of so much time, where standard error is a terminal.
+fn bar(length: Duration) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:24} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::with_draw_target(
-        u64::try_from(length.as_millis()).ok(),
-        ProgressDrawTarget::stderr(),
-    )
-    .with_style(style);
-    let began = Instant::now();
-    while let Some(left) = length.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
-        bar.set_position(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));
-        bar.set_message(format!("looking for another {}", format::span(left.into())));
-        // What is watched is the machine, so we stir rarely.
-        std::thread::sleep(left.min(Duration::from_secs(1)));
-    }
-    bar.finish_and_clear();
+    let length = u64::try_from(length.as_millis()).ok();
+    ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr()).with_style(style)
+}
+
+fn show_left(bar: &ProgressBar, left: Duration) {
+    let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+    bar.set_position(bar.length().unwrap_or(0).saturating_sub(left_ms));
+    bar.set_message(format!("looking for another {}", format::span(left.into())));
 }

@@ -1,21 +1,14 @@
 //! `tactus export`: a run as complete JSON; a recording for other programs.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
-use tactus_model::experiment::Turn;
-use tactus_model::run::RunId;
-use tactus_record::file::RecordingFile;
-use tactus_record::ndjson;
-use tactus_record::perfetto::{self, ExportError};
-use tactus_store::Store;
+use tactus_app::export::{self, Exported};
+use tactus_app::runs::Runs;
+use tactus_app::{Places, files};
 
-use super::explain::chosen;
-use super::open_store;
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 
 /// Write a run as complete JSON (documented in docs/run-format.md), or a recording of
 /// kernel events for other programs: the file of one, or what a run recorded in a turn.
@@ -53,80 +46,53 @@ enum Form {
     Recording,
 }
 
-pub(crate) fn run(arguments: &ExportArguments) -> CommandResult {
-    let target = arguments.output.as_deref();
-    let form = arguments.form.unwrap_or(Form::JsonLines);
-    let path = Path::new(&arguments.source);
-    if path.is_file() {
-        if arguments.cell.is_some() || arguments.without_samples {
-            let message = "--cell and --without-samples are for a run; a recording has neither";
-            return Err(CommandError::usage(message));
+impl From<Form> for export::Form {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::JsonLines => Self::JsonLines,
+            Form::Perfetto => Self::Perfetto,
+            Form::Recording => Self::Recording,
         }
-        return write_to(target, |out| match form {
-            Form::Recording => {
-                io::copy(&mut File::open(path)?, out)?;
-                Ok(())
-            }
-            _ => write_events(RecordingFile::open(path).map_err(unreadable(path))?, form, out),
-        });
     }
-    let store = open_store()?;
-    let run = store.find(&arguments.source)?;
-    if let Some(cell) = &arguments.cell {
-        let recording = recording_of(&store, &run, cell, arguments.round)?;
-        return write_to(target, |out| match form {
-            Form::Recording => Ok(out.write_all(&recording)?),
-            _ => {
-                let source = RecordingFile::from_bytes(recording);
-                write_events(source.map_err(CommandError::internal)?, form, out)
-            }
-        });
-    }
-    if arguments.form.is_some() {
-        let message = "--as is for a recording: name its file, or --cell of a run";
-        return Err(CommandError::usage(message));
-    }
-    write_to(target, |out| Ok(store.export(&run, out, !arguments.without_samples)?))?;
-    if let Some(path) = target {
+}
+
+pub(crate) fn run(arguments: &ExportArguments, places: &Places) -> CommandResult {
+    let runs = Runs::new(places);
+    let exported = arguments.chosen(&runs)?;
+    let run = match &exported {
+        Exported::Run { run, .. } => Some(run.clone()),
+        Exported::File(_) | Exported::Turn(_) => None,
+    };
+    let target = arguments.output.as_deref();
+    let form = arguments.form.unwrap_or(Form::JsonLines).into();
+    write_to(target, |out| Ok(exported.write(form, out)?))?;
+    if let (Some(path), Some(run)) = (target, run) {
         eprintln!("{run} written to {}", path.display());
     }
     Ok(())
 }
 
-fn unreadable<E: std::error::Error + Send + Sync + 'static>(
-    path: &Path,
-) -> impl FnOnce(E) -> CommandError {
-    move |error| {
-        let error = anyhow::Error::new(error)
-            .context(format!("{} is no recording that can be read", path.display()));
-        CommandError::new(ErrorKind::Usage, error)
-    }
-}
-
-/// What was recorded under a cell of a run in a round, which is counted from 1.
-fn recording_of(store: &Store, run: &RunId, cell: &str, round: u32) -> CommandResult<Vec<u8>> {
-    let plan = store.header(run)?.plan;
-    let cells = chosen(&plan.labels(), Some(cell))?;
-    for cell in cells {
-        if let Some(evidence) = store.recording(run, Turn { round: round - 1, cell })? {
-            return Ok(evidence.recording);
+impl ExportArguments {
+    /// What is exported.
+    fn chosen<'r>(&self, runs: &'r Runs<'_>) -> CommandResult<Exported<'r>> {
+        let path = Path::new(&self.source);
+        if path.is_file() {
+            if self.cell.is_some() || self.without_samples {
+                let message = "--cell and --without-samples are for a run; a recording has neither";
+                return Err(CommandError::usage(message));
+            }
+            return Ok(Exported::File(path.to_owned()));
         }
+        if let Some(cell) = &self.cell {
+            return Ok(export::recording_of(runs, &self.source, cell, self.round)?);
+        }
+        let run = export::run(runs, &self.source, !self.without_samples)?;
+        if self.form.is_some() {
+            let message = "--as is for a recording: name its file, or --cell of a run";
+            return Err(CommandError::usage(message));
+        }
+        Ok(run)
     }
-    let error = anyhow::anyhow!("nothing was recorded under {cell} in round {round} of {run}");
-    let hint = "tactus measure --traced 2s records a window in every turn";
-    Err(CommandError::new(ErrorKind::Unavailable, error).with_hint(hint))
-}
-
-/// Writes the events of a recording in a form for other programs.
-fn write_events(mut source: RecordingFile, form: Form, out: &mut dyn Write) -> CommandResult {
-    let written = match form {
-        Form::Perfetto => perfetto::export(&mut source, out),
-        Form::JsonLines | Form::Recording => ndjson::export(&mut source, out),
-    };
-    written.map_err(|error| match error {
-        ExportError::Write(error) => error.into(),
-        ExportError::Source(error) => CommandError::new(ErrorKind::Unavailable, error),
-    })
 }
 
 /// Has `write` write to the file at `target`, or to standard output.
@@ -139,10 +105,7 @@ fn write_to(
         write(&mut out)?;
         return Ok(out.flush()?);
     };
-    let file = File::create(path)
-        .with_context(|| format!("{} cannot be written", path.display()))
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
-    let mut out = BufWriter::new(file);
+    let mut out = files::create(path)?;
     write(&mut out)?;
     Ok(out.flush()?)
 }

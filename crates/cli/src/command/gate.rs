@@ -1,29 +1,26 @@
 //! `tactus gate`: whether a run meets demands, for continuous integration.
 
-use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
-use tactus_import::Options;
-use tactus_judge::compare::{CompareOptions, Comparison, Selection, compare};
+use tactus_app::gate::{Demands, Gated, gate};
+use tactus_app::runs::Runs;
+use tactus_app::{Places, Subject, files};
+use tactus_judge::compare::Comparison;
 use tactus_judge::gate::junit::junit;
-use tactus_judge::gate::{Demand, GateReport, Judgement, QuantileLimit, judge};
+use tactus_judge::gate::{Demand, GateReport, Judgement, QuantileLimit};
 use tactus_judge::purpose::{AtMost, Purpose};
-use tactus_judge::verdict::{Validity, Verdict, verdict as judged};
-use tactus_model::run::Run;
+use tactus_judge::verdict::{Validity, Verdict};
 use tactus_model::time::Nanos;
 use tactus_report::format::printable;
 use tactus_report::guests_text;
-use tactus_store::Store;
 
-use super::compare::margin;
-use super::import::{Content, read_file};
-use super::{open_store, table_options};
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
+use crate::percentage::margin;
+use crate::terminal::table_options;
 
 /// Require figures of a run, and exit with code 1 when a demand is not met.
 ///
@@ -77,13 +74,19 @@ pub(crate) struct GateArguments {
 }
 
 impl GateArguments {
-    fn demands(&self) -> Vec<Demand> {
+    fn demands(&self) -> Demands {
         let max = self.max.map(Demand::Max);
         let quantiles = self.quantile.iter().copied().map(Demand::Quantile);
         let missed = self.missed.map(Demand::Missed);
         let purpose = self.purpose.zip(self.at_most);
         let purpose = purpose.map(|(purpose, limit)| Demand::Purpose(purpose, limit));
-        max.into_iter().chain(quantiles).chain(missed).chain(purpose).collect()
+        Demands {
+            of_cells: max.into_iter().chain(quantiles).chain(missed).chain(purpose).collect(),
+            no_worse_than: self.no_worse_than.clone(),
+            margin: self.margin,
+            validity: self.validity(),
+            allow_unsupported: self.allow_unsupported,
+        }
     }
 
     /// The validity that is demanded, if any is.
@@ -107,43 +110,26 @@ struct GateOutcome<'a> {
     comparison: Option<&'a Comparison>,
 }
 
-pub(crate) fn run(arguments: &GateArguments) -> CommandResult {
+pub(crate) fn run(arguments: &GateArguments, places: &Places) -> CommandResult {
     let demands = arguments.demands();
-    let validity = arguments.validity();
-    if demands.is_empty() && arguments.no_worse_than.is_none() && validity.is_none() {
+    if demands.is_empty() {
         return Err(CommandError::usage(
             "nothing is demanded; add --max, --quantile, --missed, --for, --no-worse-than or --valid",
         ));
     }
-    let run = load_run(&arguments.run, open_store)?;
-    let baseline = match &arguments.no_worse_than {
-        Some(baseline) => Some(load_run(baseline, open_store)?),
-        None => None,
-    };
-    let comparison = match &baseline {
-        Some(baseline) => Some(against(baseline, &run, arguments.margin)?),
-        None => None,
-    };
-    let verdict = judged(&run);
-    let mut report = judge(&run, &demands, comparison.as_ref(), arguments.allow_unsupported);
-    if let Some(wanted) = validity {
-        report.demand_validity("the run", &verdict, wanted);
-        if let Some(baseline) = &baseline {
-            report.demand_validity("the baseline", &judged(baseline), wanted);
-        }
-    }
+    let runs = Runs::new(places);
+    let gated = gate(&runs, &arguments.run, &demands)?;
+    let Gated { verdict, report, .. } = &gated;
     if let Some(path) = &arguments.junit {
-        write_file(path, &junit(&report))?;
+        files::write(path, junit(report))?;
     }
     if arguments.json {
-        let passes = report.failures() == 0;
-        let comparison = comparison.as_ref();
-        write_line(&GateOutcome { passes, verdict: &verdict, report: &report, comparison })?;
+        let (passes, comparison) = (report.failures() == 0, gated.comparison.as_ref());
+        write_line(&GateOutcome { passes, verdict, report, comparison })?;
     } else {
-        let limits = guests_text([&run].into_iter().chain(&baseline), &table_options());
-        write!(std::io::stdout(), "{}{limits}", text(&report))?;
+        print(&gated)?;
         let why = verdict.why_invalid();
-        if validity.is_none() && !why.is_empty() {
+        if demands.validity.is_none() && !why.is_empty() {
             let note =
                 format!("note: {} is invalid, which --valid would refuse: {why}", report.run);
             eprintln!("{}", printable(&note));
@@ -158,40 +144,10 @@ pub(crate) fn run(arguments: &GateArguments) -> CommandResult {
     }
 }
 
-fn against(baseline: &Run, run: &Run, margin: f64) -> CommandResult<Comparison> {
-    let whole = |run| Selection { run, cell: None };
-    let options = CompareOptions { margin, force: false };
-    Ok(compare(whole(baseline), whole(run), &options)?)
-}
-
-/// Reads a run from the store, or from a file when one of that name is there: an
-/// exported run, or another tool's result.
-///
-/// The store is opened only when it is needed.
-pub(super) fn load_run(
-    name: &str,
-    open_store: impl FnOnce() -> CommandResult<Store>,
-) -> CommandResult<Run> {
-    let path = Path::new(name);
-    if !path.is_file() {
-        let store = open_store()?;
-        return Ok(store.load(&store.find(name)?)?);
-    }
-    let content = read_file(path, &Options::default())
-        .with_context(|| format!("{name} is no run"))
-        .map_err(|error| CommandError::new(ErrorKind::Usage, error))?;
-    let mut store = Store::open_in_memory()?;
-    let id = match content {
-        Content::Exported(content) => store.import(&content[..])?,
-        Content::Foreign(run) => store.add(&run)?,
-    };
-    Ok(store.load(&id)?)
-}
-
-pub(super) fn write_file(path: &Path, content: &str) -> CommandResult {
-    fs::write(path, content)
-        .with_context(|| format!("{} cannot be written", path.display()))
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))
+fn print(gated: &Gated<'_>) -> CommandResult {
+    let runs = [&gated.subject].into_iter().chain(&gated.baseline).map(Subject::run);
+    let limits = guests_text(runs, &table_options());
+    Ok(write!(std::io::stdout(), "{}{limits}", text(&gated.report))?)
 }
 
 fn text(report: &GateReport) -> String {

@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
-use serde::Serialize;
-use tactus_judge::verdict::{Validity, verdict};
+use tactus_app::Places;
+use tactus_app::runs::{self, Listing};
 use tactus_model::format;
-use tactus_model::run::RunSummary;
 
-use super::{open_store, table_options};
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
+use crate::terminal::table_options;
 
 /// List the runs in the store with their verdicts, the newest first.
 ///
@@ -29,33 +28,19 @@ pub(crate) struct ListArguments {
     json: bool,
 }
 
-/// A run as `--json` gives it.
-#[derive(Serialize)]
-struct ListedRun<'a> {
-    #[serde(flatten)]
-    summary: &'a RunSummary,
-    validity: Validity,
-}
-
-pub(crate) fn run(arguments: &ListArguments) -> CommandResult {
-    let store = open_store()?;
-    let mut runs = store.list()?;
-    let older = if arguments.all { 0 } else { runs.len().saturating_sub(arguments.newest) };
-    runs.truncate(runs.len() - older);
+pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
+    let newest = (!arguments.all).then_some(arguments.newest);
+    let Listing { runs, older } = runs::list(&places.open_store()?, newest)?;
     if runs.is_empty() && older == 0 && !arguments.json {
         eprintln!("no run is in the store yet; `tactus measure` makes one");
         return Ok(());
     }
-    let verdicts = runs
-        .iter()
-        .map(|run| Ok(verdict(&store.load(&run.id)?)))
-        .collect::<CommandResult<Vec<_>>>()?;
     if arguments.json {
-        for (summary, verdict) in runs.iter().zip(&verdicts) {
-            write_line(&ListedRun { summary, validity: verdict.validity })?;
-        }
+        runs.iter().try_for_each(write_line)?;
     } else {
-        let table = tactus_report::runs_table(&runs, &verdicts, &table_options());
+        let (summaries, verdicts): (Vec<_>, Vec<_>) =
+            runs.into_iter().map(|run| (run.summary, run.verdict)).unzip();
+        let table = tactus_report::runs_table(&summaries, &verdicts, &table_options());
         write!(std::io::stdout(), "{table}")?;
     }
     if older > 0 {

@@ -1,38 +1,27 @@
 //! `tactus measure`: the main job.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
-use tactus_guests::{GuestPlaces, Guests};
+use tactus_app::measure::{GuestWishes, continue_run, new_run, require_end};
+use tactus_app::overview::{self, CellOverview};
+use tactus_app::page::{self, PageOptions};
+use tactus_app::{Places, Subject, files};
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
-use tactus_lab::engine::Engine;
-use tactus_lab::event::Event;
-use tactus_lab::host::Host;
-use tactus_lab::shipped;
-use tactus_lab::targets::Targets;
-use tactus_model::cell::Cell;
-use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
-use tactus_model::facts::MachineFacts;
+use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::guest::GuestTime;
-use tactus_model::run::{Run, RunId, RunStatus};
-use tactus_model::time::{Nanos, Realtime};
+use tactus_model::run::RunId;
+use tactus_model::time::Nanos;
 use tactus_model::until::Aim;
-use tactus_store::Store;
 
-use super::report::{PageOptions, default_page, write_page};
-use super::show::{CellOverview, cell_overviews, verdicts};
-use super::{lab, new_seed, open_store, table_options};
-use crate::error::{CommandError, CommandResult, ErrorKind};
-use crate::json_lines::{JsonLines, write_line};
-use crate::progress::Progress;
+use crate::error::{CommandError, CommandResult};
+use crate::json_lines::write_line;
+use crate::listener::RunListener;
 use crate::setting_options::SettingOptions;
-use crate::signals::on_interrupt;
+use crate::terminal::{print_plan, table_options};
 
 /// Measure wakeup latency under loads and policies, keep it, and show it.
 ///
@@ -114,264 +103,111 @@ impl MeasureArguments {
     }
 }
 
-/// What is wished of the guests of a plan that has some.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct GuestWishes {
-    /// How time passes there, in place of what the experiment says.
-    pub(super) time: Option<GuestTime>,
-    /// How long each may take on the host.
-    pub(super) limit: Option<Nanos>,
-    /// How many machines must say the same in exact time.
-    pub(super) proofs: Option<usize>,
-}
-
-pub(crate) fn run(arguments: &MeasureArguments) -> CommandResult {
-    run_with(arguments, &GuestWishes::default())
+pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResult {
+    run_with(arguments, &GuestWishes::default(), places)
 }
 
 /// Measures, with guests as they are wished.
-pub(super) fn run_with(arguments: &MeasureArguments, guests: &GuestWishes) -> CommandResult {
-    let planned = match &arguments.continued {
-        Some(_) if !arguments.settings.is_empty() => {
-            return Err(CommandError::usage(
-                "a run is continued with the settings it began with; leave the settings out",
-            ));
+pub(super) fn run_with(
+    arguments: &MeasureArguments,
+    guests: &GuestWishes,
+    places: &Places,
+) -> CommandResult {
+    let mut listener = RunListener::new(arguments.json);
+    let (store, done) = match &arguments.continued {
+        Some(name) => {
+            arguments.check_continued()?;
+            let mut store = places.open_store()?;
+            let done = continue_run(places, &mut store, name, guests, &mut listener)?;
+            (store, done)
         }
-        Some(_) => None,
-        None => Some(plan(arguments, guests.time)?),
-    };
-    if arguments.plan_only {
-        return print_plan(planned.as_ref(), arguments);
-    }
-    let mut store = open_store()?;
-    let (id, mut targets) = match (&planned, &arguments.continued) {
-        (Some(plan), _) => {
-            let targets = targets(&plan.cells, guests.limit)?;
-            let now = tactus_sys::clock::now::<Realtime>();
-            let version = env!("CARGO_PKG_VERSION");
-            (store.create_run(plan, &read_facts(), version, now)?, targets)
-        }
-        (None, name) => {
-            let id = unfinished(&store, name.as_deref().unwrap_or("last"))?;
-            let targets = targets(&store.header(&id)?.plan.cells, guests.limit)?;
-            (id, targets)
+        None => {
+            let plan = arguments.plan(guests.time)?;
+            if arguments.plan_only {
+                return print_plan(&plan, arguments.json);
+            }
+            let mut store = places.open_store()?;
+            let done = new_run(places, &mut store, &plan, guests, &mut listener)?;
+            (store, done)
         }
     };
-    if let (Some(in_guests), Some(proofs)) = (&mut targets.guests, guests.proofs) {
-        in_guests.proofs = proofs;
-    }
-    let status = carry_out(&mut store, &id, targets, arguments.json)?;
-    let run = store.load(&id)?;
-    conclude(&store, &run, arguments)?;
-    match status {
-        RunStatus::Complete => Ok(()),
-        RunStatus::Interrupted | RunStatus::Unfinished => {
-            let kept = run.measurements.len() + run.failures.len();
-            let all = run.header.plan.turns().len();
-            Err(CommandError::new(
-                ErrorKind::Interrupted,
-                anyhow::anyhow!("{kept} of {all} turns are taken and kept"),
-            )
-            .with_hint(format!("tactus measure --continue {id}")))
+    listener.end()?;
+    let subject = Subject::stored(&store, &done.run)?;
+    let ended = require_end(subject.run(), done.status);
+    print_conclusions(&subject, arguments)?;
+    write_page(subject, arguments, places)?;
+    Ok(ended?)
+}
+
+impl MeasureArguments {
+    /// Refuses what does not go together with the continuing of a run.
+    fn check_continued(&self) -> CommandResult {
+        if !self.settings.is_empty() {
+            let message =
+                "a run is continued with the settings it began with; leave the settings out";
+            return Err(CommandError::usage(message));
         }
+        if self.plan_only {
+            return Err(CommandError::usage("--plan-only and --continue do not go together"));
+        }
+        Ok(())
     }
-}
 
-pub(super) fn read_facts() -> MachineFacts {
-    tactus_sys::facts::read(Path::new("/"))
-}
-
-/// Reads the experiment and lays the options over it.
-fn plan(arguments: &MeasureArguments, guest_time: Option<GuestTime>) -> CommandResult<Plan> {
-    let (name, text) = experiment_text(arguments)?;
-    let mut experiment = Experiment::parse(&text)
-        .with_context(|| name.clone())
-        .map_err(|error| CommandError::new(ErrorKind::Usage, error))?;
-    if experiment.name == "default" {
-        "measure".clone_into(&mut experiment.name);
-    }
-    let seed = arguments.seed.or(experiment.seed);
-    let mut settings = arguments.settings.0.clone();
-    if let (Some(purpose), None) = (arguments.purpose, &arguments.experiment)
-        && settings.values("interval").is_none()
-    {
-        settings
-            .set("interval", vec![purpose.period().to_string()])
-            .map_err(CommandError::usage)?;
-    }
-    let overrides = Overrides {
-        settings,
-        rounds: arguments.rounds,
-        seed: Some(seed.unwrap_or_else(new_seed)),
-        until: arguments.until,
-        limit: arguments.limit,
-        guest_time,
-    };
-    experiment
-        .plan(&overrides)
-        .with_context(|| name)
-        .map_err(|error| CommandError::new(ErrorKind::Usage, error))
-}
-
-/// The experiment that was named, or what is meant when none was.
-fn experiment_text(arguments: &MeasureArguments) -> CommandResult<(String, String)> {
-    let Some(name) = &arguments.experiment else {
-        let text = if arguments.settings.is_empty() {
-            shipped::find("quick").unwrap_or(DEFAULTS)
-        } else {
-            DEFAULTS
+    /// The experiment with the options laid over it.
+    fn plan(&self, guest_time: Option<GuestTime>) -> CommandResult<Plan> {
+        let overrides = Overrides {
+            settings: self.settings.0.clone(),
+            rounds: self.rounds,
+            seed: self.seed,
+            until: self.until,
+            limit: self.limit,
+            guest_time,
         };
-        return Ok(("the options".to_owned(), text.to_owned()));
-    };
-    Ok((name.clone(), read_experiment(name)?))
-}
-
-/// The text of a shipped experiment, or of a file.
-pub(super) fn read_experiment(name: &str) -> CommandResult<String> {
-    if let Some(text) = shipped::find(name) {
-        return Ok(text.to_owned());
+        Ok(tactus_app::plan::plan(self.experiment.as_deref(), overrides, self.purpose)?)
     }
-    let names: Vec<&str> = shipped::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
-    fs::read_to_string(name)
-        .with_context(|| {
-            let nearest = tactus_model::text::nearest(name, &names)
-                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            format!(
-                "`{name}` is neither a file nor a shipped experiment ({}){nearest}",
-                names.join(", ")
-            )
-        })
-        .map_err(|error| CommandError::new(ErrorKind::Usage, error))
 }
 
-fn print_plan(plan: Option<&Plan>, arguments: &MeasureArguments) -> CommandResult {
-    let Some(plan) = plan else {
-        return Err(CommandError::usage("--plan-only and --continue do not go together"));
-    };
-    if arguments.json {
-        write_line(plan)?;
-    } else {
-        write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?;
-    }
-    Ok(())
-}
-
-/// Finds a run that can be continued.
-fn unfinished(store: &Store, name: &str) -> CommandResult<RunId> {
-    let id = store.find(name)?;
-    let header = store.header(&id)?;
-    if header.status != RunStatus::Complete {
-        return Ok(id);
-    }
-    let error =
-        CommandError::usage(anyhow::anyhow!("{id} is complete; there is nothing left to take"));
-    Err(match header.plan.until {
-        Some(until) => error.with_hint(format!(
-            "a complete run is never altered; to have more rounds, measure anew with --limit {}",
-            until.limit.saturating_mul(2)
-        )),
-        None => error,
-    })
-}
-
-/// Takes the turns, telling the listener that was asked for.
-pub(super) fn carry_out(
-    store: &mut Store,
-    id: &RunId,
-    targets: Targets,
-    json: bool,
-) -> CommandResult<RunStatus> {
-    carry_out_until(store, id, targets, json, |_| false)
-}
-
-/// The same, up to the first event after which nothing further is wanted.
-pub(super) fn carry_out_until(
-    store: &mut Store,
-    id: &RunId,
-    mut targets: Targets,
-    json: bool,
-    is_enough: impl Fn(&Event<'_>) -> bool,
-) -> CommandResult<RunStatus> {
-    let longest = store.header(id)?.plan.cells.iter().map(Cell::length).max();
-    // Guests are given up by their target, which knows more of them, and first.
-    let guests = targets.guests.as_ref().map(|guests| guests.limit(longest.unwrap_or(Nanos::ZERO)));
-    let mut engine = Engine::new(store, &mut targets, &read_facts);
-    engine.patience += guests.unwrap_or_default();
-    let stopper = engine.stopper();
-    let interrupter = stopper.clone();
-    on_interrupt(move || interrupter.stop())?;
-    let mut progress = Progress::new();
-    let mut lines = JsonLines::default();
-    let mut listener = |event: Event<'_>| {
-        if json {
-            lines.hear(&event);
-        }
-        progress.hear(&event);
-        if is_enough(&event) {
-            stopper.stop();
-        }
-    };
-    let status = engine.carry_out(id, &mut listener)?;
-    lines.error.map_or(Ok(status), |error| Err(error.into()))
-}
-
-/// Prepares the targets of `cells`. Kernels that are not there are fetched now, before
-/// there is a run.
-pub(super) fn targets(cells: &[Cell], guest_limit: Option<Nanos>) -> CommandResult<Targets> {
-    let executable = std::env::current_exe()
-        .context("the path of this program cannot be found")
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
-    let host = Host::new(executable.clone(), &["internal", "cell"]);
-    let mut wanted = cells.iter().filter_map(|cell| cell.target.guest()).peekable();
-    if wanted.peek().is_none() {
-        return Ok(Targets { host, guests: None });
-    }
-    let places = GuestPlaces {
-        executable,
-        program: std::env::var_os("TACTUS_GUEST"),
-        search_path: std::env::var_os("PATH").unwrap_or_default(),
-        consoles: Store::default_path()?.with_file_name("consoles"),
-    };
-    let limit = guest_limit.map(Duration::from);
-    let guests = Guests::prepare(places, &lab::kernels()?, limit, wanted)?;
-    Ok(Targets { host, guests: Some(guests) })
-}
-
-/// Shows what the run found, and writes its page.
-fn conclude(store: &Store, run: &Run, arguments: &MeasureArguments) -> CommandResult {
-    let id = &run.header.id;
+/// Shows what the run found.
+fn print_conclusions(subject: &Subject<'_>, arguments: &MeasureArguments) -> CommandResult {
+    let (id, run) = (subject.id(), subject.run());
     let verdict = verdict(run);
-    let purposes = verdicts(run, arguments.purpose.as_slice());
+    let purposes = overview::purposes(run, arguments.purpose.as_slice());
     if arguments.json {
-        for overview in &cell_overviews(run) {
+        for overview in &overview::cells(run) {
             write_line(&Conclusion::Result { run: id, overview })?;
         }
         write_line(&Conclusion::Verdict { run: id, verdict: &verdict })?;
         for verdict in &purposes {
             write_line(&Conclusion::Purpose { run: id, verdict })?;
         }
-    } else {
-        let mut out = std::io::stdout().lock();
-        let options = table_options();
-        write!(out, "{}", tactus_report::cells_table(run, &options))?;
-        write!(out, "\n{}", tactus_report::outcome_text(run, &options))?;
-        write!(out, "{}", tactus_report::until_text(run, options.width))?;
-        write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
-        write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?;
+        return Ok(());
     }
+    let mut out = std::io::stdout().lock();
+    let options = table_options();
+    write!(out, "{}", tactus_report::cells_table(run, &options))?;
+    write!(out, "\n{}", tactus_report::outcome_text(run, &options))?;
+    write!(out, "{}", tactus_report::until_text(run, options.width))?;
+    write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
+    Ok(write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?)
+}
+
+fn write_page(
+    subject: Subject<'_>,
+    arguments: &MeasureArguments,
+    places: &Places,
+) -> CommandResult {
     if arguments.no_page {
         return Ok(());
     }
+    let run = subject.id().clone();
     let path = match &arguments.page {
         Some(path) => path.clone(),
-        None => default_page(id)?,
+        None => places.page(&run)?,
     };
-    let told = PageOptions { purposes: arguments.purpose.as_slice(), ticks: &[] };
-    write_page(store, std::slice::from_ref(run), &told, &path)?;
+    let options = PageOptions { purposes: arguments.purpose.as_slice(), ticks: &[] };
+    files::write_page(&path, &page::of_runs(vec![subject], &options)?)?;
     if arguments.json {
-        write_line(&Conclusion::Page { run: id, path: &path })?;
-    } else {
-        writeln!(std::io::stdout(), "\nPage: {}", path.display())?;
+        return Ok(write_line(&Conclusion::Page { run: &run, path: &path })?);
     }
-    Ok(())
+    Ok(writeln!(std::io::stdout(), "\nPage: {}", path.display())?)
 }

@@ -1,27 +1,26 @@
 //! `tactus record`: what the kernel did, of a command or of the system.
 
-mod flight;
-
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::Args;
-use tactus_model::recording::EventSource;
-use tactus_model::time::{Nanos, Realtime};
+use serde::Serialize;
+use tactus_app::export::Form;
+use tactus_app::flight::{self, Caught, Lookback, Lookout};
+use tactus_app::record::{self, Made, Wanted};
+use tactus_app::waits;
+use tactus_explain::WaitExplanation;
+use tactus_model::recording::ThreadId;
+use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
-use tactus_record::file::RecordingFile;
-use tactus_record::live::{
-    CallChains, Control, Keep, Options, RecordError, RecordEvent, Source, record,
-};
-use tactus_record::{ndjson, perfetto};
+use tactus_record::live::{CallChains, Control, RecordEvent, Source};
 use tactus_report::format;
 
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
+use crate::terminal::table_options;
 
 /// Record what the kernel does: switches, wakeups, timers, interrupts, softirqs.
 ///
@@ -78,80 +77,117 @@ pub(crate) struct RecordArguments {
     command: Vec<OsString>,
 }
 
+/// A thread that came late, and where the seconds before that are, as `--json` gives it.
+#[derive(Serialize)]
+struct CaughtLine<'a> {
+    thread: ThreadId,
+    name: &'a str,
+    waited: Nanos,
+    saved: &'a Path,
+    explanation: Vec<&'a WaitExplanation>,
+}
+
 pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
-    if let Some(last) = arguments.flight {
-        return flight::run(arguments, last);
-    }
-    let path = arguments.output.clone().unwrap_or_else(new_name);
-    let options = Options {
-        source: arguments.source,
-        keep: Keep::File(path.clone()),
-        call_chains: call_chains(arguments),
-        ..Options::default()
-    };
     let control = Control::new();
     let stopper = control.stopper();
     on_interrupt(move || stopper.stop())?;
-    let open_end = arguments.duration.is_none() && arguments.command.is_empty();
-    if open_end {
-        eprintln!("recording; interrupt to end it");
+    match (arguments.flight, arguments.over) {
+        (Some(last), Some(over)) => until_late(arguments, &control, last, over),
+        (Some(last), None) => {
+            let hint = "recording; the end of the command or an interrupt keeps what came last";
+            let told = |event| tell(&event, Some(hint));
+            finish(arguments, &flight::until_the_end(&arguments.wanted(), last, &control, told)?)
+        }
+        (None, _) => {
+            let open_end = arguments.duration.is_none() && arguments.command.is_empty();
+            let hint = open_end.then_some("recording; interrupt to end it");
+            let told = |event| tell(&event, hint);
+            finish(arguments, &record::to_file(&arguments.wanted(), &control, told)?)
+        }
     }
-    let recorded = record(options, &arguments.command, arguments.duration, &control, told)?;
-    export(arguments, &path)?;
-    tell(&recorded.summary);
+}
+
+impl RecordArguments {
+    fn wanted(&self) -> Wanted {
+        let perfetto = self.perfetto.clone().map(|path| (Form::Perfetto, path));
+        let ndjson = self.ndjson.clone().map(|path| (Form::JsonLines, path));
+        Wanted {
+            command: self.command.clone(),
+            duration: self.duration,
+            output: self.output.clone(),
+            also: perfetto.into_iter().chain(ndjson).collect(),
+            source: self.source,
+            call_chains: if self.call_chains { CallChains::Always } else { CallChains::Never },
+        }
+    }
+}
+
+/// Tells what happens while a recording is made, and when it begins what ends it.
+fn tell(event: &RecordEvent, hint: Option<&str>) {
+    match (event, hint) {
+        (RecordEvent::Started(_), Some(hint)) => eprintln!("{hint}"),
+        (RecordEvent::CommandEnded(status), _) => eprintln!("the command ended: {status}"),
+        (RecordEvent::Started(_) | RecordEvent::CommandStarted { .. }, _) => {}
+    }
+}
+
+fn finish(arguments: &RecordArguments, made: &Made) -> CommandResult {
+    tell_summary(&made.summary);
     if arguments.json {
-        write_line(&recorded.summary)?;
-    } else {
-        writeln!(io::stdout(), "{}", path.display())?;
+        return Ok(write_line(&made.summary)?);
+    }
+    Ok(writeln!(io::stdout(), "{}", made.path.display())?)
+}
+
+/// Saves the last seconds each time a thread waited longer than `over`, and says why it did.
+fn until_late(
+    arguments: &RecordArguments,
+    control: &Control,
+    last: Nanos,
+    over: Nanos,
+) -> CommandResult {
+    let lookout = Lookout { over, threads: arguments.thread.clone(), saves: arguments.saves };
+    let hint = format!("recording until a thread comes later than {over}; an interrupt ends it");
+    let told = |event| tell(&event, Some(&hint));
+    let caught = |caught: &Caught| tell_caught(caught, over, arguments.json);
+    let Lookback { summary, late, saved } =
+        flight::until_late(&arguments.wanted(), last, &lookout, control, told, caught)?;
+    tell_summary(&summary);
+    match late {
+        0 => eprintln!("no thread came later than {over}; nothing is kept"),
+        _ => eprintln!(
+            "{} later than {over}; {saved} of {} kept",
+            format::counted(late, "thread came"),
+            arguments.saves
+        ),
+    }
+    if arguments.json {
+        write_line(&summary)?;
     }
     Ok(())
 }
 
-/// With which events call chains are recorded.
-fn call_chains(arguments: &RecordArguments) -> CallChains {
-    if arguments.call_chains { CallChains::Always } else { CallChains::Never }
-}
-
-/// Tells what happens while a recording is made.
-fn told(event: RecordEvent) {
-    match event {
-        RecordEvent::Started(_) | RecordEvent::CommandStarted { .. } => {}
-        RecordEvent::CommandEnded(status) => eprintln!("the command ended: {status}"),
+fn tell_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
+    let Caught { wait, name, saved, waits } = caught;
+    let explanation = waits::late(waits);
+    if json {
+        let (thread, waited) = (wait.thread, wait.length());
+        return write_line(&CaughtLine { thread, name, waited, saved, explanation });
     }
-}
-
-/// Writes a recording in the other forms that were asked for.
-fn export(arguments: &RecordArguments, recording: &Path) -> CommandResult {
-    if let Some(target) = &arguments.perfetto {
-        convert(recording, target, |source, out| Ok(perfetto::export(source, out)?))?;
-    }
-    if let Some(target) = &arguments.ndjson {
-        convert(recording, target, |source, out| Ok(ndjson::export(source, out)?))?;
-    }
-    Ok(())
-}
-
-fn new_name() -> PathBuf {
-    let now = tactus_sys::clock::now::<Realtime>();
-    PathBuf::from(format!("tactus-{}.tactusrec", format::date(now)))
-}
-
-type Export = fn(&mut dyn EventSource, &mut dyn Write) -> anyhow::Result<()>;
-
-fn convert(recording: &Path, target: &Path, export: Export) -> CommandResult {
-    let written = || -> anyhow::Result<()> {
-        let mut source = RecordingFile::open(recording)?;
-        let mut out = BufWriter::new(File::create(target)?);
-        export(&mut source, &mut out)?;
-        Ok(out.flush()?)
-    };
-    written()
-        .with_context(|| format!("{} cannot be written", target.display()))
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))
+    eprintln!(
+        "{} ({}, {}) came {} late; what came before is in {}",
+        format::printable(name),
+        wait.thread,
+        wait.priority.class(),
+        format::latency(wait.length()),
+        saved.display()
+    );
+    let text = tactus_report::waits_text(waits, &explanation, over, &table_options());
+    write!(io::stdout(), "{text}")
 }
 
 /// Says what the recording came to, in a few lines.
-fn tell(summary: &RecordingSummary) {
+fn tell_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
     eprintln!(
         "{} events in {}, {} lost; the drainer took {} of processor time",
@@ -171,22 +207,6 @@ fn tell(summary: &RecordingSummary) {
         eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
         if let Some(mend) = &shortfall.mend {
             eprintln!("to mend it: {mend}");
-        }
-    }
-}
-
-impl From<RecordError> for CommandError {
-    fn from(error: RecordError) -> Self {
-        let kind = match &error {
-            RecordError::Command { .. } => ErrorKind::Usage,
-            _ if error.is_not_available() => ErrorKind::Unavailable,
-            _ => ErrorKind::Internal,
-        };
-        let mend = error.mend();
-        let told = Self::new(kind, error);
-        match mend {
-            Some(mend) => told.with_hint(mend),
-            None => told,
         }
     }
 }

@@ -1,24 +1,21 @@
 //! `tactus report`: runs as one self-contained page.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
+use tactus_app::page::{self, PageOptions};
+use tactus_app::runs::Runs;
+use tactus_app::{Places, files};
 use tactus_explain::account::TickRate;
 use tactus_judge::purpose::Purpose;
-use tactus_model::run::{Run, RunId};
-use tactus_report::Conclusions;
-use tactus_store::Store;
 
-use super::show::verdicts;
-use super::{explain, find_runs, open_store, quanta, tail};
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 
 /// Write runs as one self-contained HTML page.
 #[derive(Args)]
 pub(crate) struct ReportArguments {
-    /// Runs by name, unique beginning of a name, or `last`
+    /// Runs by name, unique beginning of a name, `last`, or the file of an exported run
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// Write to this file instead of one beside the store
@@ -33,61 +30,15 @@ pub(crate) struct ReportArguments {
     tick: Vec<TickRate>,
 }
 
-pub(crate) fn run(arguments: &ReportArguments) -> CommandResult {
-    let store = open_store()?;
-    let ids = find_runs(&store, &arguments.runs)?;
-    let runs = ids.iter().map(|id| store.load(id)).collect::<Result<Vec<Run>, _>>()?;
-    let path = match (&arguments.output, ids.first()) {
+pub(crate) fn run(arguments: &ReportArguments, places: &Places) -> CommandResult {
+    let runs = Runs::new(places);
+    let subjects = runs.find_all(&arguments.runs)?;
+    let path = match (&arguments.output, subjects.first()) {
         (Some(path), _) => path.clone(),
-        (None, Some(first)) => default_page(first)?,
+        (None, Some(first)) => places.page(first.id())?,
         (None, None) => return Err(CommandError::usage("no run is named")),
     };
-    let told = PageOptions { purposes: &arguments.purposes, ticks: &arguments.tick };
-    write_page(&store, &runs, &told, &path)?;
-    println!("{}", path.display());
-    Ok(())
-}
-
-/// Where the page of a run goes unless told otherwise: `reports/` beside the store.
-pub(super) fn default_page(run: &RunId) -> CommandResult<PathBuf> {
-    let store = Store::default_path()?;
-    let folder = store.parent().unwrap_or(Path::new(".")).join("reports");
-    Ok(folder.join(format!("{run}.html")))
-}
-
-/// What the page of a run tells beyond the run itself.
-pub(super) struct PageOptions<'a> {
-    /// What the machine is for: how the run stands to that.
-    pub(super) purposes: &'a [Purpose],
-    /// What ticks of these rates would have billed, beside the kernel's own.
-    pub(super) ticks: &'a [TickRate],
-}
-
-/// Writes the page of `runs` to `path`, making its folder when it is missing.
-pub(super) fn write_page(
-    store: &Store,
-    runs: &[Run],
-    told: &PageOptions<'_>,
-    path: &Path,
-) -> CommandResult {
-    let concluded = runs
-        .iter()
-        .map(|run| {
-            let explanations = explain::of_run(store, run)?;
-            let accounts = quanta::of_run(store, run, told.ticks)?;
-            let (tails, purposes) = (tail::of_run(store, run)?, verdicts(run, told.purposes));
-            Ok(Conclusions { explanations, accounts, tails, purposes })
-        })
-        .collect::<CommandResult<Vec<_>>>()?;
-    write_file(path, &tactus_report::page_of(runs, &concluded)?)
-}
-
-/// Writes a page, making its folder when it is missing.
-pub(super) fn write_file(path: &Path, page: &str) -> CommandResult {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::write(path, page))
-        .with_context(|| format!("{} cannot be written", path.display()))
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))
+    let options = PageOptions { purposes: &arguments.purposes, ticks: &arguments.tick };
+    files::write_page(&path, &page::of_runs(subjects, &options)?)?;
+    Ok(writeln!(std::io::stdout(), "{}", path.display())?)
 }

@@ -3,22 +3,19 @@
 use std::io::Write;
 
 use clap::Args;
-use serde::Serialize;
-use tactus_judge::purpose::{Purpose, PurposeVerdict};
-use tactus_judge::verdict::{Verdict, verdict};
-use tactus_model::run::{Run, RunHeader};
-use tactus_report::CellTail;
-use tactus_stats::CellSummary;
-use tactus_stats::frames::PlayerSummary;
+use tactus_app::overview::{self, RunOverview};
+use tactus_app::runs::Runs;
+use tactus_app::{Places, Subject, tail};
+use tactus_judge::purpose::Purpose;
 
-use super::{find_runs, open_store, table_options, tail};
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
+use crate::terminal::table_options;
 
 /// Show runs in full: verdict, cells, what was not granted, the machine.
 #[derive(Args)]
 pub(crate) struct ShowArguments {
-    /// Runs by name, unique beginning of a name, or `last`
+    /// Runs by name, unique beginning of a name, `last`, or the file of an exported run
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
     /// What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and
@@ -30,78 +27,24 @@ pub(crate) struct ShowArguments {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct RunOverview<'a> {
-    #[serde(flatten)]
-    header: &'a RunHeader,
-    /// The digest of what all guests said in exact time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exact_sha256: Option<String>,
-    verdict: Verdict,
-    cells: Vec<CellOverview>,
-    longer_times: Vec<CellTail>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    purposes: Vec<PurposeVerdict>,
-}
-
-/// A cell's name and summary, as `--json` gives them.
-#[derive(Serialize)]
-pub(super) struct CellOverview {
-    cell: usize,
-    label: String,
-    #[serde(flatten)]
-    summary: CellSummary,
-    /// What its players came to, where it has some.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frames: Option<PlayerSummary>,
-}
-
-/// Sums up every cell of `run` that yielded a result.
-pub(super) fn cell_overviews(run: &Run) -> Vec<CellOverview> {
-    let labels = run.header.plan.labels();
-    labels
-        .into_iter()
-        .zip(&run.header.plan.cells)
-        .enumerate()
-        .filter_map(|(cell, (label, settings))| {
-            let measurements: Vec<_> = run.of_cell(cell).collect();
-            let summary = CellSummary::pool(&measurements);
-            let frames = PlayerSummary::of(settings, summary.accounting);
-            (!measurements.is_empty()).then_some(CellOverview { cell, label, summary, frames })
-        })
-        .collect()
-}
-
-pub(crate) fn run(arguments: &ShowArguments) -> CommandResult {
-    let store = open_store()?;
-    for id in find_runs(&store, &arguments.runs)? {
-        let run = store.load(&id)?;
+pub(crate) fn run(arguments: &ShowArguments, places: &Places) -> CommandResult {
+    let runs = Runs::new(places);
+    for subject in runs.find_all(&arguments.runs)? {
         if arguments.json {
-            let (verdict, cells) = (verdict(&run), cell_overviews(&run));
-            let longer_times = tail::of_run(&store, &run)?;
-            let purposes = verdicts(&run, &arguments.purposes);
-            write_line(&RunOverview {
-                header: &run.header,
-                exact_sha256: tactus_report::exact_digest(&run),
-                verdict,
-                cells,
-                longer_times,
-                purposes,
-            })?;
+            write_line(&RunOverview::of(&subject, &arguments.purposes)?)?;
         } else {
-            let mut out = std::io::stdout().lock();
-            let options = table_options();
-            write!(out, "{}", tactus_report::run_details(&run, &options))?;
-            let longer_times = tactus_report::tail_text(&tail::of_run(&store, &run)?, &options);
-            write!(out, "\nLonger times than were measured\n\n{longer_times}")?;
-            let purposes = verdicts(&run, &arguments.purposes);
-            write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?;
+            print(&subject, &arguments.purposes)?;
         }
     }
     Ok(())
 }
 
-/// How every cell of `run` stands to each purpose.
-pub(super) fn verdicts(run: &Run, purposes: &[Purpose]) -> Vec<PurposeVerdict> {
-    purposes.iter().flat_map(|purpose| PurposeVerdict::of_run(run, *purpose)).collect()
+fn print(subject: &Subject<'_>, purposes: &[Purpose]) -> CommandResult {
+    let mut out = std::io::stdout().lock();
+    let options = table_options();
+    write!(out, "{}", tactus_report::run_details(subject.run(), &options))?;
+    let longer_times = tactus_report::tail_text(&tail::of_run(subject)?, &options);
+    write!(out, "\nLonger times than were measured\n\n{longer_times}")?;
+    let purposes = overview::purposes(subject.run(), purposes);
+    Ok(write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?)
 }

@@ -3,21 +3,14 @@
 mod plain;
 mod screen;
 
-use std::path::PathBuf;
-
-use anyhow::Context;
 use clap::Args;
-use tactus_lab::causes::Causes;
-use tactus_lab::live::LiveSamples;
-use tactus_model::cell::Cell;
-use tactus_model::experiment::{DEFAULTS, Experiment, Overrides};
-use tactus_model::settings::Layer;
+use tactus_app::plan::new_seed;
+use tactus_app::{Places, watch};
 use tactus_model::time::Nanos;
 use tactus_monitor::{Monitor, Scale};
 
 use self::screen::Wishes;
-use super::new_seed;
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 use crate::setting_options::SettingOptions;
 
 /// Watch wakeups while they happen: a scope, a percentile graph, and why some were late.
@@ -55,15 +48,12 @@ pub(crate) struct WatchArguments {
     json: bool,
 }
 
-/// How long is watched unless a duration is given: without end.
-const WITHOUT_END: Nanos = Nanos::from_secs(100 * 365 * 24 * 3600);
-
-pub(crate) fn run(arguments: &WatchArguments) -> CommandResult {
-    let cell = cell(&arguments.settings.0)?;
+pub(crate) fn run(arguments: &WatchArguments, places: &Places) -> CommandResult {
+    let cell = watch::cell(&arguments.settings.0)?;
     let seed = arguments.seed.unwrap_or_else(new_seed);
     if arguments.plain || arguments.json {
         let explain_beyond = arguments.causes.then_some(arguments.threshold);
-        return plain::watch(&cell, seed, arguments.json, explain_beyond);
+        return plain::watch(places, &cell, seed, arguments.json, explain_beyond);
     }
     let mut monitor = Monitor::new(cell, &arguments.settings.0);
     if let Some(line) = arguments.scale {
@@ -78,43 +68,5 @@ pub(crate) fn run(arguments: &WatchArguments) -> CommandResult {
         monitor = monitor.with_recording();
     }
     let (record, threshold) = (arguments.causes, arguments.threshold);
-    screen::watch(monitor, Wishes { seed, record, threshold })
-}
-
-/// The cell that the options describe; its window has no end unless they say so.
-fn cell(options: &Layer) -> CommandResult<Cell> {
-    let experiment = Experiment::parse(DEFAULTS)?;
-    let overrides = Overrides { settings: options.clone(), ..Overrides::default() };
-    let mut cells = experiment.plan(&overrides)?.cells;
-    let mut cell = cells.swap_remove(0);
-    if cell.target.guest().is_some() {
-        return Err(CommandError::usage("a guest cannot be watched; leave --kernel out")
-            .with_hint("tactus lab measure --kernel …"));
-    }
-    if options.values("duration").is_none() {
-        cell.duration = WITHOUT_END;
-    }
-    Ok(cell)
-}
-
-/// Starts to measure in a process of its own.
-fn start(cell: &Cell, seed: u64) -> CommandResult<LiveSamples> {
-    LiveSamples::start(&own_executable()?, &["internal", "live"], cell, seed)
-        .context("measuring cannot be started")
-        .map_err(unavailable)
-}
-
-/// Starts to record the kernel's events in a process of its own.
-fn start_recording(cell: &Cell) -> CommandResult<Causes> {
-    Causes::start(&own_executable()?, &["internal", "causes"], cell)
-        .context("recording cannot be started")
-        .map_err(unavailable)
-}
-
-fn own_executable() -> CommandResult<PathBuf> {
-    std::env::current_exe().context("the path of this program cannot be found").map_err(unavailable)
-}
-
-fn unavailable(error: anyhow::Error) -> CommandError {
-    CommandError::new(ErrorKind::Unavailable, error)
+    screen::watch(monitor, Wishes { places, seed, record, threshold })
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tactus_model::facts::MachineFacts;
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::time::Nanos;
-use tactus_store::{FORMAT_VERSION, Store, StoreError};
+use tactus_store::{FORMAT_VERSION, FileRun, Store, StoreError};
 
 use crate::common::{
     CREATED, Size, facts, failure, foreign_run, measurement, plan, some_run, turn,
@@ -145,8 +145,11 @@ fn check_refused(expected: &str, alter: impl FnOnce(&mut Value)) -> StoreError {
     let mut document = document();
     alter(&mut document);
     let mut store = Store::open_in_memory().unwrap();
-    let error = store.import(document.to_string().as_bytes()).unwrap_err();
+    let document = document.to_string();
+    let error = store.import(document.as_bytes()).unwrap_err();
     assert!(error.to_string().contains(expected), "{error}\n  does not say: {expected}");
+    let unstored = FileRun::read(document.as_bytes()).unwrap_err();
+    assert_eq!(unstored.to_string(), error.to_string());
     assert_eq!(store.list().unwrap(), [], "nothing was imported");
     error
 }
@@ -277,4 +280,24 @@ fn fractions_keep_their_last_digit() {
     assert_eq!(there.load(&run).unwrap(), here.load(&run).unwrap());
     let expected = Nanos::from_secs(2);
     assert_eq!(here.load(&run).unwrap().measurements[0].window, expected);
+}
+
+#[test]
+fn a_run_is_the_same_straight_from_its_file_as_through_a_store() {
+    let mut store = Store::open_in_memory().unwrap();
+    let id = finished_run(&mut store);
+    for with_samples in [true, false] {
+        let json = exported(&store, &id, with_samples);
+        let read = FileRun::read(&json[..]).unwrap();
+        let mut there = Store::open_in_memory().unwrap();
+        there.import(&json[..]).unwrap();
+        assert_eq!(read.run, there.load(&id).unwrap());
+        for turn in read.run.measurements.iter().map(|measurement| measurement.turn) {
+            assert_eq!(read.samples(turn), there.samples(&id, turn).unwrap());
+            assert_eq!(read.recording(turn).cloned(), there.recording(&id, turn).unwrap());
+        }
+    }
+    let foreign = foreign_run();
+    let added = store.add(&foreign).unwrap();
+    assert_eq!(FileRun::of(foreign).unwrap().run, store.load(&added).unwrap());
 }

@@ -3,18 +3,25 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
-use tactus_store::Store;
+use tactus_store::{FileRun, Store};
 
 use crate::exchange::document;
 
-/// Imports `json` and, when that was taken in, reads all of it back.
+/// Imports `json` and, when that was taken in, reads all of it back. Read without a
+/// store it is the same run, or refused by the same words.
 fn import_never_panics(json: &[u8]) {
     let mut store = Store::open_in_memory().unwrap();
-    let Ok(run) = store.import(json) else {
-        assert_eq!(store.list().unwrap(), [], "a part of what was refused is there");
-        return;
+    let read = FileRun::read(json);
+    let run = match store.import(json) {
+        Ok(run) => run,
+        Err(error) => {
+            assert_eq!(store.list().unwrap(), [], "a part of what was refused is there");
+            assert_eq!(read.map_err(|error| error.to_string()), Err(error.to_string()));
+            return;
+        }
     };
     let loaded = store.load(&run).unwrap();
+    assert_eq!(read.unwrap().run, loaded);
     for measurement in &loaded.measurements {
         assert!(measurement.tasks.iter().all(|task| task.accounting.balances()));
         store.samples(&run, measurement.turn).unwrap();

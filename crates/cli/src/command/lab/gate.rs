@@ -3,25 +3,27 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use tactus_app::kernel_gate::{self, KernelGate};
+use tactus_app::runs::Runs;
+use tactus_app::{Error, ErrorKind, Places, files};
 use tactus_judge::gate::GateReport;
 use tactus_judge::gate::junit::junit;
-use tactus_judge::kernels::{self, Allowance, Answer, GateOptions, KernelComparison};
-use tactus_lab::event::Event;
-use tactus_model::experiment::{Experiment, Overrides, Plan};
-use tactus_model::guest::{GuestTime, Speed};
+use tactus_judge::kernels::{Allowance, Answer, GateOptions, KernelComparison};
+use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::guest::GuestTime;
 use tactus_model::kernel::GuestKernel;
-use tactus_model::run::{Run, RunStatus};
-use tactus_model::time::{Nanos, Realtime};
+use tactus_model::run::Run;
+use tactus_model::time::Nanos;
 
-use crate::command::gate::{load_run, write_file};
-use crate::command::measure::{carry_out_until, read_experiment, read_facts, targets};
-use crate::command::{new_seed, open_store, table_options};
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
+use crate::guest_options::speed;
 use crate::json_lines::write_line;
+use crate::listener::RunListener;
+use crate::percentage::false_alarms;
 use crate::setting_options::SettingOptions;
+use crate::terminal::{print_plan, table_options};
 
 /// Require that a kernel is no worse than another, and exit with code 1 when it is.
 ///
@@ -63,7 +65,7 @@ pub(crate) struct LabGateArguments {
     #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
     allow: Allowance,
     /// The chance that kernels that are alike are called different in what differs from seed to seed
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = chance)]
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = false_alarms)]
     false_alarms: f64,
     /// Ask only for paths that every seed gave alike, for which three seeds are enough
     #[arg(long)]
@@ -100,16 +102,6 @@ enum Refuse {
     Different,
 }
 
-fn chance(text: &str) -> Result<f64, String> {
-    let percent = text.trim().trim_end_matches('%').trim().parse::<f64>();
-    match percent {
-        Ok(percent) if percent > 0.0 && percent <= 50.0 => Ok(percent / 100.0),
-        _ => Err(format!(
-            "`{text}` is no chance of a false alarm; write a percentage up to 50, as 1%"
-        )),
-    }
-}
-
 /// The outcome as `--json` gives it.
 #[derive(Serialize)]
 struct LabGateOutcome<'a> {
@@ -119,98 +111,44 @@ struct LabGateOutcome<'a> {
     report: &'a GateReport,
 }
 
-pub(super) fn run(arguments: &LabGateArguments) -> CommandResult {
-    let done = gate(arguments);
+pub(super) fn run(arguments: &LabGateArguments, places: &Places) -> CommandResult {
+    let done = gate(arguments, places);
     if arguments.bisect { done.map_err(CommandError::for_bisect) } else { done }
 }
 
-fn gate(arguments: &LabGateArguments) -> CommandResult {
+fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
     let run = match &arguments.judged {
         Some(_) if !arguments.settings.is_empty() => {
             return Err(CommandError::usage(
                 "a run is judged as it was measured; leave the settings out",
             ));
         }
-        Some(name) => load_run(name, open_store)?,
+        Some(name) => Runs::new(places).find(name)?.into_run(),
         None => {
-            let plan = plan(arguments)?;
+            let plan = arguments.plan()?;
             if arguments.plan_only {
                 return print_plan(&plan, arguments.json);
             }
-            measure(&plan, arguments.guest_limit)?
+            let (mut store, mut listener) = (places.open_store()?, RunListener::new(false));
+            let limit = arguments.guest_limit;
+            kernel_gate::measure(places, &mut store, &plan, limit, &mut listener)?
         }
     };
     judge(&run, arguments)
 }
 
-/// The cells of the experiment under both kernels.
-fn plan(arguments: &LabGateArguments) -> CommandResult<Plan> {
-    let kernels = arguments.settings.0.values("kernel").unwrap_or_default();
-    let ([_], Some(against)) = (kernels, &arguments.against) else {
-        return Err(CommandError::usage(
-            "a gate holds one kernel against one other: --kernel ./after/bzImage --against ./before/bzImage",
-        ));
-    };
-    let name = &arguments.experiment;
-    let experiment = Experiment::parse(&read_experiment(name)?)
-        .with_context(|| name.clone())
-        .map_err(|error| CommandError::new(ErrorKind::Usage, error))?;
-    let seed = arguments.seed.or(experiment.seed).unwrap_or_else(new_seed);
-    let guest_time = match arguments.mips {
-        Some(mips) => GuestTime::Exact(
-            Speed::from_mips(mips)
-                .map_err(|error| CommandError::usage(format!("--mips: {error}")))?,
-        ),
-        None => experiment
-            .guest_time
-            .filter(|time| time.is_exact())
-            .unwrap_or(GuestTime::Exact(Speed::FASTEST)),
-    };
-    let mut overrides = Overrides {
-        settings: arguments.settings.0.clone(),
-        rounds: arguments.seeds,
-        seed: Some(seed),
-        guest_time: Some(guest_time),
-        ..Overrides::default()
-    };
-    let planned = |overrides: &Overrides| {
-        experiment
-            .plan(overrides)
-            .with_context(|| name.clone())
-            .map_err(|error| CommandError::new(ErrorKind::Usage, error))
-    };
-    let kernel = planned(&overrides)?;
-    overrides.settings.set("kernel", vec![against.to_string()]).map_err(CommandError::usage)?;
-    Ok(kernels::plan(planned(&overrides)?, kernel))
-}
-
-fn print_plan(plan: &Plan, json: bool) -> CommandResult {
-    if json {
-        return Ok(write_line(plan)?);
-    }
-    Ok(write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?)
-}
-
-/// Measures both kernels, up to the first turn that gives no result: what is missing then
-/// cannot be made up for by the others.
-fn measure(plan: &Plan, guest_limit: Option<Nanos>) -> CommandResult<Run> {
-    let mut store = open_store()?;
-    let targets = targets(&plan.cells, guest_limit)?;
-    let now = tactus_sys::clock::now::<Realtime>();
-    let id = store.create_run(plan, &read_facts(), env!("CARGO_PKG_VERSION"), now)?;
-    let has_failed = |event: &Event<'_>| matches!(event, Event::TurnFailed { .. });
-    let status = carry_out_until(&mut store, &id, targets, false, has_failed)?;
-    let run = store.load(&id)?;
-    match status {
-        RunStatus::Interrupted if run.failures.is_empty() => {
-            let (taken, all) = (run.measurements.len(), plan.turns().len());
-            Err(CommandError::new(
-                ErrorKind::Interrupted,
-                anyhow::anyhow!("{taken} of {all} turns are taken and kept"),
-            )
-            .with_hint(format!("tactus measure --continue {id} && tactus lab gate --run {id}")))
-        }
-        _ => Ok(run),
+impl LabGateArguments {
+    /// The cells of the experiment under both kernels.
+    fn plan(&self) -> CommandResult<Plan> {
+        let speed = self.mips.map(speed).transpose()?;
+        let overrides = Overrides {
+            settings: self.settings.0.clone(),
+            rounds: self.seeds,
+            seed: self.seed,
+            guest_time: speed.map(GuestTime::Exact),
+            ..Overrides::default()
+        };
+        Ok(kernel_gate::plan(&self.experiment, overrides, self.against.as_ref())?)
     }
 }
 
@@ -221,10 +159,9 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
         paths_only: arguments.paths_only,
         refuse_any_difference: arguments.refuse == Refuse::Different,
     };
-    let comparison = kernels::compare(run, &options)?;
-    let (answer, report) = (comparison.answer(&options), comparison.report(&options));
+    let KernelGate { answer, comparison, report } = kernel_gate::judge(run, &options)?;
     if let Some(path) = &arguments.junit {
-        write_file(path, &junit(&report))?;
+        files::write(path, junit(&report))?;
     }
     if arguments.json {
         write_line(&LabGateOutcome { answer, comparison: &comparison, report: &report })?;
@@ -237,7 +174,7 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
     match answer {
         Answer::Passes => Ok(()),
         Answer::CannotTell if arguments.bisect => {
-            Err(CommandError::new(ErrorKind::CannotTell, anyhow::anyhow!(refused)))
+            Err(CommandError::CannotTell(Error::new(ErrorKind::Unavailable, refused)))
         }
         Answer::Refused | Answer::CannotTell => Err(CommandError::not_met(refused)),
     }

@@ -1,19 +1,16 @@
 //! `tactus lab kernels`: which kernels can be booted.
 
-use std::fs::{self, File};
 use std::io::Write;
-use std::process::{Command, Stdio};
-
-use anyhow::Context;
 
 use clap::Args;
 use serde::Serialize;
+use tactus_app::Places;
+use tactus_app::kernels::{Background, in_background, yield_to_all};
 use tactus_kernels::{Kernel, KnownKernel};
 use tactus_model::kernel::GuestKernel;
 
-use super::building::Building;
-use super::{kernel_cache, kernels_telling};
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::building::Building;
+use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
 /// List the kernels that can be booted as guests, or fetch or build some.
@@ -53,14 +50,15 @@ struct FoundKernel<'a> {
     configuration_known: bool,
 }
 
-pub(super) fn run(arguments: &KernelsArguments) -> CommandResult {
+pub(super) fn run(arguments: &KernelsArguments, places: &Places) -> CommandResult {
     if arguments.background {
-        return start_in_background(&arguments.kernels);
+        return start_in_background(&arguments.kernels, places);
     }
     if arguments.yielding {
         yield_to_all();
     }
-    let known = kernels_telling(Building::new(arguments.json))?;
+    let building = Building::new(arguments.json);
+    let known = places.kernels(Box::new(move |event| building.hear(event)))?;
     if arguments.kernels.is_empty() {
         return list(&known.list()?, arguments.json);
     }
@@ -70,41 +68,17 @@ pub(super) fn run(arguments: &KernelsArguments) -> CommandResult {
     Ok(())
 }
 
-/// Starts this command again, as a session of its own that goes on when the terminal is closed.
-fn start_in_background(kernels: &[GuestKernel]) -> CommandResult {
-    let cache = kernel_cache()?;
-    let log = cache.join("background.log");
-    let start = || -> anyhow::Result<u32> {
-        fs::create_dir_all(&cache)?;
-        let file = File::options().create(true).append(true).open(&log)?;
-        let child = Command::new("setsid")
-            .args(["nice", "-n", "19"])
-            .arg(std::env::current_exe()?)
-            .args(["lab", "kernels", "--yielding"])
-            .args(kernels.iter().map(ToString::to_string))
-            .stdin(Stdio::null())
-            .stdout(file.try_clone()?)
-            .stderr(file)
-            .spawn()?;
-        Ok(child.id())
-    };
-    let process = start()
-        .with_context(|| format!("no build can be started with {} for its log", log.display()))
-        .map_err(|error| CommandError::new(ErrorKind::Unavailable, error))?;
+/// Starts this command again, which goes on by itself.
+fn start_in_background(kernels: &[GuestKernel], places: &Places) -> CommandResult {
+    let again = ["lab", "kernels", "--yielding"].map(str::to_owned).into_iter();
+    let arguments = again.chain(kernels.iter().map(ToString::to_string));
+    let Background { process, log } = in_background(places, arguments)?;
     writeln!(
         std::io::stdout(),
         "process {process} does it; `tactus lab kernels` tells how far it is, and {} what it says",
         log.display()
     )?;
     Ok(())
-}
-
-/// Lets everything else on this system go first. Where the kernel divides processors among
-/// sessions before it does among processes, `nice` alone says nothing to other sessions
-/// (sched(7), the autogroup feature).
-fn yield_to_all() {
-    // Where sessions are no groups there is no such file, and `nice` is enough.
-    let _ = fs::write("/proc/self/autogroup", "19");
 }
 
 fn list(kernels: &[KnownKernel], json: bool) -> CommandResult {

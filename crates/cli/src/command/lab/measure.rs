@@ -1,10 +1,11 @@
 //! `tactus lab measure`: an experiment in guest kernels.
 
 use clap::Args;
+use tactus_app::Places;
 
-use super::GuestOptions;
 use crate::command::measure::{self, MeasureArguments};
 use crate::error::CommandResult;
+use crate::guest_options::GuestOptions;
 
 /// Measure an experiment's cells in guest kernels, and keep and show it as `measure` does.
 ///
@@ -23,7 +24,7 @@ pub(crate) struct LabMeasureArguments {
     guests: GuestOptions,
 }
 
-pub(super) fn run(mut arguments: LabMeasureArguments) -> CommandResult {
+pub(super) fn run(mut arguments: LabMeasureArguments, places: &Places) -> CommandResult {
     arguments.measure.default_experiment("lab");
-    measure::run_with(&arguments.measure, &arguments.guests.wishes()?)
+    measure::run_with(&arguments.measure, &arguments.guests.wishes()?, places)
 }

@@ -5,6 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde::Serialize;
+use tactus_app::watch::{start, start_recording};
+use tactus_app::{Error, ErrorKind, Places};
 use tactus_explain::ExplainedSample;
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::live::{LiveEvent, LiveSamples};
@@ -16,8 +18,7 @@ use tactus_monitor::{
 };
 use tactus_sys::clock;
 
-use super::{start, start_recording};
-use crate::error::{CommandError, CommandResult, ErrorKind};
+use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
 
@@ -60,6 +61,7 @@ enum Line<'a> {
 /// Watches `cell` until its window is over or an interrupt comes. Where a latency is given,
 /// the kernel's events are recorded, and samples later than that are explained.
 pub(super) fn watch(
+    places: &Places,
     cell: &Cell,
     seed: u64,
     json: bool,
@@ -72,10 +74,12 @@ pub(super) fn watch(
         let _ = sender.send(());
     })?;
     let why = match explain_beyond {
-        Some(threshold) => Some(Why { causes: start_recording(cell)?, threshold, lately: None }),
+        Some(threshold) => {
+            Some(Why { causes: start_recording(places, cell)?, threshold, lately: None })
+        }
         None => None,
     };
-    let samples = start(cell, seed)?;
+    let samples = start(places, cell, seed)?;
     let figures = LiveFigures::new();
     let mut watch = Watch { cell, seed, json, cpus, samples, stopped, figures, why };
     if let Some(opened) = watch.wait_for_opening()? {
@@ -271,9 +275,5 @@ impl Watch<'_> {
 }
 
 fn failed(reason: String, hint: Option<String>) -> CommandError {
-    let error = CommandError::new(ErrorKind::Unavailable, anyhow::anyhow!(reason));
-    match hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
+    Error::new(ErrorKind::Unavailable, reason).with_hint_if_any(hint).into()
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant as StdInstant};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use signal_hook::consts::SIGSTOP;
+use tactus_app::watch::{start, start_recording};
+use tactus_app::{Error, Places};
 use tactus_lab::causes::{CauseEvent, Causes, Lately};
 use tactus_lab::live::{LiveEvent, LiveSamples};
 use tactus_model::cell::Cell;
@@ -15,8 +17,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_monitor::{CauseNews, Key, Message, Monitor, Palette, Request};
 use tactus_sys::clock;
 
-use super::{start, start_recording};
-use crate::error::{CommandError, CommandResult};
+use crate::error::CommandResult;
 use crate::signals::on_interrupt;
 
 /// How often the picture is drawn: ten times a second, often enough for the eye and
@@ -26,7 +27,8 @@ const FRAME: Duration = Duration::from_millis(100);
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// What is watched, and how.
-pub(super) struct Wishes {
+pub(super) struct Wishes<'p> {
+    pub(super) places: &'p Places,
     pub(super) seed: u64,
     /// Whether the kernel's events are recorded from the beginning.
     pub(super) record: bool,
@@ -36,15 +38,16 @@ pub(super) struct Wishes {
 
 /// Shows `monitor` until the user ends it. The terminal is as it was before when this
 /// returns, and when it panics.
-pub(super) fn watch(monitor: Monitor, wishes: Wishes) -> CommandResult {
+pub(super) fn watch(monitor: Monitor, wishes: Wishes<'_>) -> CommandResult {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(CommandError::usage("the monitor needs a terminal, and this is none")
-            .with_hint("tactus watch --plain writes a line a second, --json an object"));
+        return Err(Error::usage("the monitor needs a terminal, and this is none")
+            .with_hint("tactus watch --plain writes a line a second, --json an object")
+            .into());
     }
     let stopped = Arc::new(AtomicBool::new(false));
     let stop = stopped.clone();
     on_interrupt(move || stop.store(true, Ordering::Relaxed))?;
-    let samples = start(monitor.cell(), wishes.seed)?;
+    let samples = start(wishes.places, monitor.cell(), wishes.seed)?;
     let mut show = Show {
         monitor,
         samples: Some(samples),
@@ -95,9 +98,9 @@ enum Wish {
 }
 
 /// The monitor and what it looks at.
-struct Show {
+struct Show<'p> {
     monitor: Monitor,
-    wishes: Wishes,
+    wishes: Wishes<'p>,
     /// None when it could not be started, which the monitor tells.
     samples: Option<LiveSamples>,
     opened: Option<Instant<Monotonic>>,
@@ -108,7 +111,7 @@ struct Show {
     stopped: Arc<AtomicBool>,
 }
 
-impl Show {
+impl Show<'_> {
     fn run(mut self, mut screen: Screen) -> CommandResult {
         let palette = palette();
         loop {
@@ -191,10 +194,10 @@ impl Show {
         if !whether {
             return;
         }
-        match start_recording(self.monitor.cell()) {
+        match start_recording(self.wishes.places, self.monitor.cell()) {
             Ok(causes) => self.causes = Some(causes),
             Err(error) => {
-                let (reason, mend) = (error.reason(), None);
+                let (reason, mend) = (error.to_string(), None);
                 self.tell(Message::Causes(CauseNews::Unavailable { reason, mend }));
             }
         }
@@ -249,10 +252,10 @@ impl Show {
         self.samples = None;
         self.opened = None;
         self.lately = None;
-        match start(cell, self.wishes.seed) {
+        match start(self.wishes.places, cell, self.wishes.seed) {
             Ok(samples) => self.samples = Some(samples),
             Err(error) => {
-                self.tell(Message::Failed { reason: error.reason(), hint: None });
+                self.tell(Message::Failed { reason: error.to_string(), hint: None });
             }
         }
     }

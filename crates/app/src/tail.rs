@@ -1,35 +1,37 @@
-//! What the cells of a run say of longer times, from the samples in the store.
+//! What the cells of a run say of longer times, from its samples.
 
 use std::collections::BTreeMap;
 
 use tactus_explain::Options;
 use tactus_model::result::Measurement;
-use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 use tactus_report::{CauseTail, CellTail};
 use tactus_stats::LatencyHistogram;
 use tactus_stats::extreme::{FEWEST_PEAKS, GREATEST_SHARE, LateWakeup, TailAnswer, TailWindow};
 use tactus_stats::unseen::UnseenBound;
-use tactus_store::Store;
 
-use super::explain::explained_stretches;
-use crate::error::{CommandError, CommandResult};
+use crate::error::OrError;
+use crate::{Result, Subject, explain};
 
 /// Late wakeups of one cause that are enough to be looked at by themselves.
 const ENOUGH: usize = 3 * FEWEST_PEAKS;
 
-/// What every cell of `run` that yielded a result says of longer times.
-pub(super) fn of_run(store: &Store, run: &Run) -> CommandResult<Vec<CellTail>> {
+/// What every cell of a run that yielded a result says of longer times.
+///
+/// # Errors
+/// Its samples or recordings cannot be read.
+pub fn of_run(subject: &Subject<'_>) -> Result<Vec<CellTail>> {
+    let run = subject.run();
     let labels = run.header.plan.labels();
     let measured = |cell: &usize| run.of_cell(*cell).next().is_some();
     (0..labels.len())
         .filter(measured)
-        .map(|cell| of_cell(store, run, cell, labels[cell].clone()))
+        .map(|cell| of_cell(subject, cell, labels[cell].clone()))
         .collect()
 }
 
-fn of_cell(store: &Store, run: &Run, cell: usize, label: String) -> CommandResult<CellTail> {
-    let measurements: Vec<&Measurement> = run.of_cell(cell).collect();
+fn of_cell(subject: &Subject<'_>, cell: usize, label: String) -> Result<CellTail> {
+    let measurements: Vec<&Measurement> = subject.run().of_cell(cell).collect();
     let mut latencies = LatencyHistogram::new();
     for task in measurements.iter().flat_map(|measurement| &measurement.tasks) {
         task.blocks.iter().for_each(|block| latencies.merge_record(block));
@@ -37,9 +39,9 @@ fn of_cell(store: &Store, run: &Run, cell: usize, label: String) -> CommandResul
     let floor = latencies.quantile(1.0 - GREATEST_SHARE).unwrap_or_default();
     let windows = measurements
         .iter()
-        .map(|measurement| window(store, run, measurement, floor))
-        .collect::<CommandResult<Vec<_>>>()?;
-    let (by_cause, not_by_cause) = match by_cause(store, run, cell)? {
+        .map(|measurement| window(subject, measurement, floor))
+        .collect::<Result<Vec<_>>>()?;
+    let (by_cause, not_by_cause) = match by_cause(subject, cell)? {
         Ok(causes) => (causes, None),
         Err(reason) => (Vec::new(), Some(reason)),
     };
@@ -50,16 +52,11 @@ fn of_cell(store: &Store, run: &Run, cell: usize, label: String) -> CommandResul
 
 /// The late wakeups of a measurement: of all its samples where they were kept, else of
 /// the slowest.
-fn window(
-    store: &Store,
-    run: &Run,
-    measurement: &Measurement,
-    floor: Nanos,
-) -> CommandResult<TailWindow> {
+fn window(subject: &Subject<'_>, measurement: &Measurement, floor: Nanos) -> Result<TailWindow> {
     let mut kept = 0;
     let mut late = Vec::new();
-    for (_, block) in store.samples(&run.header.id, measurement.turn)? {
-        let samples = block.decode().map_err(CommandError::internal)?;
+    for (_, block) in subject.samples(measurement.turn)? {
+        let samples = block.decode().or_internal()?;
         kept += samples.len() as u64;
         late.extend(
             samples
@@ -81,12 +78,8 @@ fn window(
 
 /// The tail of each cause by itself, from the traced windows, where its late wakeups are
 /// enough; otherwise why not.
-fn by_cause(
-    store: &Store,
-    run: &Run,
-    cell: usize,
-) -> CommandResult<Result<Vec<CauseTail>, String>> {
-    let traced = run.of_cell(cell).filter_map(|measurement| measurement.traced.as_ref());
+fn by_cause(subject: &Subject<'_>, cell: usize) -> Result<Result<Vec<CauseTail>, String>> {
+    let traced = subject.run().of_cell(cell).filter_map(|measurement| measurement.traced.as_ref());
     let mut latencies = LatencyHistogram::new();
     for task in traced.flat_map(|traced| &traced.tasks) {
         latencies.merge_record(&task.latencies);
@@ -97,7 +90,7 @@ fn by_cause(
     }
     let floor = latencies.quantile(1.0 - GREATEST_SHARE).unwrap_or_default();
     let options = Options { threshold: floor, slowest: looked_at, timelines: 0 };
-    let stretches = explained_stretches(store, run, cell, options)?;
+    let stretches = explain::stretches(subject, cell, options)?;
     let mut causes: BTreeMap<String, Vec<Vec<LateWakeup>>> = BTreeMap::new();
     for (nth, (_, explanation)) in stretches.iter().enumerate() {
         for explained in &explanation.worst {

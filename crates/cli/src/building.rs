@@ -12,7 +12,7 @@ use crate::json_lines::write_line;
 
 /// Draws a bar where standard error is a terminal, and writes a line a tenth of the way
 /// elsewhere; the same moments are lines of JSON where they are asked for.
-pub(super) struct Building {
+pub(crate) struct Building {
     bar: ProgressBar,
     terminal: bool,
     json: bool,
@@ -21,7 +21,7 @@ pub(super) struct Building {
 }
 
 impl Building {
-    pub(super) fn new(json: bool) -> Self {
+    pub(crate) fn new(json: bool) -> Self {
         let style = ProgressStyle::with_template("{bar:24} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         Self {
@@ -34,7 +34,7 @@ impl Building {
     }
 
     /// Shows `event`.
-    pub(super) fn hear(&self, event: &BuildEvent<'_>) {
+    pub(crate) fn hear(&self, event: &BuildEvent<'_>) {
         let is_news = self.is_news(event);
         if self.json && is_news {
             // Where nobody reads any more, the kernel is worth its time all the same.

@@ -1,0 +1,77 @@
+//! Where the CPU time of a recording or a run went.
+
+use std::path::Path;
+
+use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
+use tactus_report::NamedAccounts;
+
+use crate::cells::chosen;
+use crate::error::OrError;
+use crate::{Result, Subject, explain, recording};
+
+/// The accounts of a recording, with simulated ticks of these rates.
+///
+/// # Errors
+/// The file is no recording, or it is damaged.
+pub fn of_recording(path: &Path, rates: &[TickRate]) -> Result<NamedAccounts> {
+    let options = AccountOptions { rates: rates.to_vec() };
+    let accounts = account(&mut recording::open(path)?, &options);
+    let accounts = recording::damaged(accounts, path)?;
+    Ok(NamedAccounts { label: name_of(path), accounts })
+}
+
+/// The name of a file without its folders.
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// The accounts of one cell of a run, by name or number, or of all that were recorded.
+///
+/// # Errors
+/// There is no such cell, nothing was recorded, or it cannot be read.
+pub fn of_cells(
+    subject: &Subject<'_>,
+    cell: Option<&str>,
+    rates: &[TickRate],
+) -> Result<Vec<NamedAccounts>> {
+    let cells = chosen(&subject.run().header.plan.labels(), cell)?;
+    let accounts = recorded(subject, &cells, rates)?;
+    if accounts.is_empty() { Err(explain::nothing_recorded(subject.run())) } else { Ok(accounts) }
+}
+
+/// The accounts of every cell of a run that was recorded; none where nothing was.
+///
+/// # Errors
+/// A recording cannot be read.
+pub fn of_run(subject: &Subject<'_>, rates: &[TickRate]) -> Result<Vec<NamedAccounts>> {
+    let cells: Vec<usize> = (0..subject.run().header.plan.cells.len()).collect();
+    recorded(subject, &cells, rates)
+}
+
+/// The accounts of cells, the recorded stretches of each put together.
+fn recorded(
+    subject: &Subject<'_>,
+    cells: &[usize],
+    rates: &[TickRate],
+) -> Result<Vec<NamedAccounts>> {
+    let options = AccountOptions { rates: rates.to_vec() };
+    let plan = &subject.run().header.plan;
+    let labels = plan.labels();
+    let mut found = Vec::new();
+    for &cell in cells {
+        if !plan.cells[cell].traced_events.tell_who_ran() {
+            // Who ran when the measured tasks did not was not recorded.
+            continue;
+        }
+        let mut stretches = Vec::new();
+        for found in subject.recorded(cell) {
+            let (_, evidence) = found?;
+            let mut source = recording::held(evidence.recording)?;
+            stretches.push(account(&mut source, &options).or_internal()?);
+        }
+        if let Some(accounts) = Accounts::pool(stretches) {
+            found.push(NamedAccounts { label: labels[cell].clone(), accounts });
+        }
+    }
+    Ok(found)
+}

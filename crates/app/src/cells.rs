@@ -1,0 +1,31 @@
+//! Choosing cells of a run.
+
+use crate::{Error, Result};
+
+/// The number of the cell that is named, by its label or its number counted from 0; all
+/// numbers when none is.
+pub(crate) fn chosen(labels: &[String], wanted: Option<&str>) -> Result<Vec<usize>> {
+    let Some(wanted) = wanted else { return Ok((0..labels.len()).collect()) };
+    let by_name = labels.iter().position(|label| label == wanted);
+    let by_number = || wanted.parse().ok().filter(|number| *number < labels.len());
+    by_name.or_else(by_number).map(|cell| vec![cell]).ok_or_else(|| {
+        let cells: Vec<String> =
+            labels.iter().zip(0..).map(|(label, number)| format!("{number} {label}")).collect();
+        Error::usage(format!("no cell is called `{wanted}`; there are: {}", cells.join(", ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_named_by_its_label_or_its_number() {
+        let labels = ["fifo:90", "other"].map(str::to_owned);
+        assert_eq!(chosen(&labels, None).unwrap(), [0, 1]);
+        assert_eq!(chosen(&labels, Some("other")).unwrap(), [1]);
+        assert_eq!(chosen(&labels, Some("0")).unwrap(), [0]);
+        let error = chosen(&labels, Some("2")).unwrap_err().to_string();
+        assert_eq!(error, "no cell is called `2`; there are: 0 fifo:90, 1 other");
+    }
+}

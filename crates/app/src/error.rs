@@ -1,0 +1,230 @@
+//! Why a use case was not carried out.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+
+use tactus_guests::GuestError;
+use tactus_judge::compare::Incomparable;
+use tactus_judge::kernels::NotAGate;
+use tactus_kernels::KernelError;
+use tactus_model::experiment::BadExperiment;
+use tactus_record::live::RecordError;
+use tactus_report::ReportError;
+use tactus_store::StoreError;
+
+/// The result of a use case.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What kind of error it is, by which a command chooses its exit code and a daemon its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// What was asked for, or a file that it names, is wrong.
+    Usage,
+    /// Something is not permitted or not available on this machine.
+    Unavailable,
+    /// It was stopped before its end; what was finished is kept.
+    Interrupted,
+    /// The reader of the output has closed it.
+    OutputClosed,
+    /// A defect of Tactus.
+    Internal,
+}
+
+/// Why a use case was not carried out. Its text names all causes, the outermost first.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", Chain(&**cause))]
+pub struct Error {
+    kind: ErrorKind,
+    cause: Cause,
+    hint: Option<String>,
+}
+
+type Cause = Box<dyn StdError + Send + Sync>;
+
+impl Error {
+    /// An error of `kind` with its cause, which may be a text.
+    pub fn new(kind: ErrorKind, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { kind, cause: cause.into(), hint: None }
+    }
+
+    /// The error that what was asked for is wrong.
+    pub fn usage(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::new(ErrorKind::Usage, cause)
+    }
+
+    /// The same with what to do about it.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same as an error of `kind`, with `text` before its own.
+    fn within(self, kind: ErrorKind, text: String) -> Self {
+        let Self { cause, hint, .. } = self;
+        Self { kind, cause: Box::new(Context { text, source: cause }), hint }
+    }
+
+    /// The same with what to do about it, where that is known.
+    #[must_use]
+    pub fn with_hint_if_any(self, hint: Option<String>) -> Self {
+        Self { hint: hint.or(self.hint), ..self }
+    }
+
+    /// What kind of error it is.
+    pub const fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What to do about it: a command or a sentence.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+/// What was being done when something failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+struct Context {
+    text: String,
+    source: Cause,
+}
+
+/// Writes an error with its causes.
+struct Chain<'e>(&'e (dyn StdError + 'static));
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        self.0.source().map_or(Ok(()), |cause| write!(f, ": {}", Chain(cause)))
+    }
+}
+
+/// Makes errors of other crates errors of a use case.
+pub(crate) trait OrError<T> {
+    /// The same, a failure of `kind` with `what` before its own text. The hint of an error
+    /// of a use case is kept.
+    fn or_error(self, kind: ErrorKind, what: impl FnOnce() -> String) -> Result<T>;
+
+    /// The same, a failure being a defect.
+    fn or_internal(self) -> Result<T>;
+}
+
+impl<T, E: Into<Cause>> OrError<T> for std::result::Result<T, E> {
+    fn or_error(self, kind: ErrorKind, what: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| match error.into().downcast::<Error>() {
+            Ok(error) => error.within(kind, what()),
+            Err(cause) => Error::new(kind, cause).within(kind, what()),
+        })
+    }
+
+    fn or_internal(self) -> Result<T> {
+        self.map_err(|error| Error::new(ErrorKind::Internal, error))
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::NoRuns
+            | StoreError::UnknownRun { .. }
+            | StoreError::AmbiguousRun { .. }
+            | StoreError::NotMeasured { .. }
+            | StoreError::Complete(_)
+            | StoreError::TurnTaken { .. }
+            | StoreError::NotAnExport { .. }
+            | StoreError::UnknownFormat { .. }
+            | StoreError::AlreadyThere(_)
+            | StoreError::Import(_) => ErrorKind::Usage,
+            StoreError::Unbalanced { .. }
+            | StoreError::NotPlanned { .. }
+            | StoreError::Unkeepable { .. } => ErrorKind::Internal,
+            StoreError::Export(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
+                ErrorKind::OutputClosed
+            }
+            _ => ErrorKind::Unavailable,
+        };
+        Self::new(kind, error)
+    }
+}
+
+impl From<BadExperiment> for Error {
+    fn from(error: BadExperiment) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<NotAGate> for Error {
+    fn from(error: NotAGate) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<ReportError> for Error {
+    fn from(error: ReportError) -> Self {
+        Self::new(ErrorKind::Internal, error)
+    }
+}
+
+impl From<GuestError> for Error {
+    fn from(error: GuestError) -> Self {
+        let hint = error.hint();
+        Self::new(ErrorKind::Unavailable, error).with_hint_if_any(hint)
+    }
+}
+
+impl From<KernelError> for Error {
+    fn from(error: KernelError) -> Self {
+        GuestError::from(error).into()
+    }
+}
+
+impl From<RecordError> for Error {
+    fn from(error: RecordError) -> Self {
+        let kind = match &error {
+            RecordError::Command { .. } => ErrorKind::Usage,
+            _ if error.is_not_available() => ErrorKind::Unavailable,
+            _ => ErrorKind::Internal,
+        };
+        let hint = error.mend();
+        Self::new(kind, error).with_hint_if_any(hint)
+    }
+}
+
+impl From<Incomparable> for Error {
+    fn from(error: Incomparable) -> Self {
+        let hint = match error {
+            Incomparable::Meaning(_) => Some("--force compares them all the same"),
+            Incomparable::Time { .. } => Some(
+                "measure both by `tactus lab measure --exact` with the same --mips, or neither",
+            ),
+            Incomparable::NoCommonCell { .. } | Incomparable::RunAndCell => None,
+        };
+        Self::usage(error).with_hint_if_any(hint.map(str::to_owned))
+    }
+}
+
+impl From<io::Error> for Error {
+    /// For errors of the output that a caller gave; files name themselves in their errors.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::new(ErrorKind::OutputClosed, error),
+            _ => Self::new(ErrorKind::Unavailable, error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_its_causes_and_keeps_its_hint() {
+        let cause = io::Error::from(io::ErrorKind::NotFound);
+        let error: Result<()> = Err(cause).or_error(ErrorKind::Unavailable, || "a file".to_owned());
+        let error = error.map_err(|error| error.with_hint("make it"));
+        let error = error.or_error(ErrorKind::Usage, || "a run".to_owned()).unwrap_err();
+        assert_eq!(error.to_string(), "a run: a file: entity not found");
+        assert_eq!((error.kind(), error.hint()), (ErrorKind::Usage, Some("make it")));
+    }
+}

@@ -1,0 +1,201 @@
+//! Why the wakeups of a run were late.
+
+use serde::Serialize;
+use tactus_explain::{Explanation, Options, Origin, ProbeTask, explain};
+use tactus_model::cell::Cell;
+use tactus_model::result::{Histogram, Measurement};
+use tactus_model::run::Run;
+use tactus_model::sample::SampleBlock;
+use tactus_model::time::Nanos;
+use tactus_model::traced::TracedStretch;
+use tactus_report::{CellExplanation, TracingCost};
+use tactus_stats::LatencyHistogram;
+use tactus_stats::paired::PairedDifference;
+
+use crate::cells::chosen;
+use crate::error::OrError;
+use crate::{Error, ErrorKind, Result, Subject, recording};
+
+/// The explanation of a cell.
+#[derive(Debug, Serialize)]
+pub struct ExplainedCell {
+    /// Its number, counted from 0.
+    pub cell: usize,
+    /// Its name within the run.
+    pub label: String,
+    /// By how much the medians of its tasks were longer while events were recorded, in
+    /// nanoseconds; none of fewer than two pairs of stretches.
+    pub tracing_cost: Option<PairedDifference>,
+    /// Why its samples were late.
+    pub explanation: Explanation,
+}
+
+impl From<ExplainedCell> for CellExplanation {
+    fn from(explained: ExplainedCell) -> Self {
+        let ExplainedCell { cell: _, label, tracing_cost, explanation } = explained;
+        Self { label, explanation, tracing_cost: tracing_cost.map(whole_nanos) }
+    }
+}
+
+/// Explains one cell of a run, by name or number, or all that were recorded: the samples later
+/// than `threshold`, the `worst` of them one by one.
+///
+/// # Errors
+/// There is no such cell, nothing was recorded, or it cannot be read.
+pub fn of_cells(
+    subject: &Subject<'_>,
+    cell: Option<&str>,
+    threshold: Nanos,
+    worst: usize,
+) -> Result<Vec<ExplainedCell>> {
+    let cells = chosen(&subject.run().header.plan.labels(), cell)?;
+    let options = Options { threshold, slowest: worst, timelines: worst };
+    let found = explained(subject, &cells, options)?;
+    if found.is_empty() { Err(nothing_recorded(subject.run())) } else { Ok(found) }
+}
+
+/// The explanations that the page of a run shows: every cell that was recorded.
+///
+/// # Errors
+/// A recording cannot be read.
+pub fn of_run(subject: &Subject<'_>) -> Result<Vec<CellExplanation>> {
+    /// The worst wakeups of a cell that a page draws.
+    const WORST: usize = 3;
+    let options = Options { slowest: WORST, timelines: WORST, ..Options::default() };
+    let cells: Vec<usize> = (0..subject.run().header.plan.cells.len()).collect();
+    Ok(explained(subject, &cells, options)?.into_iter().map(CellExplanation::from).collect())
+}
+
+/// Explains the cells that were recorded, the stretches of each put together.
+fn explained(
+    subject: &Subject<'_>,
+    cells: &[usize],
+    options: Options,
+) -> Result<Vec<ExplainedCell>> {
+    let labels = subject.run().header.plan.labels();
+    let mut found = Vec::new();
+    for &cell in cells {
+        let stretches = stretches(subject, cell, options)?.into_iter();
+        let explanations = stretches.map(|(_, explanation)| explanation).collect();
+        if let Some(explanation) = Explanation::pool(explanations, options.slowest) {
+            let (label, tracing_cost) = (labels[cell].clone(), tracing_cost(subject.run(), cell));
+            found.push(ExplainedCell { cell, label, tracing_cost, explanation });
+        }
+    }
+    Ok(found)
+}
+
+/// Explains every traced stretch of a cell that was recorded.
+pub(crate) fn stretches<'r>(
+    subject: &'r Subject<'_>,
+    cell: usize,
+    options: Options,
+) -> Result<Vec<(&'r TracedStretch, Explanation)>> {
+    let settings = &subject.run().header.plan.cells[cell];
+    if !settings.traced_events.tell_causes() {
+        // Who ran instead was not recorded, so blame would fall on the wrong ones.
+        return Ok(Vec::new());
+    }
+    let explained = subject.recorded(cell).map(|found| {
+        let (traced, evidence) = found?;
+        let tasks = probe_tasks(settings, traced, &evidence.samples)?;
+        let mut source = recording::held(evidence.recording)?;
+        Ok((traced, explain(&mut source, tasks, options).or_internal()?))
+    });
+    explained.collect()
+}
+
+/// What the tasks of a traced stretch were, with their samples.
+pub(crate) fn probe_tasks(
+    cell: &Cell,
+    traced: &TracedStretch,
+    samples: &[(u32, SampleBlock)],
+) -> Result<Vec<ProbeTask>> {
+    let probe = cell.probe.timer();
+    let mut tasks: Vec<ProbeTask> = traced
+        .tasks
+        .iter()
+        .map(|task| ProbeTask {
+            task: task.task,
+            thread: task.thread,
+            origin: Origin::Due(probe.sleep),
+            opened: traced.opened,
+            samples: Vec::new(),
+        })
+        .collect();
+    for (number, block) in samples {
+        let mut block = block.decode().or_internal()?;
+        if let Some(frames) = cell.probe.frames() {
+            // A player on ticks does not wait for its frame, but for the tick after it.
+            for sample in &mut block {
+                sample.due = frames.asked_for(sample.due, traced.window);
+            }
+        }
+        if let Some(task) = tasks.iter_mut().find(|task| task.task == *number) {
+            task.samples.extend(block);
+        }
+    }
+    Ok(tasks)
+}
+
+/// By how much the medians of a cell's tasks were longer while events were recorded.
+///
+/// The pair is a task's two windows in one turn, next to each other in time.
+fn tracing_cost(run: &Run, cell: usize) -> Option<PairedDifference> {
+    let differences: Vec<f64> = run.of_cell(cell).flat_map(differences).collect();
+    PairedDifference::of(&differences)
+}
+
+/// By how much the medians of all tasks of a run were longer while events were recorded; none
+/// of fewer than two pairs of stretches.
+pub fn tracing_cost_of_run(run: &Run) -> Option<TracingCost> {
+    let differences: Vec<f64> = run.measurements.iter().flat_map(differences).collect();
+    PairedDifference::of(&differences).map(whole_nanos)
+}
+
+fn differences(measurement: &Measurement) -> Vec<f64> {
+    let traced = measurement.traced.iter().flat_map(|traced| &traced.tasks);
+    traced
+        .filter_map(|task| {
+            let untraced = measurement.tasks.iter().find(|other| other.task == task.task)?;
+            let with = median(std::slice::from_ref(&task.latencies))?;
+            Some(with - median(&untraced.blocks)?)
+        })
+        .collect()
+}
+
+fn median(histograms: &[Histogram]) -> Option<f64> {
+    let mut all = LatencyHistogram::new();
+    histograms.iter().for_each(|histogram| all.merge_record(histogram));
+    all.quantile(0.5).map(|median| median.as_nanos() as f64)
+}
+
+fn whole_nanos(cost: PairedDifference) -> TracingCost {
+    TracingCost {
+        difference_ns: cost.mean.round() as i64,
+        low_ns: cost.low.round() as i64,
+        high_ns: cost.high.round() as i64,
+        pairs: cost.pairs,
+    }
+}
+
+/// The error that there is nothing to explain from, with the reason that the run gives.
+pub(crate) fn nothing_recorded(run: &Run) -> Error {
+    let refused = run
+        .measurements
+        .iter()
+        .flat_map(|measurement| &measurement.shortfalls)
+        .find(|shortfall| shortfall.asked.starts_with("traced"));
+    let id = &run.header.id;
+    let narrow = run.header.plan.cells.iter().any(|cell| !cell.traced_events.tell_causes());
+    let reason = match refused {
+        None if narrow => {
+            format!("what was recorded in {id} tells no causes: traced-events was not `all`")
+        }
+        Some(shortfall) => format!("no events were recorded in {id}: {}", shortfall.reason),
+        None => format!("no events were recorded in {id}"),
+    };
+    let mend = refused.and_then(|shortfall| shortfall.mend.clone());
+    Error::new(ErrorKind::Unavailable, reason)
+        .with_hint(mend.unwrap_or_else(|| "tactus measure --traced 1s".to_owned()))
+}

@@ -1,0 +1,124 @@
+//! Writing runs and recordings for other stores and programs.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use tactus_model::experiment::Turn;
+use tactus_model::recording::EventSource;
+use tactus_model::run::RunId;
+use tactus_record::ndjson;
+use tactus_record::perfetto::{self, ExportError};
+use tactus_store::Store;
+
+use crate::cells::chosen;
+use crate::error::OrError;
+use crate::runs::Runs;
+use crate::{Error, ErrorKind, Result, recording};
+
+/// What is written.
+#[derive(Debug)]
+pub enum Exported<'s> {
+    /// A run.
+    Run {
+        /// The store it is in.
+        store: &'s Store,
+        /// Its name.
+        run: RunId,
+        /// Whether its single samples are written too, which are most of the size.
+        with_samples: bool,
+    },
+    /// The recording in a file.
+    File(PathBuf),
+    /// The recording of a turn.
+    Turn(Vec<u8>),
+}
+
+/// A form of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One event a line.
+    JsonLines,
+    /// For ui.perfetto.dev.
+    Perfetto,
+    /// As it is kept (docs/recording-format.md).
+    Recording,
+}
+
+/// What was recorded under a cell of a run, by label or number, in a round that is counted
+/// from 1.
+///
+/// # Errors
+/// There is no such run or cell, or nothing was recorded then.
+pub fn recording_of<'r>(
+    runs: &'r Runs<'_>,
+    name: &str,
+    cell: &str,
+    round: u32,
+) -> Result<Exported<'r>> {
+    let store = runs.store()?;
+    let run = store.find(name)?;
+    let plan = store.header(&run)?.plan;
+    let chosen = chosen(&plan.labels(), Some(cell))?;
+    let first = round.checked_sub(1).unwrap_or(u32::MAX);
+    for cell in chosen {
+        if let Some(found) = store.recording(&run, Turn { round: first, cell })? {
+            return Ok(Exported::Turn(found.recording));
+        }
+    }
+    let reason = format!("nothing was recorded under {cell} in round {round} of {run}");
+    let hint = "tactus measure --traced 2s records a window in every turn";
+    Err(Error::new(ErrorKind::Unavailable, reason).with_hint(hint))
+}
+
+/// The run of this name, with or without its single samples.
+///
+/// # Errors
+/// There is no such run.
+pub fn run<'r>(runs: &'r Runs<'_>, name: &str, with_samples: bool) -> Result<Exported<'r>> {
+    let store = runs.store()?;
+    Ok(Exported::Run { store, run: store.find(name)?, with_samples })
+}
+
+impl Exported<'_> {
+    /// Writes it, a recording in `form`.
+    ///
+    /// # Errors
+    /// It cannot be read, or `out` cannot be written.
+    pub fn write(self, form: Form, mut out: &mut dyn Write) -> Result<()> {
+        match (self, form) {
+            (Self::Run { store, run, with_samples }, _) => {
+                Ok(store.export(&run, out, with_samples)?)
+            }
+            (Self::File(path), Form::Recording) => {
+                io::copy(&mut File::open(path)?, &mut out)?;
+                Ok(())
+            }
+            (Self::Turn(bytes), Form::Recording) => Ok(out.write_all(&bytes)?),
+            (Self::File(path), _) => events(&mut recording::open(&path)?, form, out),
+            (Self::Turn(bytes), _) => events(&mut recording::held(bytes)?, form, out),
+        }
+    }
+}
+
+/// Writes the recording in a file to another file.
+pub(crate) fn convert(recording: &Path, form: Form, target: &Path) -> Result<()> {
+    let written = || {
+        let mut out = io::BufWriter::new(File::create(target)?);
+        events(&mut recording::open(recording)?, form, &mut out)?;
+        Ok::<_, Error>(out.flush()?)
+    };
+    written().or_error(ErrorKind::Unavailable, || format!("{} cannot be written", target.display()))
+}
+
+/// Writes the events of a recording.
+fn events(source: &mut dyn EventSource, form: Form, out: &mut dyn Write) -> Result<()> {
+    let written = match form {
+        Form::Perfetto => perfetto::export(source, out),
+        Form::JsonLines | Form::Recording => ndjson::export(source, out),
+    };
+    written.map_err(|error| match error {
+        ExportError::Write(error) => error.into(),
+        ExportError::Source(error) => Error::new(ErrorKind::Unavailable, error),
+    })
+}

@@ -1,0 +1,39 @@
+//! Writing what a person reads.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use crate::error::OrError;
+use crate::{ErrorKind, Result};
+
+/// Writes `content` to a file.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    written(fs::write(path, content), path)
+}
+
+/// Opens a file to be written anew.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn create(path: &Path) -> Result<BufWriter<File>> {
+    written(File::create(path).map(BufWriter::new), path)
+}
+
+/// Writes a page, and makes its folder when it is missing.
+///
+/// # Errors
+/// The folder or the file cannot be written.
+pub fn write_page(path: &Path, page: &str) -> Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        written(fs::create_dir_all(folder), path)?;
+    }
+    write(path, page)
+}
+
+fn written<T>(result: io::Result<T>, path: &Path) -> Result<T> {
+    result.or_error(ErrorKind::Unavailable, || format!("{} cannot be written", path.display()))
+}

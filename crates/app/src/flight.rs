@@ -1,0 +1,235 @@
+//! The flight recorder keeps the last seconds, and saves them when a thread came late.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use tactus_explain::{Wait, WaitWatch, Waits};
+use tactus_model::recording::{Dictionary, EventSource, Item};
+use tactus_model::time::Nanos;
+use tactus_record::RecordingSummary;
+use tactus_record::live::{
+    Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorded, Recorder, Stopper,
+    record_with,
+};
+
+use crate::error::OrError;
+use crate::record::{Made, Wanted};
+use crate::waits::{self, Question};
+use crate::{Error, ErrorKind, Result, files};
+
+/// The most memory that the last seconds may take; reaching it shortens them.
+const MEMORY: u64 = 256 << 20;
+
+/// Between two drains; a late thread is noticed after two of them.
+const LONGEST_SLEEP: Nanos = Nanos::from_millis(250);
+
+/// The least that is kept: what happened must not be forgotten before it is noticed.
+const SHORTEST: Nanos = Nanos::from_secs(2);
+
+/// Keeps the last seconds, and writes them to the file when the recording ends, for whatever
+/// reason.
+///
+/// # Errors
+/// `last` is too short, recording or the command cannot be started, or a file cannot be written.
+pub fn until_the_end(
+    wanted: &Wanted,
+    last: Nanos,
+    control: &Control,
+    on_event: impl FnMut(RecordEvent),
+) -> Result<Made> {
+    let recorder = Recorder::start(options(wanted, last)?)?;
+    let Recorded { summary, recording } =
+        record_with(recorder, &wanted.command, wanted.duration, control, on_event, |_| {
+            Ok(ControlFlow::Continue(()))
+        })?;
+    let path = wanted.path();
+    files::write(&path, recording.into_bytes().or_internal()?)?;
+    wanted.write_other_forms(&path)?;
+    Ok(Made { path, summary })
+}
+
+fn options(wanted: &Wanted, last: Nanos) -> Result<Options> {
+    if last < SHORTEST {
+        return Err(Error::usage(format!("--flight {last} is too short to notice anything"))
+            .with_hint(format!("--flight {SHORTEST} is the shortest")));
+    }
+    let mut options = wanted.options(Keep::Flight { last, limit: MEMORY });
+    options.drainer.longest_sleep = LONGEST_SLEEP;
+    Ok(options)
+}
+
+/// Which threads the flight recorder looks at.
+#[derive(Clone, Debug)]
+pub struct Lookout {
+    /// How long a thread may wait for a CPU.
+    pub over: Nanos,
+    /// Names and numbers of threads; all but our own when empty.
+    pub threads: Vec<String>,
+    /// How often the last seconds are saved before the recording ends.
+    pub saves: u32,
+}
+
+/// A thread that came late.
+#[derive(Debug)]
+pub struct Caught {
+    /// Its wait.
+    pub wait: Wait,
+    /// Its name.
+    pub name: String,
+    /// Where the seconds before that are.
+    pub saved: PathBuf,
+    /// What they say of its waits.
+    pub waits: Waits,
+}
+
+/// What looking out came to.
+#[derive(Debug)]
+pub struct Lookback {
+    /// What the recording came to.
+    pub summary: RecordingSummary,
+    /// How many times a thread came late.
+    pub late: u64,
+    /// How many times the last seconds were saved.
+    pub saved: u32,
+}
+
+/// Saves the last seconds each time a thread came late, and explains to `on_caught` why it did.
+///
+/// # Errors
+/// As [`until_the_end`], and what `on_caught` fails with.
+pub fn until_late(
+    wanted: &Wanted,
+    last: Nanos,
+    lookout: &Lookout,
+    control: &Control,
+    on_event: impl FnMut(RecordEvent),
+    on_caught: impl FnMut(&Caught) -> io::Result<()>,
+) -> Result<Lookback> {
+    let (recorder, source) = Recorder::start_followed(options(wanted, last)?)?;
+    let (late, lates) = sync_channel(1);
+    let watch = Watch { lookout: lookout.clone(), late, stopper: control.stopper() };
+    let watching = std::thread::Builder::new()
+        .name("tactus-watch".to_owned())
+        .spawn(move || watch.run(source))?;
+    let mut saving = Saving { wanted, lookout, lates, saved: 0, failed: None, on_caught };
+    let Recorded { summary, .. } =
+        record_with(recorder, &wanted.command, wanted.duration, control, on_event, |recorder| {
+            saving.save(recorder)
+        })?;
+    let Saving { saved, failed, .. } = saving;
+    failed.map_or(Ok(()), Err)?;
+    let ended = |_| Error::new(ErrorKind::Internal, "the watching thread broke down");
+    let late = watching.join().map_err(ended)??;
+    Ok(Lookback { summary, late, saved })
+}
+
+/// Saves and explains what was noticed.
+struct Saving<'a, F> {
+    wanted: &'a Wanted,
+    lookout: &'a Lookout,
+    lates: Receiver<(Wait, String)>,
+    saved: u32,
+    failed: Option<Error>,
+    on_caught: F,
+}
+
+impl<F: FnMut(&Caught) -> io::Result<()>> Saving<'_, F> {
+    /// Saves the last seconds for what was noticed; says whether to go on.
+    fn save(&mut self, recorder: &Recorder) -> Result<ControlFlow<()>, RecordError> {
+        let Ok((wait, name)) = self.lates.try_recv() else { return Ok(ControlFlow::Continue(())) };
+        let path = numbered(&self.wanted.path(), self.saved, self.lookout.saves);
+        recorder.save(&path)?;
+        self.saved += 1;
+        if let Err(error) = self.explain(wait, name, path) {
+            self.failed = Some(error);
+            return Ok(ControlFlow::Break(()));
+        }
+        let enough = self.saved >= self.lookout.saves;
+        Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+
+    fn explain(&mut self, wait: Wait, name: String, saved: PathBuf) -> Result<()> {
+        let thread = wait.thread.to_string();
+        let question = Question { threshold: self.lookout.over, threads: vec![thread], worst: 1 };
+        let waits = waits::of_recording(&saved, &question)?;
+        self.wanted.write_other_forms(&saved)?;
+        Ok((self.on_caught)(&Caught { wait, name, saved, waits })?)
+    }
+}
+
+/// The name of the file of save `number`, counted from 0: that which was asked for,
+/// with a number where there may be several.
+fn numbered(path: &Path, number: u32, saves: u32) -> PathBuf {
+    if saves == 1 {
+        return path.to_owned();
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().map(|text| format!(".{}", text.to_string_lossy()));
+    path.with_file_name(format!("{stem}-{}{}", number + 1, extension.unwrap_or_default()))
+}
+
+/// Follows a recording and notices threads that come late.
+struct Watch {
+    lookout: Lookout,
+    late: SyncSender<(Wait, String)>,
+    stopper: Stopper,
+}
+
+impl Watch {
+    /// Follows to the end; gives how many threads came late.
+    fn run(self, mut source: LiveSource) -> Result<u64> {
+        let mut waits = WaitWatch::new(source.about());
+        let mut late = 0;
+        loop {
+            match source.next_item().or_internal()? {
+                None => return Ok(late),
+                Some(Item::Lost(lost)) => waits.lost(&lost),
+                Some(Item::Event(event)) => {
+                    let over = self.lookout.over;
+                    let wait = waits.event(&event).filter(|wait| wait.length() > over);
+                    if let Some(wait) = wait {
+                        late += u64::from(self.notice(wait, source.dictionary()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Passes on a late thread, unless it is none of those that are meant.
+    fn notice(&self, wait: Wait, names: &Dictionary) -> bool {
+        let name = names.name(wait.name);
+        let meant = match &self.lookout.threads[..] {
+            [] => !name.starts_with("tactus"),
+            threads => {
+                let number = wait.thread.to_string();
+                threads.iter().any(|thread| thread == name || *thread == number)
+            }
+        };
+        // While a save is made, those that come meanwhile are in the same seconds.
+        if meant && self.late.try_send((wait, name.to_owned())).is_ok() {
+            self.stopper.mark();
+        }
+        meant
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_numbered_where_there_may_be_several() {
+        let path = Path::new("a/late.tactusrec");
+        assert_eq!(numbered(path, 0, 1), path);
+        assert_eq!(numbered(path, 1, 3), Path::new("a/late-2.tactusrec"));
+        assert_eq!(numbered(Path::new("late"), 0, 2), Path::new("late-1"));
+    }
+
+    #[test]
+    fn too_few_seconds_are_refused_before_anything_is_recorded() {
+        let error = options(&Wanted::default(), Nanos::from_secs(1)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether a kernel is worse than another, in exact time.
+
+use std::io;
+
+use tactus_judge::gate::GateReport;
+use tactus_judge::kernels::{self, Answer, GateOptions, KernelComparison};
+use tactus_lab::event::Event;
+use tactus_lab::target::Stopper;
+use tactus_model::experiment::{Overrides, Plan};
+use tactus_model::guest::{GuestTime, Speed};
+use tactus_model::kernel::GuestKernel;
+use tactus_model::run::{Run, RunStatus};
+use tactus_model::time::Nanos;
+use tactus_store::Store;
+
+use crate::measure::{self, CarriedOut, GuestWishes, Listener};
+use crate::places::BuildListener;
+use crate::{Error, Places, Result, plan};
+
+/// The cells of an experiment, each under the kernel of `overrides` and then under `against`.
+/// They are measured in exact time: at the speed that `overrides` give, else at the
+/// experiment's, else the fastest.
+///
+/// # Errors
+/// There is not one kernel on each side, there is no such experiment, or it is wrong.
+pub fn plan(name: &str, mut overrides: Overrides, against: Option<&GuestKernel>) -> Result<Plan> {
+    let wanted = overrides.settings.values("kernel").unwrap_or_default();
+    let ([_], Some(against)) = (wanted, against) else {
+        return Err(Error::usage(
+            "a gate holds one kernel against one other: --kernel ./after/bzImage --against ./before/bzImage",
+        ));
+    };
+    let experiment = plan::read(name)?;
+    let seed = overrides.seed.or(experiment.seed).unwrap_or_else(plan::new_seed);
+    let exact = experiment.guest_time.filter(|time| time.is_exact());
+    overrides.seed = Some(seed);
+    overrides.guest_time =
+        overrides.guest_time.or(exact).or(Some(GuestTime::Exact(Speed::FASTEST)));
+    let kernel = plan::lay_over(name, &experiment, &overrides)?;
+    overrides.settings.set("kernel", vec![against.to_string()]).map_err(Error::usage)?;
+    Ok(kernels::plan(plan::lay_over(name, &experiment, &overrides)?, kernel))
+}
+
+/// Measures both kernels, up to the first turn that gives no result: what is missing then
+/// cannot be made up for by the others.
+///
+/// # Errors
+/// A guest cannot be prepared, the store cannot be written, or it was interrupted.
+pub fn measure(
+    places: &Places,
+    store: &mut Store,
+    plan: &Plan,
+    limit: Option<Nanos>,
+    listener: &mut dyn Listener,
+) -> Result<Run> {
+    let wishes = GuestWishes { limit, ..GuestWishes::default() };
+    let mut listener = UpToFailure { listener, stopper: None };
+    let CarriedOut { run, status } = measure::new_run(places, store, plan, &wishes, &mut listener)?;
+    let run = store.load(&run)?;
+    if status == RunStatus::Interrupted && run.failures.is_empty() {
+        let id = &run.header.id;
+        let hint = format!("tactus measure --continue {id} && tactus lab gate --run {id}");
+        return Err(measure::interrupted(&run).with_hint(hint));
+    }
+    Ok(run)
+}
+
+/// Passes on what happens, and stops the run when a turn fails.
+struct UpToFailure<'l> {
+    listener: &'l mut dyn Listener,
+    stopper: Option<Stopper>,
+}
+
+impl Listener for UpToFailure<'_> {
+    fn begins(&mut self, stopper: &Stopper) -> io::Result<()> {
+        self.stopper = Some(stopper.clone());
+        self.listener.begins(stopper)
+    }
+
+    fn hear(&mut self, event: &Event<'_>) {
+        self.listener.hear(event);
+        if let (Event::TurnFailed { .. }, Some(stopper)) = (event, &self.stopper) {
+            stopper.stop();
+        }
+    }
+
+    fn building(&self) -> BuildListener {
+        self.listener.building()
+    }
+}
+
+/// How a kernel stands to another.
+#[derive(Clone, Debug)]
+pub struct KernelGate {
+    /// Whether it is refused.
+    pub answer: Answer,
+    /// Figure by figure.
+    pub comparison: KernelComparison,
+    /// The same as judgements.
+    pub report: GateReport,
+}
+
+/// Holds the kernels of a run against each other.
+///
+/// # Errors
+/// The run was not made by a gate.
+pub fn judge(run: &Run, options: &GateOptions) -> Result<KernelGate> {
+    let comparison = kernels::compare(run, options)?;
+    let (answer, report) = (comparison.answer(options), comparison.report(options));
+    Ok(KernelGate { answer, comparison, report })
+}

@@ -1,0 +1,36 @@
+//! Runs as one self-contained page.
+
+use tactus_explain::account::TickRate;
+use tactus_judge::purpose::Purpose;
+use tactus_report::Conclusions;
+
+use crate::{Result, Subject, accounts, explain, overview, tail};
+
+/// What a page says beyond the runs themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PageOptions<'a> {
+    /// What the machine is for: how each run stands to that.
+    pub purposes: &'a [Purpose],
+    /// What ticks of these rates would have billed, beside the kernel's own.
+    pub ticks: &'a [TickRate],
+}
+
+/// Writes the page of runs with all that is concluded from each.
+///
+/// # Errors
+/// There is no run, or its samples or recordings cannot be read.
+pub fn of_runs(subjects: Vec<Subject<'_>>, options: &PageOptions<'_>) -> Result<String> {
+    let concluded = subjects
+        .iter()
+        .map(|subject| {
+            Ok(Conclusions {
+                explanations: explain::of_run(subject)?,
+                accounts: accounts::of_run(subject, options.ticks)?,
+                tails: tail::of_run(subject)?,
+                purposes: overview::purposes(subject.run(), options.purposes),
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let runs: Vec<_> = subjects.into_iter().map(Subject::into_run).collect();
+    Ok(tactus_report::page_of(&runs, &concluded)?)
+}

@@ -1,0 +1,73 @@
+//! Recording the kernel's events, of a command or of the system.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use tactus_model::time::{Nanos, Realtime};
+use tactus_record::RecordingSummary;
+use tactus_record::live::{CallChains, Control, Keep, Options, RecordEvent, Source, record};
+use tactus_report::format;
+
+use crate::Result;
+use crate::export::{Form, convert};
+
+/// What is recorded, and where it is kept.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The command to record; the whole system when it is empty.
+    pub command: Vec<OsString>,
+    /// How long; without it until the command ends or it is stopped.
+    pub duration: Option<Nanos>,
+    /// The file of the recording; one named after the time when there is none.
+    pub output: Option<PathBuf>,
+    /// The files of other forms of it.
+    pub also: Vec<(Form, PathBuf)>,
+    /// By which mechanism the kernel records.
+    pub source: Source,
+    /// With which events call chains are recorded.
+    pub call_chains: CallChains,
+}
+
+/// A recording in a file.
+#[derive(Debug)]
+pub struct Made {
+    /// The file.
+    pub path: PathBuf,
+    /// What the recording came to.
+    pub summary: RecordingSummary,
+}
+
+/// Records to a file until the command ends, the duration is over, or `control` stops it.
+///
+/// # Errors
+/// Recording or the command cannot be started, or a file cannot be written.
+pub fn to_file(
+    wanted: &Wanted,
+    control: &Control,
+    on_event: impl FnMut(RecordEvent),
+) -> Result<Made> {
+    let path = wanted.path();
+    let options = wanted.options(Keep::File(path.clone()));
+    let recorded = record(options, &wanted.command, wanted.duration, control, on_event)?;
+    wanted.write_other_forms(&path)?;
+    Ok(Made { path, summary: recorded.summary })
+}
+
+impl Wanted {
+    /// The file of the recording.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.output.clone().unwrap_or_else(|| {
+            let now = tactus_sys::clock::now::<Realtime>();
+            PathBuf::from(format!("tactus-{}.tactusrec", format::date(now)))
+        })
+    }
+
+    pub(crate) fn options(&self, keep: Keep) -> Options {
+        let (source, call_chains) = (self.source, self.call_chains);
+        Options { source, call_chains, keep, ..Options::default() }
+    }
+
+    pub(crate) fn write_other_forms(&self, recording: &Path) -> Result<()> {
+        self.also.iter().try_for_each(|(form, target)| convert(recording, *form, target))
+    }
+}

@@ -1,0 +1,32 @@
+//! Files of recordings.
+
+use std::path::Path;
+
+use tactus_record::file::RecordingFile;
+
+use crate::error::OrError;
+use crate::{ErrorKind, Result};
+
+/// Opens the file of a recording.
+pub(crate) fn open(path: &Path) -> Result<RecordingFile> {
+    RecordingFile::open(path)
+        .or_error(ErrorKind::Usage, || {
+            format!("{} is no recording that can be read", path.display())
+        })
+        .map_err(|error| {
+            error.with_hint("tactus record writes one; `tactus list` shows the runs there are")
+        })
+}
+
+/// Opens a recording that a run holds.
+pub(crate) fn held(bytes: Vec<u8>) -> Result<RecordingFile> {
+    RecordingFile::from_bytes(bytes).or_internal()
+}
+
+/// Says of a recording's file that it cannot be read to its end.
+pub(crate) fn damaged<T>(
+    result: Result<T, impl std::error::Error + Send + Sync + 'static>,
+    path: &Path,
+) -> Result<T> {
+    result.or_error(ErrorKind::Unavailable, || format!("{} is damaged", path.display()))
+}

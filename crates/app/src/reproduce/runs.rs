@@ -1,0 +1,171 @@
+//! The runs of a paper's parts, and what was found in them.
+
+use std::collections::BTreeMap;
+
+use tactus_explain::account::{AccountOptions, Accounts, account};
+use tactus_explain::witness;
+use tactus_model::experiment::Plan;
+use tactus_model::facts::MachineFacts;
+use tactus_model::guest::Guest;
+use tactus_model::label::kernel_names;
+use tactus_model::run::{Run, RunId};
+use tactus_reproduce::{
+    InGuest, Measured, Paper, Part, PartFound, Recorded, Reproduction, StudyRun,
+};
+
+use super::form;
+use crate::error::OrError;
+use crate::explain::{probe_tasks, tracing_cost_of_run};
+use crate::{Error, Result, Subject, recording};
+
+/// The runs in which the parts of a paper were measured.
+#[derive(Debug)]
+pub struct PartRuns<'s> {
+    subjects: Vec<Subject<'s>>,
+    /// Which of them it is, for each part of the paper.
+    of_parts: Vec<Option<usize>>,
+}
+
+impl<'s> PartRuns<'s> {
+    pub(super) fn none(paper: &Paper) -> Self {
+        Self { subjects: Vec::new(), of_parts: vec![None; paper.parts.len()] }
+    }
+
+    /// Puts the run of some parts in place of another.
+    pub(super) fn put(&mut self, subject: Subject<'s>, parts: &[usize]) {
+        parts.iter().for_each(|&part| self.of_parts[part] = Some(self.subjects.len()));
+        self.subjects.push(subject);
+    }
+
+    /// The name of the run of the first part that has one.
+    pub fn first(&self) -> Option<&RunId> {
+        let first = self.of_parts.iter().flatten().next()?;
+        Some(self.subjects[*first].id())
+    }
+
+    fn of(&self, part: usize) -> Option<&Subject<'s>> {
+        self.subjects.get((*self.of_parts.get(part)?)?)
+    }
+
+    /// Puts a preemption model into the facts of machines that give none.
+    ///
+    /// # Errors
+    /// A machine gives another.
+    pub fn assume_preemption(&mut self, model: &str) -> Result<()> {
+        self.subjects.iter_mut().try_for_each(|subject| assume_preemption(subject, model))
+    }
+
+    /// What was found of each part of the paper.
+    ///
+    /// # Errors
+    /// A recording cannot be read.
+    pub fn evidence(&self, paper: &Paper) -> Result<Vec<Vec<StudyRun<'_>>>> {
+        let parts = paper.parts.iter().enumerate();
+        let evidence = parts.map(|(number, part)| {
+            self.of(number).map_or(Ok(Vec::new()), |subject| evidence(part, subject))
+        });
+        evidence.collect()
+    }
+
+    /// How each part was measured, for its page and text.
+    pub fn measured(
+        &self,
+        reproduction: &Reproduction<'_>,
+        paper: &Paper,
+    ) -> Vec<Option<tactus_report::Measured<'_>>> {
+        reproduction.parts.iter().map(|found| self.measured_part(found, paper)).collect()
+    }
+
+    fn measured_part(
+        &self,
+        found: &PartFound<'_>,
+        paper: &Paper,
+    ) -> Option<tactus_report::Measured<'_>> {
+        let number = paper.parts.iter().position(|part| std::ptr::eq(part, found.part))?;
+        let run = self.of(number)?.run();
+        let form = form(found.part, &run.header.plan);
+        Some(tactus_report::Measured { run, form, tracing_cost: tracing_cost_of_run(run) })
+    }
+}
+
+fn assume_preemption(subject: &mut Subject<'_>, assumed: &str) -> Result<()> {
+    let header = &mut subject.run_mut().header;
+    let known = &mut header.facts_before.kernel.preemption;
+    match known {
+        Some(model) if model != assumed => Err(Error::usage(format!(
+            "the kernel of {} tells that its preemption model is {model}; leave --preemption out",
+            header.id
+        ))),
+        _ => {
+            *known = Some(assumed.to_owned());
+            Ok(())
+        }
+    }
+}
+
+/// The guests of a plan, a kernel each, in the order of its cells.
+pub(super) fn guests(plan: &Plan) -> Vec<&Guest> {
+    let mut guests: Vec<&Guest> = Vec::new();
+    for guest in plan.cells.iter().filter_map(|cell| cell.target.guest()) {
+        if !guests.contains(&guest) {
+            guests.push(guest);
+        }
+    }
+    guests
+}
+
+/// What a run holds of a part, by the machines it was measured on: this one, or guests.
+fn evidence<'r>(part: &Part, subject: &'r Subject<'_>) -> Result<Vec<StudyRun<'r>>> {
+    let recorded = recorded(part, subject)?;
+    let (run, id) = (subject.run(), subject.id());
+    if run.header.plan.cells.iter().all(|cell| cell.target.guest().is_none()) {
+        let (facts, measured) =
+            (&run.header.facts_before, Measured::of(part, run, None, &recorded));
+        return Ok(vec![StudyRun { run: id, guest: None, facts, measured }]);
+    }
+    let guests: Vec<(&Guest, &MachineFacts)> = guests(&run.header.plan)
+        .into_iter()
+        .filter_map(|guest| Some((guest, facts_of(run, guest)?)))
+        .collect();
+    let names = kernel_names(&guests).into_iter();
+    let machines = guests.iter().zip(names).map(|(&(guest, facts), name)| {
+        let measured = Measured::of(part, run, Some(&guest.kernel), &recorded);
+        StudyRun { run: id, guest: Some(InGuest { guest, name }), facts, measured }
+    });
+    Ok(machines.collect())
+}
+
+/// The facts that a guest's own kernel gave, where one of its cells has a result.
+fn facts_of<'a>(run: &'a Run, guest: &Guest) -> Option<&'a MachineFacts> {
+    let cells = &run.header.plan.cells;
+    let of_it = run.measurements.iter().filter(|found| {
+        cells.get(found.turn.cell).and_then(|cell| cell.target.guest()) == Some(guest)
+    });
+    of_it.filter_map(|found| found.guest.as_deref()).map(|account| &account.facts).next()
+}
+
+/// What was recorded of every cell.
+fn recorded(part: &Part, subject: &Subject<'_>) -> Result<BTreeMap<usize, Recorded>> {
+    let options = AccountOptions { rates: part.tick_rates() };
+    let mut of_cells = BTreeMap::new();
+    for (number, cell) in subject.run().header.plan.cells.iter().enumerate() {
+        let (mut recorded, mut accounts) = (Recorded::default(), Vec::new());
+        let mut is_recorded = false;
+        for found in subject.recorded(number) {
+            let (traced, evidence) = found?;
+            is_recorded = true;
+            let tasks = probe_tasks(cell, traced, &evidence.samples)?;
+            let mut source = recording::held(evidence.recording)?;
+            recorded.samples.extend(witness(&mut source, tasks).or_internal()?);
+            if !part.programs.is_empty() && cell.traced_events.tell_who_ran() {
+                source.rewind();
+                accounts.push(account(&mut source, &options).or_internal()?);
+            }
+        }
+        if is_recorded {
+            recorded.accounts = Accounts::pool(accounts);
+            of_cells.insert(number, recorded);
+        }
+    }
+    Ok(of_cells)
+}

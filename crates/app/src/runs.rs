@@ -1,0 +1,143 @@
+//! Finding, listing and deleting runs.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tactus_judge::verdict::{Validity, Verdict, verdict};
+use tactus_model::run::{RunId, RunSummary};
+use tactus_store::Store;
+
+use crate::subject::{Subject, is_exported_run};
+use crate::{Places, Result};
+
+/// The runs that can be named: those of the store, which is opened when the first of them is
+/// needed, and those in files.
+#[derive(Debug)]
+pub struct Runs<'p> {
+    places: &'p Places,
+    store: OnceCell<Store>,
+}
+
+/// What a name stands for where a recording may be named too.
+#[derive(Debug)]
+pub enum Source<'r> {
+    /// The file of a recording, which has not been read.
+    Recording(PathBuf),
+    /// A run.
+    Run(Box<Subject<'r>>),
+}
+
+impl<'p> Runs<'p> {
+    /// The runs that are found from `places`.
+    pub const fn new(places: &'p Places) -> Self {
+        Self { places, store: OnceCell::new() }
+    }
+
+    /// The store.
+    ///
+    /// # Errors
+    /// It has no place or cannot be opened.
+    pub fn store(&self) -> Result<&Store> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let store = self.places.open_store()?;
+        Ok(self.store.get_or_init(|| store))
+    }
+
+    /// The run of this name: in the file of that name when there is one, else in the store,
+    /// by its whole name, a unique beginning of it, or `last`.
+    ///
+    /// # Errors
+    /// There is no such run, or the file holds none.
+    pub fn find(&self, name: &str) -> Result<Subject<'_>> {
+        let path = Path::new(name);
+        if path.is_file() {
+            return Subject::of_file(path);
+        }
+        self.stored(name)
+    }
+
+    fn stored(&self, name: &str) -> Result<Subject<'_>> {
+        let store = self.store()?;
+        Subject::stored(store, &store.find(name)?)
+    }
+
+    /// The runs of these names, or the last one when none is named.
+    ///
+    /// # Errors
+    /// As [`Runs::find`].
+    pub fn find_all(&self, names: &[String]) -> Result<Vec<Subject<'_>>> {
+        if names.is_empty() {
+            return Ok(vec![self.stored("last")?]);
+        }
+        names.iter().map(|name| self.find(name)).collect()
+    }
+
+    /// What a name stands for where it may be that of a recording's file; the last run where
+    /// there is no name.
+    ///
+    /// # Errors
+    /// As [`Runs::find`].
+    pub fn source(&self, name: Option<&str>) -> Result<Source<'_>> {
+        let Some(name) = name else { return Ok(Source::Run(Box::new(self.stored("last")?))) };
+        let path = Path::new(name);
+        if path.is_file() && !is_exported_run(path)? {
+            return Ok(Source::Recording(path.to_owned()));
+        }
+        Ok(Source::Run(Box::new(self.find(name)?)))
+    }
+}
+
+/// A run of a list.
+#[derive(Debug, Serialize)]
+pub struct ListedRun {
+    /// What it is.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+    /// What it is worth.
+    pub validity: Validity,
+    /// Why.
+    #[serde(skip)]
+    pub verdict: Verdict,
+}
+
+/// Runs of the store, the newest first.
+#[derive(Debug)]
+pub struct Listing {
+    /// The runs with their verdicts.
+    pub runs: Vec<ListedRun>,
+    /// How many older ones were left out.
+    pub older: usize,
+}
+
+/// Lists the `newest` runs of a store, or all of them. A verdict is computed from all that a
+/// run found, which takes about a second for a hundred.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn list(store: &Store, newest: Option<usize>) -> Result<Listing> {
+    let mut summaries = store.list()?;
+    let older = newest.map_or(0, |newest| summaries.len().saturating_sub(newest));
+    summaries.truncate(summaries.len() - older);
+    let listed = |summary: RunSummary| {
+        let verdict = verdict(&store.load(&summary.id)?);
+        Ok(ListedRun { summary, validity: verdict.validity, verdict })
+    };
+    Ok(Listing { runs: summaries.into_iter().map(listed).collect::<Result<_>>()?, older })
+}
+
+/// Deletes runs for good. Every name is looked up before anything is deleted, so that a slip
+/// deletes nothing; `deleted` hears of each run that is gone.
+///
+/// # Errors
+/// There is no such run, or the store cannot be written.
+pub fn delete(store: &mut Store, names: &[String], mut deleted: impl FnMut(&RunId)) -> Result<()> {
+    let runs = names.iter().map(|name| Ok(store.find(name)?)).collect::<Result<Vec<_>>>()?;
+    for run in runs {
+        store.delete(&run)?;
+        deleted(&run);
+    }
+    Ok(())
+}

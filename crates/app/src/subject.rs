@@ -1,0 +1,128 @@
+//! A run that something is concluded from.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use tactus_import::{Format, Options};
+use tactus_model::experiment::Turn;
+use tactus_model::run::{Run, RunId};
+use tactus_model::sample::SampleBlock;
+use tactus_model::traced::{Evidence, TracedStretch};
+use tactus_store::{FileRun, Store};
+
+use crate::error::OrError;
+use crate::import::{self, Content};
+use crate::{ErrorKind, Result};
+
+/// A run that something is concluded from, with its samples and recordings, wherever they
+/// are: in a store, or in a file that was read without one.
+#[derive(Debug)]
+pub struct Subject<'s>(Place<'s>);
+
+#[derive(Debug)]
+enum Place<'s> {
+    Store { store: &'s Store, run: Run },
+    File(FileRun),
+}
+
+impl<'s> Subject<'s> {
+    /// Loads a run from a store.
+    ///
+    /// # Errors
+    /// There is no such run, or the store cannot be read.
+    pub fn stored(store: &'s Store, run: &RunId) -> Result<Self> {
+        Ok(Self(Place::Store { store, run: store.load(run)? }))
+    }
+
+    /// Reads a run from a file: an exported one, or another tool's result.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds no run.
+    pub fn of_file(path: &Path) -> Result<Self> {
+        let not_a_run = || format!("{} is no run", path.display());
+        let content =
+            import::read(path, &Options::default()).or_error(ErrorKind::Usage, not_a_run)?;
+        let run = match content {
+            Content::Exported(content) => FileRun::read(&content[..])?,
+            Content::Foreign(run) => FileRun::of(*run)?,
+        };
+        Ok(Self(Place::File(run)))
+    }
+
+    /// The run.
+    pub const fn run(&self) -> &Run {
+        match &self.0 {
+            Place::Store { run, .. } | Place::File(FileRun { run, .. }) => run,
+        }
+    }
+
+    /// Its name.
+    pub const fn id(&self) -> &RunId {
+        &self.run().header.id
+    }
+
+    pub(crate) const fn run_mut(&mut self) -> &mut Run {
+        match &mut self.0 {
+            Place::Store { run, .. } | Place::File(FileRun { run, .. }) => run,
+        }
+    }
+
+    /// The run alone.
+    pub fn into_run(self) -> Run {
+        match self.0 {
+            Place::Store { run, .. } | Place::File(FileRun { run, .. }) => run,
+        }
+    }
+
+    /// The samples of a turn with their tasks' numbers; empty when none were kept.
+    ///
+    /// # Errors
+    /// The turn was not measured, or the store cannot be read.
+    pub fn samples(&self, turn: Turn) -> Result<Vec<(u32, SampleBlock)>> {
+        match &self.0 {
+            Place::Store { store, run } => Ok(store.samples(&run.header.id, turn)?),
+            Place::File(file) => Ok(file.samples(turn).to_vec()),
+        }
+    }
+
+    /// The recording of a turn's traced window and the samples that it explains; none where
+    /// no recording was kept.
+    ///
+    /// # Errors
+    /// The turn was not measured, or the store cannot be read.
+    pub fn recording(&self, turn: Turn) -> Result<Option<Evidence>> {
+        match &self.0 {
+            Place::Store { store, run } => Ok(store.recording(&run.header.id, turn)?),
+            Place::File(file) => Ok(file.recording(turn).cloned()),
+        }
+    }
+
+    /// The traced stretches of a cell that were recorded, one read after another: each may
+    /// be large.
+    pub(crate) fn recorded(
+        &self,
+        cell: usize,
+    ) -> impl Iterator<Item = Result<(&TracedStretch, Evidence)>> {
+        self.run().of_cell(cell).filter_map(|measurement| {
+            let traced = measurement.traced.as_ref()?;
+            let evidence = self.recording(measurement.turn).transpose()?;
+            Some(evidence.map(|evidence| (traced, evidence)))
+        })
+    }
+}
+
+/// Whether a file begins as an exported run does.
+///
+/// # Errors
+/// The file cannot be read.
+pub(crate) fn is_exported_run(path: &Path) -> Result<bool> {
+    let beginning = || -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(4096).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes =
+        beginning().or_error(ErrorKind::Usage, || format!("{} cannot be read", path.display()))?;
+    Ok(matches!(Format::recognise(&bytes), Ok(Format::Tactus)))
+}

@@ -1,0 +1,177 @@
+//! What is concluded from a run is the same wherever the run is.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tactus_app::gate::{Demands, Gated, gate};
+use tactus_app::overview::RunOverview;
+use tactus_app::page::{self, PageOptions};
+use tactus_app::runs::{Runs, Source, delete, list};
+use tactus_app::{ErrorKind, Places, Subject, accounts, compare, explain, import};
+use tactus_judge::compare::CompareOptions;
+use tactus_judge::gate::Demand;
+use tactus_judge::verdict::Validity;
+use tactus_model::run::{RunId, RunStatus};
+use tactus_model::sample::{Sample, SampleBlock};
+use tactus_model::time::{Instant, Nanos};
+use tactus_model::traced::Evidence;
+use tactus_store::Store;
+use tempfile::TempDir;
+
+use crate::common::{CREATED, Size, facts, measurement, plan, turn, with_traced};
+
+/// A store in a folder of its own.
+struct Here {
+    folder: TempDir,
+    places: Places,
+}
+
+impl Here {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Some(folder.path().join("runs.sqlite"));
+        Self { folder, places: Places { store, ..Places::default() } }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name)
+}
+
+/// Measures nothing, and keeps a run of one turn with a golden recording.
+fn recorded_run(store: &mut Store) -> RunId {
+    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let (measured, samples) = measurement(turn(0, 0), 1, Size::SMALL);
+    let (mut measured, evidence) = with_traced(measured, 1);
+    let golden: Value =
+        serde_json::from_slice(&fs::read(data("blame/kernel-section.json")).unwrap()).unwrap();
+    let task = &golden["task"];
+    let traced = measured.traced.as_mut().unwrap();
+    traced.opened = Instant::from_nanos(task["opened"].as_u64().unwrap());
+    traced.tasks[0].thread = serde_json::from_value(task["thread"].clone()).unwrap();
+    let late: Sample = serde_json::from_value(task["samples"][0].clone()).unwrap();
+    let mut traced_samples = evidence.samples[0].1.decode().unwrap();
+    *traced_samples.last_mut().unwrap() = late;
+    let evidence = Evidence {
+        samples: vec![(0, SampleBlock::encode(&traced_samples))],
+        recording: fs::read(data("blame/kernel-section.tactusrec")).unwrap(),
+    };
+    store.save_traced(&run, &measured, &samples, &evidence).unwrap();
+    store.finish_run(&run, RunStatus::Complete, &facts()).unwrap();
+    run
+}
+
+/// Everything that is concluded from a run alone.
+fn conclusions(subject: Subject<'_>) -> Value {
+    let explained =
+        explain::of_cells(&subject, None, Nanos::from_micros(100), 3).map_err(|e| e.to_string());
+    let overview = serde_json::to_value(RunOverview::of(&subject, &[]).unwrap()).unwrap();
+    let accounts: Vec<Value> = accounts::of_run(&subject, &[])
+        .unwrap()
+        .iter()
+        .map(|found| serde_json::to_value(&found.accounts).unwrap())
+        .collect();
+    let run = serde_json::to_value(subject.run()).unwrap();
+    let page = page::of_runs(vec![subject], &PageOptions::default()).unwrap();
+    json!({
+        "run": run, "overview": overview, "explained": explained, "accounts": accounts, "page": page,
+    })
+}
+
+fn demands(no_worse_than: &str) -> Demands {
+    Demands {
+        of_cells: vec![Demand::Max(Nanos::from_micros(50))],
+        no_worse_than: Some(no_worse_than.to_owned()),
+        margin: 0.05,
+        validity: Some(Validity::Valid),
+        allow_unsupported: true,
+    }
+}
+
+/// Requires that the run `stored` and that of `file` are worth the same.
+fn require_the_same(runs: &Runs<'_>, stored: &str, file: &str) {
+    assert_eq!(conclusions(runs.find(stored).unwrap()), conclusions(runs.find(file).unwrap()));
+    let gated = |run: &str, baseline: &str| {
+        let Gated { verdict, report, comparison, .. } =
+            gate(runs, run, &demands(baseline)).unwrap();
+        serde_json::to_value((verdict, report, comparison)).unwrap()
+    };
+    assert_eq!(gated(stored, file), gated(file, stored));
+    let options = CompareOptions { margin: 0.05, force: false };
+    let compared = compare::named(runs, stored, file, &options).unwrap();
+    assert!(!compared.comparison.any_worse() && compared.comparison.facts.is_empty());
+}
+
+#[test]
+fn an_exported_run_is_worth_what_it_is_worth_in_the_store() {
+    let here = Here::new();
+    let run = recorded_run(&mut here.places.open_store().unwrap());
+    let file = here.path("run.json");
+    let runs = Runs::new(&here.places);
+    runs.store().unwrap().export(&run, File::create(&file).unwrap(), true).unwrap();
+    require_the_same(&runs, run.as_str(), file.to_str().unwrap());
+    let explained =
+        explain::of_cells(&runs.find("last").unwrap(), Some("0"), Nanos::from_micros(100), 1);
+    let explained = serde_json::to_string(&explained.unwrap()).unwrap();
+    assert!(explained.contains("kernel-section"), "{explained}");
+}
+
+#[test]
+fn another_tool_s_result_is_worth_what_it_is_worth_once_imported() {
+    let here = Here::new();
+    let file = data("import/cyclictest.json");
+    let options = tactus_import::Options::default();
+    let mut store = here.places.open_store().unwrap();
+    let imported = import::file(&mut store, &file, &options).unwrap();
+    assert_eq!(imported.origin.unwrap().tool, "cyclictest");
+    let runs = Runs::new(&here.places);
+    require_the_same(&runs, imported.run.as_str(), file.to_str().unwrap());
+    let again = import::file(&mut store, &file, &options).unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::Usage);
+    assert!(again.to_string().contains("was not imported"), "{again}");
+}
+
+#[test]
+fn a_file_needs_no_store() {
+    let nowhere = Places::default();
+    let runs = Runs::new(&nowhere);
+    let file = data("import/cyclictest.json");
+    let demands = Demands { no_worse_than: None, validity: None, ..demands("") };
+    let gated = gate(&runs, file.to_str().unwrap(), &demands).unwrap();
+    assert_eq!(gated.report.judgements.len(), 1);
+    assert_eq!(runs.find("last").unwrap_err().kind(), ErrorKind::Unavailable);
+}
+
+#[test]
+fn a_name_is_a_recording_an_exported_run_or_a_run_of_the_store() {
+    let here = Here::new();
+    let run = recorded_run(&mut here.places.open_store().unwrap());
+    let file = here.path("run.json");
+    let runs = Runs::new(&here.places);
+    runs.store().unwrap().export(&run, File::create(&file).unwrap(), false).unwrap();
+    let recording = data("blame/kernel-section.tactusrec");
+    let source = |name: Option<&str>| match runs.source(name).unwrap() {
+        Source::Recording(path) => path.display().to_string(),
+        Source::Run(subject) => subject.id().to_string(),
+    };
+    assert_eq!(source(recording.to_str()), recording.display().to_string());
+    assert_eq!([source(file.to_str()), source(None)], [run.to_string(), run.to_string()]);
+}
+
+#[test]
+fn a_slip_among_the_names_deletes_nothing() {
+    let here = Here::new();
+    let mut store = here.places.open_store().unwrap();
+    let run = recorded_run(&mut store).to_string();
+    delete(&mut store, &[run.clone(), "none".to_owned()], |run| panic!("{run}")).unwrap_err();
+    assert_eq!(list(&store, None).unwrap().runs.len(), 1);
+    assert_eq!(list(&store, Some(0)).unwrap().older, 1);
+    let mut gone = Vec::new();
+    delete(&mut store, std::slice::from_ref(&run), |run| gone.push(run.to_string())).unwrap();
+    assert_eq!(gone, [run]);
+}

@@ -1,0 +1,254 @@
+//! Reads the document of an exported run, which `docs/run-format.md` describes.
+
+use std::fmt;
+use std::io::{BufReader, Read};
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use tactus_model::result::{Failure, Measurement};
+use tactus_model::run::RunHeader;
+use tactus_model::sample::SampleBlock;
+use tactus_model::traced::Evidence;
+
+use crate::export::{ExportedBlock, ExportedResult, FORMAT, FORMAT_VERSION};
+use crate::fault::Fault;
+use crate::{StoreError, balance, name};
+
+/// The samples of a turn with their tasks' numbers.
+pub(crate) type Samples = Vec<(u32, SampleBlock)>;
+
+/// Takes a run while its document is read: the header first, the failures last.
+pub(crate) trait Sink {
+    fn header(&mut self, header: RunHeader) -> Result<(), Fault>;
+
+    fn result(
+        &mut self,
+        measurement: Measurement,
+        samples: Samples,
+        evidence: Evidence,
+    ) -> Result<(), Fault>;
+
+    fn failure(&mut self, failure: Failure) -> Result<(), Fault>;
+}
+
+/// Reads a document, a result at a time, and hands what it holds to `sink`.
+pub(crate) fn read(reader: impl Read, sink: &mut dyn Sink) -> Result<(), Fault> {
+    let mut document = Document::new(sink);
+    let mut json = serde_json::Deserializer::from_reader(BufReader::new(reader));
+    let read = document.deserialize(&mut json).and_then(|()| json.end());
+    match (read, document.refused.take()) {
+        (_, Some(fault)) => Err(fault),
+        (Err(error), None) if error.is_io() => Err(StoreError::Import(error.into()).into()),
+        (Err(error), None) => Err(not_an_export(error).into()),
+        (Ok(()), None) => document.end(),
+    }
+}
+
+/// Says that a document has no header.
+pub(crate) fn no_header() -> StoreError {
+    not_an_export("it has no key `header`")
+}
+
+fn not_an_export(reason: impl fmt::Display) -> StoreError {
+    StoreError::NotAnExport { reason: reason.to_string() }
+}
+
+/// The keys of the document. Any other is refused: a later version may have added
+/// it, and what it holds would be lost without a word.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Key {
+    Format,
+    FormatVersion,
+    Header,
+    Failures,
+    Results,
+}
+
+/// The reading of a document. Each result is handed on as soon as it has come, so
+/// that only one is held at a time.
+struct Document<'s> {
+    sink: &'s mut dyn Sink,
+    format_seen: bool,
+    version_seen: bool,
+    header_seen: bool,
+    /// Kept to the end, since they may come before the run they belong to.
+    failures: Option<Vec<Failure>>,
+    results_seen: bool,
+    /// What was refused although it was well-formed JSON.
+    refused: Option<Fault>,
+}
+
+impl<'s> Document<'s> {
+    fn new(sink: &'s mut dyn Sink) -> Self {
+        Self {
+            sink,
+            format_seen: false,
+            version_seen: false,
+            header_seen: false,
+            failures: None,
+            results_seen: false,
+            refused: None,
+        }
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(&mut self, document: D) -> Result<(), D::Error> {
+        document.deserialize_map(DocumentVisitor(self))
+    }
+
+    fn header(&mut self, header: RunHeader) -> Result<(), Fault> {
+        if !name::is_fit(&header.id) {
+            let reason = format!("`{}` cannot be the name of a run", header.id);
+            return Err(not_an_export(reason).into());
+        }
+        self.header_seen = true;
+        self.sink.header(header)
+    }
+
+    fn result(&mut self, result: ExportedResult) -> Result<(), Fault> {
+        let ExportedResult { measurement, samples, traced } = result;
+        let samples = imported(samples);
+        let evidence = traced.map_or_else(Evidence::default, |traced| Evidence {
+            samples: imported(traced.samples),
+            recording: traced.recording,
+        });
+        let turn = measurement.turn;
+        balance::check_readable(&samples)
+            .and_then(|()| balance::check_readable(&evidence.samples))
+            .map_err(|imbalance| StoreError::Unbalanced { turn, imbalance })?;
+        self.sink.result(measurement, samples, evidence)
+    }
+
+    /// Hands on what had to wait, once the whole document was read.
+    fn end(self) -> Result<(), Fault> {
+        if !self.header_seen {
+            return Err(no_header().into());
+        }
+        let failures = self.failures.ok_or_else(|| not_an_export("it has no key `failures`"))?;
+        if !self.results_seen {
+            return Err(not_an_export("it has no key `results`").into());
+        }
+        failures
+            .into_iter()
+            .try_for_each(|failure| self.sink.failure(failure).map_err(blame_document))
+    }
+
+    /// Keeps what was refused and gives the error that ends the reading.
+    fn refuse<E: Error>(&mut self, fault: impl Into<Fault>) -> E {
+        self.refused = Some(blame_document(fault.into()));
+        E::custom("refused")
+    }
+}
+
+fn imported(samples: Vec<ExportedBlock>) -> Samples {
+    samples.into_iter().map(|part| (part.task, part.block)).collect()
+}
+
+const HEADER_FIRST: &str = "`results` stands before `header`";
+
+/// Says that the document is wrong where the same error of a running measurement
+/// would say that the program is.
+fn blame_document(fault: Fault) -> Fault {
+    match fault {
+        Fault::Told(StoreError::TurnTaken { turn, .. }) => {
+            not_an_export(format!("cell {} of round {} stands there twice", turn.cell, turn.round))
+                .into()
+        }
+        Fault::Told(StoreError::NotPlanned { turn, .. }) => {
+            not_an_export(format!("its plan has no cell {} in round {}", turn.cell, turn.round))
+                .into()
+        }
+        Fault::Told(StoreError::Unkeepable { what, reason }) => {
+            not_an_export(format!("{what}: {reason}")).into()
+        }
+        other => other,
+    }
+}
+
+struct DocumentVisitor<'d, 's>(&'d mut Document<'s>);
+
+impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an exported run")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let document = self.0;
+        while let Some(key) = map.next_key()? {
+            match key {
+                Key::Format => {
+                    let found: String = map.next_value()?;
+                    if found != FORMAT {
+                        let reason = format!("`format` is `{found}`, not `{FORMAT}`");
+                        return Err(A::Error::custom(reason));
+                    }
+                    document.format_seen = true;
+                }
+                Key::FormatVersion => {
+                    let found = map.next_value()?;
+                    if found != FORMAT_VERSION {
+                        let known = FORMAT_VERSION;
+                        return Err(document.refuse(StoreError::UnknownFormat { found, known }));
+                    }
+                    document.version_seen = true;
+                }
+                Key::Header => {
+                    if !(document.format_seen && document.version_seen) {
+                        return Err(A::Error::custom(
+                            "`format` and `format_version` do not stand before `header`",
+                        ));
+                    }
+                    if document.header_seen {
+                        return Err(A::Error::duplicate_field("header"));
+                    }
+                    let header = map.next_value()?;
+                    document.header(header).map_err(|fault| document.refuse(fault))?;
+                }
+                Key::Failures => {
+                    if document.failures.replace(map.next_value()?).is_some() {
+                        return Err(A::Error::duplicate_field("failures"));
+                    }
+                }
+                Key::Results => {
+                    if !document.header_seen {
+                        return Err(A::Error::custom(HEADER_FIRST));
+                    }
+                    if std::mem::replace(&mut document.results_seen, true) {
+                        return Err(A::Error::duplicate_field("results"));
+                    }
+                    map.next_value_seed(Results(document))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The list of results, each handed on when it has come.
+struct Results<'d, 's>(&'d mut Document<'s>);
+
+impl<'de> DeserializeSeed<'de> for Results<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, list: D) -> Result<(), D::Error> {
+        list.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Results<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of results")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let document = self.0;
+        while let Some(result) = list.next_element()? {
+            document.result(result).map_err(|fault| document.refuse(fault))?;
+        }
+        Ok(())
+    }
+}
