@@ -1,4 +1,4 @@
-//! Memory that is there before a measurement starts.
+//! Memory that is resident before a measurement starts.
 
 use std::collections::TryReserveError;
 
@@ -7,19 +7,19 @@ use tactus_model::sample::Sample;
 
 use crate::error::SysError;
 
-/// Which pages [`lock`] keeps in memory.
+/// The pages that [`lock`] keeps in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// All pages of the mappings there are; each is brought in at once.
+    /// All pages of the present mappings; they are brought in at once.
     #[doc(alias = "MCL_CURRENT")]
     Present,
-    /// Those, and all pages of mappings made later, brought in as they are made.
+    /// Those, and all pages of later mappings, brought in when they are mapped.
     ///
-    /// Under a limit (`RLIMIT_MEMLOCK`) a later mapping beyond it is refused, so
-    /// an allocation may fail.
+    /// With a limit (`RLIMIT_MEMLOCK`), a later mapping beyond it fails, so an
+    /// allocation may fail.
     #[doc(alias = "MCL_FUTURE")]
     PresentAndFuture,
-    /// Those, each page from when it is first touched.
+    /// Those, but each page only once it is first touched.
     #[doc(alias = "MCL_ONFAULT")]
     OnceTouched,
 }
@@ -28,8 +28,8 @@ pub enum Lock {
 /// [mlockall(2)](https://man7.org/linux/man-pages/man2/mlock.2.html).
 ///
 /// # Errors
-/// - `ENOMEM`: more is mapped than `RLIMIT_MEMLOCK` allows.
-/// - `EPERM`: that limit is zero, and there is no `CAP_IPC_LOCK`.
+/// - `ENOMEM`: more memory is mapped than `RLIMIT_MEMLOCK` allows.
+/// - `EPERM`: the limit is zero and the process does not have `CAP_IPC_LOCK`.
 #[doc(alias = "mlockall")]
 pub fn lock(what: Lock) -> Result<(), SysError> {
     let flags = match what {
@@ -42,34 +42,34 @@ pub fn lock(what: Lock) -> Result<(), SysError> {
     rustix::mm::mlockall(flags).map_err(SysError::of("mlockall"))
 }
 
-/// Lets pages be paged out again:
+/// Allows pages to be paged out again:
 /// [munlockall(2)](https://man7.org/linux/man-pages/man2/mlock.2.html).
 #[doc(alias = "munlockall")]
 pub fn unlock() -> Result<(), SysError> {
     rustix::mm::munlockall().map_err(SysError::of("munlockall"))
 }
 
-/// How much of the stack [`touch_stack`] touches: more than a measured loop uses,
-/// less than the stack that any C library gives a thread.
+/// How much of the stack [`touch_stack`] touches: more than a measured loop uses, less
+/// than the stack that any C library gives a thread.
 const STACK_TOUCHED: usize = 64 << 10;
 
-/// Touches the part of the calling thread's stack that it will use, so that no
-/// page fault falls into a measurement.
+/// Touches the part of the calling thread's stack that it will use, so that there is no
+/// page fault within a measurement.
 #[inline(never)]
 pub fn touch_stack() {
     let mut stack = [0_u8; STACK_TOUCHED];
-    // The compiler must believe that the bytes are looked at, or it leaves them out.
+    // The compiler must assume that the bytes are used, or it removes them.
     std::hint::black_box(stack.as_mut_slice());
 }
 
-/// Takes memory for `capacity` samples and touches all of it; the vector is empty.
+/// Allocates memory for `capacity` samples and touches all of it; the vector is empty.
 ///
 /// # Errors
-/// There is not so much memory.
+/// There is not enough memory.
 pub fn touched_samples(capacity: usize) -> Result<Vec<Sample>, TryReserveError> {
     let mut samples = Vec::new();
     samples.try_reserve_exact(capacity)?;
-    // A value other than zero: zeroes could be left to the kernel's zero page.
+    // A value other than zero: the kernel could keep zeroes in its zero page.
     let filler = Sample { due: tactus_model::time::Nanos::MAX, ..Sample::default() };
     samples.resize(capacity, filler);
     std::hint::black_box(samples.as_mut_slice());
@@ -91,11 +91,11 @@ mod tests {
         }
         let faults = crate::usage::of_this_thread().unwrap().minor_faults - before.minor_faults;
         // 1.6 MB are 390 pages; a few faults may come from elsewhere in the process.
-        assert!(faults < 20, "{faults} faults");
+        assert!(faults < 20, "{faults} page faults");
     }
 
     #[test]
-    fn more_memory_than_there_is_is_an_error() {
+    fn too_large_an_allocation_is_an_error() {
         assert!(touched_samples(usize::MAX / 32).is_err());
     }
 }

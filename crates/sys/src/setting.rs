@@ -11,27 +11,28 @@ use crate::Errno;
 #[derive(Debug)]
 pub struct Setting {
     path: PathBuf,
-    /// Held for its lock. Files of debugfs cannot be sought in, so that each value is read
-    /// and written by opening the file anew.
+    /// Held for its lock. Files of debugfs are not seekable, so each value is read and
+    /// written by opening the file again.
     file: File,
 }
 
 impl Setting {
-    /// Opens the setting at `path` to read and to write it.
+    /// Opens the setting at `path` for reading and writing.
     ///
     /// # Errors
-    /// `ENOENT`: this kernel has no such setting. `EACCES`: it is for root. `EROFS`: a
-    /// container sees it and may not change it.
+    /// - `ENOENT`: this kernel does not have the setting.
+    /// - `EACCES`: only root may change it.
+    /// - `EROFS`: a container sees it but may not change it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Keeps others who ask likewise from changing it, for as long as this value lives,
-    /// by [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
+    /// Locks the setting against others that also use this lock, while this value
+    /// exists: [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
     ///
     /// # Errors
-    /// `EWOULDBLOCK`: another holds it.
+    /// `EWOULDBLOCK`: another process holds the lock.
     pub fn lock(&self) -> io::Result<()> {
         self.file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Errno::WOULDBLOCK.into(),
@@ -39,22 +40,23 @@ impl Setting {
         })
     }
 
-    /// Its value.
+    /// Reads the value.
     ///
     /// # Errors
-    /// The kernel does not tell a number.
+    /// The file does not contain a number.
     pub fn get(&self) -> io::Result<u64> {
         let text = fs::read_to_string(&self.path)?;
         let number = text.trim().parse().ok();
-        number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is not a number"))
+        number
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the value is not a number"))
     }
 
-    /// Sets it.
+    /// Writes the value.
     ///
     /// # Errors
-    /// `EINVAL`: it is out of the kernel's range.
+    /// `EINVAL`: the value is out of the kernel's range.
     pub fn set(&self, value: u64) -> io::Result<()> {
-        // Written at once: to the kernel each call is a number of its own.
+        // One write: the kernel takes each write as a number of its own.
         let mut file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
         file.write_all(format!("{value}\n").as_bytes())
     }
@@ -81,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_told() {
+    fn a_value_that_is_not_a_number_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "always [madvise] never\n").unwrap();
         let error = Setting::open(file.path()).unwrap().get().unwrap_err();
