@@ -182,7 +182,7 @@ impl From<RecordError> for CommandError {
             _ if error.is_not_available() => ErrorKind::Unavailable,
             _ => ErrorKind::Internal,
         };
-        let mend = error.mend();
+        let mend = error.fix();
         let told = Self::new(kind, error);
         match mend {
             Some(mend) => told.with_hint(mend),

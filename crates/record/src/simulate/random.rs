@@ -18,7 +18,7 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// A number from `least` up to below `limit`.
+    /// A number from `least` to below `limit`.
     pub(super) fn between(&mut self, least: u64, limit: u64) -> u64 {
         least + self.next() % (limit - least).max(1)
     }
