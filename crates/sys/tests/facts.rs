@@ -153,7 +153,7 @@ fn disturbances_on_a_desktop() {
     assert_eq!(facts.processor.available_clock_sources, words("tsc hpet acpi_pm"));
     assert_eq!(facts.processor.frequency_drivers, words("intel_pstate"));
     assert_eq!(facts.processor.idle_exit_latency_us_max, Some(10), "the deepest is disabled");
-    assert_eq!(facts.processor.interrupt_cpus, cpus("0-2"), "nobody handles interrupt 1");
+    assert_eq!(facts.processor.interrupt_cpus, cpus("0-2"), "interrupt 1 has no handler");
     assert_eq!(facts.scheduling.timer_slack, Some(Nanos::from_micros(50)));
     assert_eq!(facts.scheduling.irqbalance, Some(true));
     assert_eq!(facts.scheduling.realtime_tasks, Some(vec!["data-loop.0 fifo:88".to_owned()]));

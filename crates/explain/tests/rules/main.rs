@@ -15,7 +15,7 @@ mod whole;
 
 use support::{IDLE, PREEMPTED, SLEEPING, STOPPED, Script, TIMER, Thread, UNINTERRUPTIBLE, shown};
 use tactus_explain::{
-    Circumstance, Circumstances, Explanation, MatchOutcome, Segment, Serving, ServingCount,
+    Cause, Circumstance, Circumstances, Explanation, MatchOutcome, Segment, Serving, ServingCount,
     Unmatched,
 };
 use tactus_model::probe::SleepMethod;

@@ -35,3 +35,12 @@ fn an_explanation_comes_back_from_json() {
     let back: Explanation = serde_json::from_str(&json).expect("it was just written");
     assert_eq!(back, explanation);
 }
+
+#[test]
+fn renamed_tags_of_stored_explanations_are_still_read() {
+    let outcome: MatchOutcome = serde_json::from_str("\"timer-switch-untold\"").expect("an alias");
+    assert_eq!(outcome, MatchOutcome::TimerSwitchMissing);
+    let cause = r#"{"cause":"untold-switch","cpu":1}"#;
+    let cause: Cause = serde_json::from_str(cause).expect("an alias");
+    assert_eq!(cause, Cause::MissingSwitch { cpu: 1 });
+}
