@@ -186,7 +186,7 @@ impl From<RecordError> for Error {
             _ if error.is_not_available() => ErrorKind::Unavailable,
             _ => ErrorKind::Internal,
         };
-        let hint = error.mend();
+        let hint = error.fix();
         Self::new(kind, error).with_hint_if_any(hint)
     }
 }

@@ -117,7 +117,7 @@ fn refused(window: Nanos, error: &RecordError) -> Shortfall {
         asked: format!("traced {window}"),
         granted: "no window with recorded events".to_owned(),
         reason: error.to_string(),
-        mend: error.mend(),
+        mend: error.fix(),
     }
 }
 

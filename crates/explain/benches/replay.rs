@@ -1,7 +1,7 @@
 //! How fast events are replayed and explained: `cargo bench -p tactus-explain`.
 //!
 //! The events are those of the busiest kind of recording: two threads that wake
-//! each other through a pipe, on two processors, with a probe beside them.
+//! each other through a pipe, on two CPUs, with a probe beside them.
 
 use divan::counter::ItemsCount;
 use tactus_explain::account::{AccountOptions, TickRate, account};
@@ -169,7 +169,7 @@ fn explain_samples(bencher: divan::Bencher<'_, '_>) {
         .bench(|| explain(&mut recording.reader(), vec![task.clone()], Options::default()));
 }
 
-/// How many rates of ticks are simulated beside.
+/// How many tick rates are simulated in addition.
 #[divan::bench(args = [0, 1, 4])]
 fn accounts(bencher: divan::Bencher<'_, '_>, rates: usize) {
     let (recording, _) = recording();

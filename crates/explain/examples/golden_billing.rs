@@ -1,4 +1,4 @@
-//! Cuts the golden recording of billing out of one of `tactus record`:
+//! Cuts the golden recording of billing out of a recording made by `tactus record`:
 //! `cargo run -p tactus-explain --example golden_billing -- RECORDING OUTPUT`.
 
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ mod cut;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let (Some(source), Some(target)) = (arguments.next(), arguments.next()) else {
-        return Err("name a recording, and where to write what is cut out of it".into());
+        return Err("usage: golden_billing RECORDING OUTPUT".into());
     };
     let mut whole = Recording::collect(&mut RecordingFile::open(&source)?)?;
-    // The processor of the programs alone.
+    // Only the CPU of the programs.
     whole.about.cpus = [0].into_iter().collect();
     whole.events.retain(|event| event.cpu == 0);
-    let last = whole.events.last().ok_or("nothing was recorded on processor 0")?.at;
+    let last = whole.events.last().ok_or("the recording has no events of CPU 0")?.at;
     let from = Instant::from_nanos(last.as_nanos().saturating_sub(1_200_000_000));
     let kept = cut::cut(&whole, from, from + Nanos::from_secs(1));
     std::fs::write(target, tactus_record::file::to_bytes(&kept))?;

@@ -1,9 +1,9 @@
-//! Records a sleeper of 1 kHz on processor 1 and explains its samples.
+//! Records a 1 kHz sleeper on CPU 1 and explains its samples.
 //!
-//! `sleeper [other|fifo] [SECONDS]`; needs what recording needs, best root.
+//! `sleeper [other|fifo] [SECONDS]`; needs permission to record, preferably root.
 
 #[path = "../tests/support/live.rs"]
-#[expect(dead_code, reason = "the tests plant more with it")]
+#[expect(dead_code, reason = "the tests use the rest")]
 mod live;
 
 use live::{PROBE_PRIORITY, SleeperPlan, fifo, print, record_sleeper};

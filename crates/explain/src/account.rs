@@ -1,13 +1,13 @@
-//! Where the processor time of a recording went, and what a tick would have billed for it.
+//! Where the CPU time of a recording went, and what a tick would have billed for it.
 //!
-//! The unit is the [effective quantum](Quantum): from a thread's being switched
-//! in to its being switched out, for whatever reason. [`account`] adds quanta up
-//! by thread and program, tells why each ended, and holds beside the time that
-//! was used the time that a clock tick bills: the thread that is current at the
-//! tick is charged a whole one (Etsion, Tsafrir and Feitelson, *Effects of Clock
-//! Resolution on the Scheduling of Interactive and Soft Real-Time Processes*,
-//! SIGMETRICS 2003, sections 4 and 6). Ticks are those that the kernel recorded,
-//! and those of any rate, laid over the same recording at every phase.
+//! The unit is the [effective quantum](Quantum): the time from the switch to a thread
+//! until the switch away from it, whatever the reason. [`account`] adds up quanta by
+//! thread and program, gives the reason why each ended, and compares the time used with
+//! the time that a clock tick bills: the thread that is current at the tick is charged
+//! a whole tick (Etsion, Tsafrir and Feitelson, *Effects of Clock Resolution on the
+//! Scheduling of Interactive and Soft Real-Time Processes*, SIGMETRICS 2003, sections 4
+//! and 6). The ticks are those that the kernel recorded, and simulated ticks of any
+//! rate, laid over the same recording at every phase.
 //!
 //! ```
 //! use tactus_explain::account::{AccountOptions, TickRate, account};
@@ -49,5 +49,5 @@ pub use end::End;
 pub use rate::{NotATickRate, TickRate};
 pub use tick::{KernelTick, TickKind, TickUnknown};
 
-#[expect(unused_imports, reason = "the documentation refers to it")]
+#[expect(unused_imports, reason = "the documentation links to it")]
 use crate::machine::Quantum;

@@ -1,19 +1,18 @@
 //! Divides the time of a late sample among its causes.
 //!
-//! The window of a sample, from its due time to its arrival, is laid out as
-//! [legs](crate::path): asleep, waiting for a processor, running. Each leg lies
-//! on a processor, whose slices in that leg each get a cause by the rules below,
-//! so that the parts add up to the latency by construction; what no slice covers
-//! is an unexplained gap.
+//! The window of a sample, from its due time to its arrival, consists of
+//! [legs](crate::path): asleep, waiting for a CPU, running. Each leg lies on one CPU.
+//! Each slice of that CPU in the leg gets a cause by the rules below, so the parts add
+//! up to the latency by construction. Time without a slice is an unexplained gap.
 //!
 //! | leg | rule |
 //! |---|---|
-//! | any | [`host_pause`], then [`steal`] are taken out first |
+//! | any | [`host_pause`], then [`steal`] come first |
 //! | any | [`interrupts`]: interrupts, softirqs and timers by name |
 //! | asleep until its timer | [`late_interrupt`]: slack, tick, idle exit, interrupts off, gap |
 //! | asleep until another acts | [`waker`]: follows the chain of wakers |
 //! | asleep after a fault, running after a fault | [`fault`] |
-//! | waiting | [`waiting`]: throttling, other threads, kernel sections, the switch |
+//! | waiting | [`waiting`]: throttling, other threads, preemption-off sections, the switch |
 
 mod case;
 mod fault;
@@ -35,14 +34,14 @@ use crate::machine::Absence;
 use crate::path::{Standing, legs};
 use case::Case;
 
-/// What is known of a late sample's thread in its window.
+/// What is known about a late sample's thread in its window.
 #[derive(Clone, Debug)]
 pub(crate) struct Window<'a> {
     pub(crate) due: Instant<Monotonic>,
     pub(crate) came: Instant<Monotonic>,
     pub(crate) absences: &'a [Absence],
     pub(crate) faults: &'a [Instant<Monotonic>],
-    /// The processor the thread ran on before its first absence.
+    /// The CPU on which the thread ran before its first absence.
     pub(crate) cpu: Option<u32>,
 }
 

@@ -7,16 +7,16 @@ use tactus_model::recording::{InterruptVector, Priority, Softirq, ThreadId};
 
 /// Something that delayed a sample.
 ///
-/// Shown (`Display`) it is the phrase that stands in a table of causes. Two
-/// delays have the same cause when these are equal.
+/// `Display` gives the phrase that tables of causes show. Two delays have the same
+/// cause if the values are equal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "kebab-case")]
 pub enum Cause {
-    /// The host let no processor of this guest run.
+    /// The host paused all CPUs of this guest.
     HostPause,
-    /// The host gave this processor's time to others.
+    /// Steal time: the host ran something else on this vCPU's CPU.
     Steal {
-        /// The processor.
+        /// The CPU.
         cpu: u32,
     },
     /// The timer was allowed to expire later than its due time (prctl(2),
@@ -26,105 +26,106 @@ pub enum Cause {
     Interrupt {
         /// The handler's name.
         name: String,
-        /// The processor that served it.
+        /// The CPU that served it.
         cpu: u32,
     },
-    /// An interrupt of the processor itself other than its timer.
+    /// An interrupt of the CPU itself other than its timer.
     Vector {
-        /// Which.
+        /// The interrupt vector.
         vector: InterruptVector,
-        /// The processor that served it.
+        /// The CPU that served it.
         cpu: u32,
     },
     /// A softirq.
     Softirq {
-        /// Which.
+        /// The softirq.
         softirq: Softirq,
-        /// The processor that served it.
+        /// The CPU that served it.
         cpu: u32,
     },
     /// The timer interrupt: the tick and the functions of timers.
     TimerWork {
-        /// The function that ran; none for the interrupt around it.
+        /// The function that ran; `None` for the interrupt around it.
         function: Option<String>,
-        /// The processor that served it.
+        /// The CPU that served it.
         cpu: u32,
     },
-    /// The kernel serves timers at its ticks alone, and the first after the due time was
-    /// awaited, up to a tick's length.
+    /// The kernel serves timers only at ticks (no high-resolution timers); the thread
+    /// waited for the first tick after the due time, at most one tick period.
     AwaitedTick,
-    /// The processor had to leave idle.
+    /// C-state exit: the CPU had to leave an idle state.
     IdleExit {
-        /// The processor.
+        /// The CPU.
         cpu: u32,
-        /// The idle state's number, where it was recorded.
+        /// The number of the idle state, if it was recorded.
         state: Option<u32>,
     },
-    /// The processor left idle and went to the thread it was to run; the kernel
-    /// told no event of the switch, so the two are not told apart.
-    UntoldSwitch {
-        /// The processor.
+    /// C-state exit and the switch to the thread. The sched_switch event is missing, so
+    /// the two cannot be separated.
+    #[serde(alias = "untold-switch")]
+    MissingSwitch {
+        /// The CPU.
         cpu: u32,
     },
     /// The scheduler let another thread run.
     OtherThread {
-        /// Which.
+        /// The thread.
         thread: Culprit,
     },
-    /// A thread ran kernel code that could not be interrupted or preempted.
+    /// A thread ran a section of kernel code with interrupts or preemption off.
     KernelSection {
-        /// Which.
+        /// The thread.
         thread: Culprit,
-        /// What was held off.
+        /// What the section held off.
         hold: Hold,
-        /// The kernel function, where call chains were recorded.
+        /// The kernel function, if call chains were recorded.
         site: Option<String>,
     },
-    /// The scheduler held the thread back though it could run.
+    /// The scheduler throttled the runnable thread.
     Throttling {
-        /// By which rule.
+        /// The throttling rule.
         rule: Throttle,
     },
-    /// A page that the probe touched was not there.
+    /// A page fault of the probe.
     PageFault,
     /// A thread that had to act first was stopped by a signal.
     Stopped {
-        /// Which.
+        /// The thread.
         thread: Culprit,
     },
-    /// A thread that had to act first slept until a time of its own.
+    /// A thread that had to act first slept until its own timer.
     Asleep {
-        /// Which.
+        /// The thread.
         thread: Culprit,
     },
-    /// An interrupt that had to come first came.
+    /// An interrupt that had to come first.
     AwaitedInterrupt {
         /// Its name.
         name: String,
     },
-    /// The kernel's way to the thread: the wakeup, the switch, the return to user mode.
+    /// The kernel's own path to the thread: the wakeup, the context switch, the return
+    /// to user mode.
     Switch,
-    /// The processor was held below the kernel, by a hypervisor or by firmware: an
-    /// interrupt came late, and found code that ran with interrupts on, in user mode
-    /// above all.
+    /// A vCPU stall by the hypervisor, or an SMI of the firmware: an interrupt came
+    /// late although interrupts were on in the code that it found, usually user mode.
     BelowKernel {
-        /// The processor.
+        /// The CPU.
         cpu: u32,
     },
-    /// Time that no event accounts for before an interrupt that came late in kernel
-    /// code: interrupts were off there, or the processor was held below the kernel.
+    /// Time without events before an interrupt that came late in kernel code: either an
+    /// IRQ-off section or a vCPU stall.
     GapInKernel {
-        /// The function that the interrupt found; none where several are taken together.
+        /// The function that the interrupt found; `None` if several are combined.
         site: Option<String>,
     },
-    /// Time of a thread that no event accounts for, before an interrupt of which no
-    /// call chain tells though chains were recorded: of some threads some kernels
-    /// tell none.
+    /// Time of a thread without events, before an interrupt without a call chain
+    /// although call chains were recorded: some kernels record no call chains for some
+    /// threads.
     GapInThread {
-        /// Which.
+        /// The thread.
         thread: Culprit,
     },
-    /// Time that no event accounts for.
+    /// Time without events.
     UnexplainedGap,
 }
 
@@ -133,7 +134,7 @@ pub enum Cause {
 pub struct Culprit {
     /// Its name.
     pub name: String,
-    /// Its number; none where threads of one name are taken together.
+    /// Its thread id; `None` if threads with one name are combined.
     pub thread: Option<ThreadId>,
     /// Its priority.
     pub priority: Priority,
@@ -148,7 +149,7 @@ impl fmt::Display for Culprit {
     }
 }
 
-/// What a section of kernel code held off.
+/// What a section of kernel code holds off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
@@ -158,20 +159,21 @@ pub enum Hold {
     Preemption,
 }
 
-/// By which rule the scheduler held a thread back.
+/// The rule by which the scheduler throttles a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Throttle {
-    /// Real-time threads had used their share (sched(7), `sched_rt_runtime_us`).
+    /// Real-time threads used up their share (sched(7), `sched_rt_runtime_us`).
     #[doc(alias = "sched_rt_runtime_us")]
     Realtime,
-    /// Ordinary threads got the share that is kept for them (the fair server of Linux 6.12).
+    /// Ordinary threads got the share that the scheduler keeps for them (the fair server of
+    /// Linux 6.12).
     #[doc(alias = "fair_server")]
     FairServer,
-    /// The control group had used its quota (`cpu.max`, cgroups(7)).
+    /// The control group used up its quota (`cpu.max`, cgroups(7)).
     #[doc(alias = "cpu.max")]
     Cgroup,
-    /// The thread had used its runtime of the period (sched(7), `SCHED_DEADLINE`).
+    /// The thread used up its runtime of the period (sched(7), `SCHED_DEADLINE`).
     #[doc(alias = "SCHED_DEADLINE")]
     Deadline,
 }
@@ -200,7 +202,7 @@ impl Cause {
             | Self::TimerWork { .. }
             | Self::AwaitedTick
             | Self::IdleExit { .. }
-            | Self::UntoldSwitch { .. }
+            | Self::MissingSwitch { .. }
             | Self::OtherThread { .. }
             | Self::KernelSection { .. }
             | Self::Throttling { .. }
@@ -215,13 +217,13 @@ impl Cause {
         }
     }
 
-    /// Whether the cause is a real explanation, not the remainder.
+    /// Whether the cause is an explanation, not an unexplained remainder.
     pub const fn explains(&self) -> bool {
         matches!(self.kind(), CauseKind::Explanation)
     }
 
-    /// The same cause with threads of one name taken together, and gaps wherever
-    /// in the kernel they were.
+    /// The same cause without thread ids and without the function of a gap, so that
+    /// threads with one name and gaps anywhere in the kernel count together.
     #[must_use]
     pub fn by_name(&self) -> Self {
         let mut cause = self.clone();
@@ -241,7 +243,7 @@ impl Cause {
             | Self::TimerWork { .. }
             | Self::AwaitedTick
             | Self::IdleExit { .. }
-            | Self::UntoldSwitch { .. }
+            | Self::MissingSwitch { .. }
             | Self::Throttling { .. }
             | Self::PageFault
             | Self::AwaitedInterrupt { .. }
@@ -257,32 +259,32 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HostPause => f.write_str("the host paused the whole machine"),
-            Self::Steal { cpu } => write!(f, "steal: the host took processor {cpu}"),
+            Self::Steal { cpu } => write!(f, "steal time on CPU {cpu}"),
             Self::TimerSlack => f.write_str("timer slack"),
-            Self::Interrupt { name, cpu } => write!(f, "interrupt {name} on processor {cpu}"),
-            Self::Vector { vector, cpu } => write!(f, "interrupt {vector} on processor {cpu}"),
-            Self::Softirq { softirq, cpu } => write!(f, "softirq {softirq} on processor {cpu}"),
+            Self::Interrupt { name, cpu } => write!(f, "interrupt {name} on CPU {cpu}"),
+            Self::Vector { vector, cpu } => write!(f, "interrupt {vector} on CPU {cpu}"),
+            Self::Softirq { softirq, cpu } => write!(f, "softirq {softirq} on CPU {cpu}"),
             Self::TimerWork { function: Some(function), cpu } => {
-                write!(f, "timer {function} on processor {cpu}")
+                write!(f, "timer {function} on CPU {cpu}")
             }
             Self::TimerWork { function: None, cpu } => {
-                write!(f, "timer interrupt on processor {cpu}")
+                write!(f, "timer interrupt on CPU {cpu}")
             }
             Self::AwaitedTick => {
-                f.write_str("waiting for a tick, at which alone this kernel serves timers")
+                f.write_str("waiting for the next tick (no high-resolution timers)")
             }
             Self::IdleExit { cpu, state: Some(state) } => {
-                write!(f, "processor {cpu} leaving idle state {state}")
+                write!(f, "C-state exit of CPU {cpu} (idle state {state})")
             }
-            Self::IdleExit { cpu, state: None } => write!(f, "processor {cpu} leaving idle"),
-            Self::UntoldSwitch { cpu } => {
-                write!(f, "processor {cpu} from idle to its thread, the switch not told")
+            Self::IdleExit { cpu, state: None } => write!(f, "C-state exit of CPU {cpu}"),
+            Self::MissingSwitch { cpu } => {
+                write!(f, "C-state exit of CPU {cpu} and switch (missing sched_switch event)")
             }
             Self::OtherThread { thread } => write!(f, "thread {thread}"),
             Self::KernelSection { thread, hold, site } => {
                 let held = match hold {
-                    Hold::Interrupts => "interrupts off",
-                    Hold::Preemption => "a kernel section not preempted",
+                    Hold::Interrupts => "IRQ-off section",
+                    Hold::Preemption => "preemption-off section",
                 };
                 match site {
                     Some(site) => write!(f, "{held} in {site}, thread {thread}"),
@@ -290,20 +292,18 @@ impl fmt::Display for Cause {
                 }
             }
             Self::Throttling { rule } => f.write_str(match rule {
-                Throttle::Realtime => "throttling of real-time threads",
-                Throttle::FairServer => "the share kept for ordinary threads (fair server)",
-                Throttle::Cgroup => "throttling by the control group's quota",
-                Throttle::Deadline => "throttling of a deadline thread",
+                Throttle::Realtime => "real-time throttling (sched_rt_runtime_us)",
+                Throttle::FairServer => "fair server running ordinary threads",
+                Throttle::Cgroup => "control group throttling (cpu.max)",
+                Throttle::Deadline => "throttling of a SCHED_DEADLINE thread",
             }),
-            Self::PageFault => f.write_str("a page fault of the late thread"),
+            Self::PageFault => f.write_str("page fault of the late thread"),
             Self::Stopped { thread } => write!(f, "thread {thread} was stopped"),
             Self::Asleep { thread } => write!(f, "thread {thread} slept until its own timer"),
             Self::AwaitedInterrupt { name } => write!(f, "waiting for interrupt {name}"),
-            Self::Switch => {
-                f.write_str("the switch to the late thread and its return to user mode")
-            }
+            Self::Switch => f.write_str("switch to the late thread and return to user mode"),
             Self::BelowKernel { cpu } => {
-                write!(f, "processor {cpu} held below the kernel, by hypervisor or firmware")
+                write!(f, "vCPU stall of CPU {cpu} (hypervisor or SMI)")
             }
             Self::GapInKernel { site: Some(site) } => write!(f, "unexplained gap in {site}"),
             Self::GapInKernel { site: None } => f.write_str("unexplained gap in kernel code"),

@@ -1,10 +1,9 @@
-//! What else went on while a sample was open.
+//! What else happened while a sample was open.
 //!
-//! After Faller, *Measuring the latency time of real-time Unix-like operating
-//! systems* (ICSI TR-92-037, 1992), section 5: with each sample it is kept
-//! whether a block device moved data meanwhile, so that results can be given
-//! with and without such samples, and which interrupt was being served when the
-//! event came.
+//! After Faller, *Measuring the latency time of real-time Unix-like operating systems*
+//! (ICSI TR-92-037, 1992), section 5. Each sample records whether a block device had a
+//! transfer in flight, so that results can be given with and without such samples, and
+//! which interrupt was being served when the event came.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,56 +18,57 @@ use crate::machine::{Activity, Processor};
 use crate::outcome::MatchOutcome;
 use crate::segments::Segments;
 
-/// A sample with what went on while it was open.
+/// A sample with the circumstances while it was open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WitnessedSample {
     /// The task's number.
     pub task: u32,
-    /// The sample's number among those of its task, counted from 0.
+    /// The sample's index among the samples of its task, from 0.
     pub index: u64,
     /// The sample.
     pub sample: Sample,
-    /// How it was matched.
+    /// How the sample was matched.
     pub outcome: MatchOutcome,
-    /// Its segments, where its timer was found. They add up to its latency.
+    /// The sample's segments, if its timer was found. They add up to the sample's
+    /// latency.
     pub segments: Option<Segments>,
-    /// What else went on.
+    /// The circumstances.
     pub circumstance: Circumstance,
 }
 
-/// What went on while a sample was open.
+/// What happened while a sample was open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstance {
-    /// Whether any block device had a request in flight at any time from the due
-    /// time to the arrival, both included; none where such events were not recorded.
+    /// Whether a block device had a request in flight at any time from the due time to
+    /// the arrival, both included; `None` if such events were not recorded.
     ///
-    /// The request stands for the paper's transfer by direct memory access: when
-    /// in it the device moves the data is not told to the kernel.
+    /// The request stands for the DMA transfer of the paper: the kernel does not know
+    /// when within the request the device moves the data.
     pub transfer: Option<bool>,
-    /// What was being served at the due time on the processor that then served
-    /// the timer; none when nothing was.
+    /// What was being served at the due time on the CPU that later served the timer;
+    /// `None` if nothing was.
     pub serving: Option<Serving>,
 }
 
-/// What went on while the samples of a cell were open.
+/// What happened while the samples of a cell were open.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Circumstances {
-    /// The samples whose due time was recorded.
+    /// The number of samples with a recorded due time.
     pub samples: u64,
-    /// How many of them saw a transfer, as [`Circumstance::transfer`] has it; none where
-    /// such events were not recorded.
+    /// How many of them saw a transfer, see [`Circumstance::transfer`]; `None` if such
+    /// events were not recorded.
     pub transfers: Option<u64>,
-    /// What was being served when they came due, the most frequent first; those that
-    /// came due while nothing was are in no row.
+    /// What was being served at the due times, the most frequent first. Samples that
+    /// came due while nothing was being served are in no row.
     pub serving: Vec<ServingCount>,
 }
 
 /// How many samples came due while something was being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingCount {
-    /// What was.
+    /// What was being served.
     pub serving: Serving,
-    /// How many samples.
+    /// The number of samples.
     pub count: u64,
 }
 
@@ -82,14 +82,14 @@ impl Circumstances {
         Self { samples, transfers, serving }
     }
 
-    /// Those of two stretches of one cell together.
+    /// Combines the circumstances of two stretches of one cell.
     pub(crate) fn and(self, other: Self) -> Self {
         let mut serving: BTreeMap<Serving, u64> = BTreeMap::new();
         for row in self.serving.into_iter().chain(other.serving) {
             *serving.entry(row.serving).or_default() += row.count;
         }
         let serving = serving.into_iter().map(|(serving, count)| ServingCount { serving, count });
-        // Of one stretch alone it would be told as of both.
+        // A count from one stretch alone would be taken for the count of both.
         let transfers = match (self.transfers, other.transfers) {
             (Some(here), Some(there)) => Some(here + there),
             (here, _) if other.samples == 0 => here,
@@ -100,11 +100,11 @@ impl Circumstances {
     }
 }
 
-/// What a processor serves on behalf of nobody who runs.
+/// What a CPU serves that belongs to no thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Serving {
-    /// An interrupt of the processor itself.
+    /// An interrupt of the CPU itself.
     Vector(InterruptVector),
     /// The device interrupt of this number.
     Irq(i32),
@@ -113,7 +113,8 @@ pub enum Serving {
 }
 
 impl Serving {
-    /// The serving that an activity is, unless it is none or only a part of one.
+    /// The serving of an activity; `None` if the activity is not an interrupt or
+    /// softirq, or only part of one.
     pub(crate) const fn of(activity: Activity) -> Option<Self> {
         match activity {
             Activity::Vector(vector) => Some(Self::Vector(vector)),
@@ -137,23 +138,25 @@ impl fmt::Display for Serving {
     }
 }
 
-/// The most requests in flight that are told apart. Block devices have queues of
-/// some thousands at most; beyond it the oldest is taken to be over.
+/// The maximum number of requests in flight that are kept apart. The queues of block
+/// devices hold a few thousand at most; beyond the maximum the oldest request counts as
+/// complete.
 const IN_FLIGHT_MAX: usize = 1 << 16;
 
 /// When block devices had requests in flight.
 ///
-/// A request counts from its issue to its completion, where both were recorded. The
-/// kernel leaves single events unwritten, some in a thousand, when one interrupts the
-/// writing of another; a request without its completion would seem to be in flight for
-/// good, so it does not count, and one without its issue counts at its completion alone.
+/// A request is in flight from its issue to its completion if both were recorded. Now
+/// and then (a few events per thousand) the kernel drops an event because it interrupts
+/// the writing of another event. A request without its completion would seem to be in
+/// flight forever, so it does not count. A request without its issue counts only at its
+/// completion.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfers {
     recorded: bool,
-    /// Requests that were issued and are not over: when, and how many sectors are left of
-    /// each, by device and first sector left.
+    /// Issued requests that are not complete: when each was issued and how many sectors
+    /// are left, by device and first sector left.
     in_flight: BTreeMap<(u32, u64), Issued>,
-    /// From when to when each request was in flight, in the order of completions.
+    /// When each request was in flight, in the order of completions.
     over: Vec<(Instant<Monotonic>, Instant<Monotonic>)>,
 }
 
@@ -177,20 +180,22 @@ impl Transfers {
     /// Takes the next event, in the order of time.
     pub(crate) fn step(&mut self, event: &Event) {
         match event.kind {
-            // A flush moves no data; its two events do not even name the same sector.
+            // A flush moves no data, and its two events do not even name the same
+            // sector.
             EventKind::BlockIssue { sectors: 0, .. }
             | EventKind::BlockComplete { sectors: 0, .. } => {}
             EventKind::BlockIssue { device, sector, sectors } => {
                 if self.in_flight.len() >= IN_FLIGHT_MAX {
                     self.in_flight.pop_first();
                 }
-                // Issued anew when a busy device gave it back, it counts from then.
+                // If a busy device returned the request and it was issued again, it
+                // counts from then.
                 self.in_flight.insert((device, sector), Issued { at: event.at, sectors });
             }
             EventKind::BlockComplete { device, sector, sectors, .. } => {
                 let issued = self.in_flight.remove(&(device, sector));
                 self.over.push((issued.map_or(event.at, |issued| issued.at), event.at));
-                // A part of a request may be over before the rest of it.
+                // Part of a request may complete before the rest.
                 if let Some(Issued { at, sectors: all }) =
                     issued.filter(|all| all.sectors > sectors)
                 {
@@ -203,13 +208,14 @@ impl Transfers {
         }
     }
 
-    /// Forgets what is in flight: its end may be among what was lost.
+    /// Forgets the requests in flight, because their completions may be among the lost
+    /// events.
     pub(crate) fn lose(&mut self) {
         self.in_flight.clear();
     }
 
-    /// The stretches in which something was in flight, apart and in the order of time;
-    /// none where that was not recorded.
+    /// The stretches in which a request was in flight, disjoint and in the order of
+    /// time; `None` if such events were not recorded.
     pub(crate) fn finish(self) -> Option<Busy> {
         let mut over = self.over;
         over.sort_unstable();
@@ -224,37 +230,36 @@ impl Transfers {
     }
 }
 
-/// Stretches in which something was in flight, apart and in the order of time.
+/// Stretches in which a request was in flight, disjoint and in the order of time.
 #[derive(Clone, Debug)]
 pub(crate) struct Busy(Vec<(Instant<Monotonic>, Instant<Monotonic>)>);
 
 impl Busy {
-    /// Whether something was in flight at any time from `from` to `to`, both included.
+    /// Whether a request was in flight at any time from `from` to `to`, both included.
     pub(crate) fn any_between(&self, from: Instant<Monotonic>, to: Instant<Monotonic>) -> bool {
         let later = self.0.partition_point(|(_, end)| *end < from);
         self.0.get(later).is_some_and(|(begin, _)| *begin <= to)
     }
 }
 
-/// What the processors serve when the samples of one task come due.
+/// What the CPUs serve when the samples of one task come due.
 ///
-/// It holds what is known of the samples between their due time and their
-/// arrival only.
+/// It keeps data only for samples between their due time and their arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AtDue {
-    /// How many samples' due times have been passed.
+    /// The number of samples whose due time has passed.
     passed: usize,
-    /// For each of those that have not come: who served what, processor by processor.
+    /// For each such sample that has not arrived: what each CPU served.
     waiting: VecDeque<Vec<(u32, Serving)>>,
 }
 
 impl AtDue {
-    /// The next sample whose due time has not been passed.
+    /// The next sample whose due time has not passed.
     pub(crate) const fn next(&self) -> usize {
         self.passed
     }
 
-    /// Keeps what the processors serve, as the due time of the next sample is passed.
+    /// Notes what the CPUs serve at the due time of the next sample.
     pub(crate) fn pass(&mut self, processors: &[Processor]) {
         let serving = processors
             .iter()
@@ -264,7 +269,7 @@ impl AtDue {
         self.passed += 1;
     }
 
-    /// What processor `cpu` served at the due time of the sample that comes next.
+    /// What CPU `cpu` served at the due time of the sample that arrives next.
     pub(crate) fn come(&mut self, cpu: Option<u32>) -> Option<Serving> {
         let serving = self.waiting.pop_front()?;
         serving.into_iter().find(|(of, _)| Some(*of) == cpu).map(|(_, serving)| serving)
@@ -353,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_is_no_transfer() {
+    fn a_flush_is_not_a_transfer() {
         let events = [issue(100, 0, 0), complete(200, u64::MAX, 0)];
         check(&events, &[((0, 150), false), ((300, 310), false)]);
     }
@@ -375,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_events_nothing_is_said() {
+    fn without_the_events_transfers_are_unknown() {
         let mut transfers = Transfers::new(&about(&["block/block_rq_issue"]));
         transfers.step(&issue(100, 8, 8));
         assert!(transfers.finish().is_none());

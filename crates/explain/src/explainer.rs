@@ -1,4 +1,4 @@
-//! Walks a recording once and explains the samples that lie in it.
+//! Walks through a recording once and explains its samples.
 
 use std::collections::BTreeMap;
 
@@ -24,18 +24,19 @@ use crate::tally::Tally;
 use crate::task::{Options, ProbeTask};
 use crate::timeline::{draw, marks};
 
-/// How long after a sample's arrival its window stays open: what the host took
-/// shows only when the thread is charged next, at the latest at a tick.
+/// How long after a sample's arrival its window stays open: steal time shows only when
+/// the thread is charged next, at a tick at the latest.
 pub(crate) const AFTERMATH: Nanos = Nanos::from_millis(10);
 
-/// How long after a sample's arrival its thread may be heard for the first time
-/// where the switch to it was not told: it is heard when it goes to sleep again.
+/// How long after a sample's arrival the first event of its thread may come if the
+/// sched_switch event is missing: that event comes when the thread goes to sleep again.
 const HEARD_WITHIN: Nanos = Nanos::from_millis(10);
 
 /// Explains the samples of some tasks from a recording.
 ///
 /// # Errors
-/// Those of the source; what it gave before that is not explained.
+/// The errors of the source. Nothing is explained then, not even what the source gave
+/// before the error.
 pub fn explain(
     source: &mut dyn EventSource,
     tasks: Vec<ProbeTask>,
@@ -45,16 +46,17 @@ pub fn explain(
     Ok(explainer.replayed(source)?.finish(source.dictionary()))
 }
 
-/// Tells of every sample of some tasks what went on while it was open, the
-/// samples of a task in their order; those outside the recorded time are left out.
+/// Reports what happened while each sample of some tasks was open. The samples of a
+/// task keep their order; samples outside the recorded time are left out.
 ///
 /// # Errors
-/// Those of the source; what it gave before that is not told.
+/// The errors of the source. Nothing is reported then, not even what the source gave
+/// before the error.
 pub fn witness(
     source: &mut dyn EventSource,
     tasks: Vec<ProbeTask>,
 ) -> Result<Vec<WitnessedSample>, SourceError> {
-    // No sample is to be divided among causes.
+    // No sample has to be divided among causes.
     let options = Options { threshold: Nanos::MAX, slowest: 0, timelines: 0 };
     let explainer = Explainer::new(source.about(), tasks, options);
     let mut explainer = explainer.witnessing(source.about(), Some(Vec::new())).replayed(source)?;
@@ -63,36 +65,37 @@ pub fn witness(
 }
 
 /// Explains samples while events come in.
-///
-/// Events and losses are given in the order of time, then it is finished. It
-/// keeps the events of late samples' windows only.
+/// The caller passes events and losses in the order of time and then calls
+/// [`Self::finish`]. The explainer keeps only the events in the windows of late
+/// samples.
 #[derive(Debug)]
 pub struct Explainer {
     machine: Machine,
     watch: Watch,
     tasks: Vec<Progress>,
     started: Instant<Monotonic>,
-    /// Before this instant there is nothing to do but to replay.
+    /// Before this instant the explainer only has to replay events.
     next_stop: Instant<Monotonic>,
-    /// Whether no event follows.
+    /// Whether all events have been passed.
     is_over: bool,
     losses: Vec<Lost>,
     segments: [LatencyHistogram; 5],
     tally: Tally,
-    /// What goes on while samples are open, where it is to be told.
+    /// What happens while samples are open, if the caller asked for it.
     witness: Option<Witness>,
 }
 
-/// What goes on while samples are open.
+/// What happens while samples are open.
 #[derive(Debug)]
 struct Witness {
     transfers: Transfers,
-    /// One for each task.
+    /// The state of each task.
     at_due: Vec<AtDue>,
-    /// How many samples came due while each was being served.
+    /// For each interrupt or softirq, how many samples came due while it was being
+    /// served.
     serving: BTreeMap<Serving, u64>,
-    /// Where every sample is to be told of: the samples with their due times and arrivals.
-    /// Whether something was transferred meanwhile is found out when the replay is over.
+    /// If every sample is to be reported: the samples with their due times and arrivals.
+    /// Transfers are filled in when the replay is over.
     every: Option<Vec<Open>>,
 }
 
@@ -100,8 +103,9 @@ struct Witness {
 type Open = (WitnessedSample, Instant<Monotonic>, Instant<Monotonic>);
 
 impl Witness {
-    /// Counts what went on while samples were open, and tells it of the worst.
-    fn tell(self, tasks: &[Progress], started: Instant<Monotonic>, into: &mut Explanation) {
+    /// Counts what happened while samples were open, and adds it to the slowest
+    /// samples.
+    fn fill(self, tasks: &[Progress], started: Instant<Monotonic>, into: &mut Explanation) {
         let busy = self.transfers.finish();
         let saw = |task: &ProbeTask, sample: usize| {
             Some(busy.as_ref()?.any_between(task.due(sample), task.came(sample)))
@@ -129,40 +133,40 @@ impl Witness {
 
     fn finish(self) -> Vec<WitnessedSample> {
         let (busy, samples) = (self.transfers.finish(), self.every.unwrap_or_default());
-        let told = samples.into_iter().map(|(mut sample, due, came)| {
+        let samples = samples.into_iter().map(|(mut sample, due, came)| {
             sample.circumstance.transfer = busy.as_ref().map(|busy| busy.any_between(due, came));
             sample
         });
-        let mut told: Vec<WitnessedSample> = told.collect();
-        told.sort_by_key(|told| (told.task, told.index));
-        told
+        let mut witnessed: Vec<WitnessedSample> = samples.collect();
+        witnessed.sort_by_key(|witnessed| (witnessed.task, witnessed.index));
+        witnessed
     }
 }
 
-/// One task and how far it has been explained.
+/// A task and how far it has been explained.
 #[derive(Debug)]
 struct Progress {
     task: ProbeTask,
-    /// The next sample to be matched.
+    /// The next sample to match.
     next: usize,
-    /// The samples to be divided among causes, in order.
+    /// The samples to divide among causes, in order.
     late: Vec<usize>,
-    /// How many of `late` have had their window opened.
+    /// How many of `late` have had their windows opened.
     opened: usize,
     open: Vec<OpenWindow>,
 }
 
-/// A late sample whose window has been opened.
+/// A late sample with an open window.
 #[derive(Debug)]
 struct OpenWindow {
     index: usize,
     due: Instant<Monotonic>,
-    /// When the window is closed, once the sample has come.
+    /// When to close the window; known once the sample has arrived.
     closes: Option<Instant<Monotonic>>,
     found: Option<Found>,
 }
 
-/// What was found when the sample came.
+/// What was found when the sample arrived.
 #[derive(Debug)]
 struct Found {
     matched: Match,
@@ -176,7 +180,7 @@ struct Found {
 impl Explainer {
     /// Makes an explainer for a recording described by `about`.
     ///
-    /// Tasks beyond 65 535 are not matched; no cell has as many.
+    /// Tasks beyond 65 535 are not matched; no cell has that many.
     pub fn new(about: &About, tasks: Vec<ProbeTask>, options: Options) -> Self {
         let mut machine = Machine::new(about);
         let mut watch = Watch::default();
@@ -188,7 +192,8 @@ impl Explainer {
             let late = (0..task.samples.len())
                 .filter(|&sample| {
                     let latency = task.samples[sample].latency();
-                    // Both are asked, since the slowest are counted.
+                    // Both conditions are evaluated, because `takes` counts the slowest
+                    // samples.
                     slowest.takes(latency) | (latency > options.threshold)
                 })
                 .collect();
@@ -210,8 +215,8 @@ impl Explainer {
         explainer
     }
 
-    /// The same, telling what goes on while samples are open: of every sample where
-    /// there is a list for them.
+    /// Makes the explainer also report what happens while samples are open; for every
+    /// sample if `every` is a list.
     fn witnessing(mut self, about: &About, every: Option<Vec<Open>>) -> Self {
         let at_due = vec![AtDue::default(); self.tasks.len()];
         let (transfers, serving) = (Transfers::new(about), BTreeMap::new());
@@ -250,7 +255,7 @@ impl Explainer {
         }
     }
 
-    /// Explains what is left and gives the result.
+    /// Explains the remaining samples and returns the result.
     pub fn finish(mut self, names: &Dictionary) -> Explanation {
         self.replay_is_over(names);
         for index in 0..self.tasks.len() {
@@ -258,13 +263,13 @@ impl Explainer {
             let progress = &self.tasks[index];
             let rest: Vec<usize> = (progress.next..progress.task.samples.len()).collect();
             for sample in rest {
-                self.tell_undivided(index, sample, MatchOutcome::Untraced);
+                self.report_undivided(index, sample, MatchOutcome::Untraced);
             }
         }
         self.into_explanation()
     }
 
-    /// Does everything that lies before the end, as if an event followed.
+    /// Does all work that is due before the end, as if another event followed.
     fn replay_is_over(&mut self, names: &Dictionary) {
         let end = self.machine.now();
         self.is_over = true;
@@ -278,20 +283,20 @@ impl Explainer {
             .map(|(segment, lengths)| SegmentHistogram { segment, histogram: lengths.to_record() });
         let mut explanation = tally.finish(segments.collect());
         if let Some(witness) = witness {
-            witness.tell(&tasks, started, &mut explanation);
+            witness.fill(&tasks, started, &mut explanation);
         }
         explanation
     }
 
-    /// Does what is to be done before an event at `at`: matches samples that
-    /// have come, opens and closes windows.
+    /// Does all work that is due before an event at `at`: matches samples that have
+    /// arrived, opens and closes windows.
     fn stop(&mut self, at: Instant<Monotonic>, names: &Dictionary) {
         for index in 0..self.tasks.len() {
             self.pass_due_times(index, at);
             self.match_samples(index, at);
             self.close_windows(index, at, names);
             self.open_windows(index, at);
-            // A window may open and its sample have come before the same event.
+            // A window may open and its sample may arrive before the same event.
             self.match_samples(index, at);
         }
         let earliest =
@@ -334,7 +339,7 @@ impl Explainer {
         self.next_stop = next;
     }
 
-    /// Keeps what is being served where samples' due times lie before `at`.
+    /// Notes what is being served at the due times that lie before `at`.
     fn pass_due_times(&mut self, index: usize, at: Instant<Monotonic>) {
         let Some(witness) = &mut self.witness else { return };
         let (task, at_due) = (&self.tasks[index].task, &mut witness.at_due[index]);
@@ -358,7 +363,7 @@ impl Explainer {
         }
     }
 
-    /// Matches the samples that came before `at`.
+    /// Matches the samples that arrived before `at`.
     fn match_samples(&mut self, index: usize, at: Instant<Monotonic>) {
         loop {
             let progress = &self.tasks[index];
@@ -366,7 +371,7 @@ impl Explainer {
             if sample >= progress.task.samples.len() || progress.task.came(sample) >= at {
                 return;
             }
-            // Its window is opened first, so that it can be kept.
+            // The window is opened first, so that the sample can be kept.
             let due_late = progress.late.get(progress.opened) == Some(&sample);
             if due_late {
                 return;
@@ -381,8 +386,8 @@ impl Explainer {
         }
     }
 
-    /// Whether `thread` is known to have left its processor before `came` and was
-    /// not heard since, though its sample came.
+    /// Whether `thread` is known to have left its CPU before `came` and had no event
+    /// since, although its sample arrived.
     fn is_away(&self, thread: ThreadId, came: Instant<Monotonic>) -> bool {
         self.machine.absence_of(thread).is_some_and(|absence| absence.left_at <= came)
     }
@@ -391,7 +396,8 @@ impl Explainer {
         let progress = &self.tasks[index];
         let (due, came) = (progress.task.due(sample), progress.task.came(sample));
         if self.is_away(progress.task.thread, came) {
-            // The sample came, so the thread runs; its coming is not among the events.
+            // The sample arrived, so the thread runs; there is no event that shows when
+            // it came.
             self.watch.matchers[index].unaccounted = true;
         }
         let matcher = &self.watch.matchers[index];
@@ -415,7 +421,7 @@ impl Explainer {
                     *witness.serving.entry(serving).or_default() += 1;
                 }
                 if let Some(every) = &mut witness.every {
-                    let told = WitnessedSample {
+                    let witnessed = WitnessedSample {
                         task: progress.task.task,
                         index: sample as u64,
                         sample: progress.task.samples[sample],
@@ -423,7 +429,7 @@ impl Explainer {
                         segments: matched.segments,
                         circumstance,
                     };
-                    every.push((told, due, came));
+                    every.push((witnessed, due, came));
                 }
             }
         }
@@ -443,7 +449,7 @@ impl Explainer {
         self.watch.matchers[index].clear();
     }
 
-    /// Divides the windows that are to be closed before `at`.
+    /// Divides the windows that must be closed before `at`.
     fn close_windows(&mut self, index: usize, at: Instant<Monotonic>, names: &Dictionary) {
         loop {
             let open = &self.tasks[index].open;
@@ -493,19 +499,19 @@ impl Explainer {
         self.tally.take(explained);
     }
 
-    /// Tells of a sample that was never reached.
-    fn tell_undivided(&mut self, index: usize, sample: usize, outcome: MatchOutcome) {
+    /// Reports a sample that the replay never reached.
+    fn report_undivided(&mut self, index: usize, sample: usize, outcome: MatchOutcome) {
         let given = self.tasks[index].task.samples[sample];
         self.tally.leave_unreached(given, outcome);
     }
 }
 
-/// Which samples are the slowest of all tasks.
+/// Finds the slowest samples of all tasks.
 #[derive(Debug)]
 struct Slowest {
-    /// The latency of the fastest of them.
+    /// The latency of the fastest of the slowest samples.
     floor: Nanos,
-    /// How many of exactly that latency there is still room for.
+    /// How many more samples of exactly that latency fit.
     room: usize,
 }
 
@@ -536,7 +542,7 @@ fn running_on(machine: &Machine, thread: ThreadId) -> Option<u32> {
     position.map(|cpu| cpu as u32)
 }
 
-/// Sorts what the replay tells: to the watched threads, and into the log.
+/// Passes what the replay reports to the watched threads and into the log.
 #[derive(Debug, Default)]
 struct Watch {
     matchers: Vec<Matcher>,

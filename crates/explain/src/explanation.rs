@@ -1,4 +1,4 @@
-//! What explaining a cell yields, in a form to keep and to send.
+//! The result of explaining a cell, in a form to store and to send.
 
 use serde::{Deserialize, Serialize};
 use tactus_model::result::Histogram;
@@ -14,18 +14,18 @@ use crate::timeline::Timeline;
 /// Why the samples of a cell were late.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// The latency above which a sample is late.
+    /// The latency threshold: samples above it are late.
     pub threshold: Nanos,
-    /// How many samples were given.
+    /// The number of samples.
     pub samples: u64,
-    /// What became of each: how many of every outcome. They add up to `samples`.
+    /// The number of samples with each outcome. They add up to `samples`.
     pub outcomes: Vec<OutcomeCount>,
-    /// What went on while they were open.
+    /// What happened while the samples were open.
     #[serde(default)]
     pub circumstances: Circumstances,
-    /// How long each segment took, over all samples that have segments.
+    /// The duration of each segment, over all samples that have segments.
     pub segments: Vec<SegmentHistogram>,
-    /// Causes over the late samples, the greatest first.
+    /// The causes of the late samples, the greatest first.
     pub pareto: Pareto,
     /// The slowest samples, the slowest first.
     pub worst: Vec<ExplainedSample>,
@@ -36,39 +36,39 @@ pub struct Explanation {
 pub struct OutcomeCount {
     /// The outcome.
     pub outcome: MatchOutcome,
-    /// How many had it.
+    /// The number of samples.
     pub count: u64,
 }
 
-/// How long one segment took.
+/// The durations of one segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentHistogram {
     /// The segment.
     pub segment: Segment,
-    /// Its lengths.
+    /// Its durations.
     pub histogram: Histogram,
 }
 
 /// The causes of a cell's late samples.
 ///
-/// The time that is divided is the whole latency of every late sample, so the
-/// times of all rows add up to it.
+/// Shares are of the total latency of all late samples, so the times of all rows add up
+/// to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pareto {
     /// How many late samples were divided among causes.
     pub samples: u64,
-    /// How many late samples could not be: void, untraced or unmatched.
+    /// How many late samples could not be divided: void, untraced or unmatched.
     pub undivided: u64,
-    /// Their latency, all together.
+    /// The total latency of the divided samples.
     pub time: Nanos,
-    /// A row for each cause, the greatest time first; the remainder is a row too.
+    /// A row for each cause, the greatest time first; unexplained time has rows too.
     pub rows: Vec<ParetoRow>,
 }
 
 /// One cause of a cell's late samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParetoRow {
-    /// The cause; threads of one name are taken together.
+    /// The cause; threads with one name are combined.
     pub cause: Cause,
     /// The time it took in all late samples.
     pub time: Nanos,
@@ -76,39 +76,40 @@ pub struct ParetoRow {
     pub samples: u64,
     /// In how many late samples it had the greatest part.
     pub first: u64,
-    /// The most it took in one sample.
+    /// The maximum time it took in one sample.
     pub max: Nanos,
 }
 
-/// A late sample with all that is known of it.
+/// A late sample with everything that is known about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainedSample {
     /// The task's number.
     pub task: u32,
-    /// The sample's number among those of its task, counted from 0.
+    /// The sample's index among the samples of its task, from 0.
     pub index: u64,
     /// The sample.
     pub sample: Sample,
-    /// How it was matched.
+    /// How the sample was matched.
     pub outcome: MatchOutcome,
-    /// Its segments, where its timer was found. They add up to its latency.
+    /// The sample's segments, if its timer was found. They add up to the sample's
+    /// latency.
     pub segments: Option<Segments>,
-    /// What else went on while it was open.
+    /// What else happened while the sample was open.
     #[serde(default)]
     pub circumstance: Circumstance,
-    /// Its causes, the greatest first. They add up to its latency; none where
-    /// the outcome says that events are lacking.
+    /// The sample's causes, the greatest first. They add up to the sample's latency;
+    /// empty if the outcome says that events are missing.
     pub parts: Vec<Part>,
-    /// Who ran where meanwhile.
+    /// Which threads ran where in the sample's window.
     pub timeline: Option<Timeline>,
 }
 
 /// A share of a late sample's time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// What took it.
+    /// The cause.
     pub cause: Cause,
-    /// How much.
+    /// The time it took.
     pub time: Nanos,
 }
 
@@ -121,8 +122,8 @@ impl Explanation {
             .map_or(0, |counted| counted.count)
     }
 
-    /// The share of the samples in recorded, unbroken time that were matched or
-    /// classified, from 0 to 1; 1 when there was none.
+    /// The share of the samples in recorded time without losses that were matched or
+    /// classified, from 0 to 1; 1 if there were no such samples.
     pub fn classified(&self) -> f64 {
         let mut known = 0;
         let mut all = 0;
@@ -139,8 +140,8 @@ impl Explanation {
         if all == 0 { 1.0 } else { known as f64 / all as f64 }
     }
 
-    /// The share of the samples in recorded, unbroken time whose timer was
-    /// found, from 0 to 1; 1 when there was none.
+    /// The share of the samples in recorded time without losses whose timer was found,
+    /// from 0 to 1; 1 if there were no such samples.
     pub fn matched(&self) -> f64 {
         let sum = |wanted: fn(MatchOutcome) -> bool| -> u64 {
             self.outcomes
@@ -153,7 +154,8 @@ impl Explanation {
         if all == 0 { 1.0 } else { sum(MatchOutcome::has_timer) as f64 / all as f64 }
     }
 
-    /// The reasons for which samples were not matched, and how many each.
+    /// The reasons for which samples were not matched, with the number of samples for
+    /// each.
     pub fn unmatched(&self) -> impl Iterator<Item = (Unmatched, u64)> + '_ {
         self.outcomes.iter().filter_map(|counted| match counted.outcome {
             MatchOutcome::Unmatched(reason) => Some((reason, counted.count)),

@@ -1,4 +1,4 @@
-//! Counts of lengths, small where there are few of them.
+//! Histograms of durations that are small if they hold few values.
 
 use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
@@ -6,15 +6,15 @@ use tactus_stats::histogram::lowest_alike;
 
 use crate::number_map::NumberMap;
 
-/// Counts of lengths by the buckets of [`tactus_stats::LatencyHistogram`].
+/// Counts durations in the buckets of [`tactus_stats::LatencyHistogram`].
 ///
-/// A recording of a build has tens of thousands of threads of a few quanta
-/// each; only the buckets that something fell into take memory here.
+/// A recording of a build has tens of thousands of threads with a few quanta each; only
+/// buckets with a count take memory here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lengths {
     counts: NumberMap<u64, u64>,
     count: u64,
-    /// In nanoseconds; wide enough that it cannot overflow.
+    /// In nanoseconds; wide enough to never overflow.
     sum: u128,
     min: Option<Nanos>,
     max: Nanos,

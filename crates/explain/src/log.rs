@@ -1,20 +1,19 @@
-//! What the replay told while a window was open.
+//! What the replay reported while a window was open.
 
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic};
 
 use crate::machine::{Absence, Migration, Overdue, Silence, Slice, Steal};
 
-/// The most slices that are kept at once (about 400 MB).
+/// The maximum number of slices to keep at once (about 400 MB).
 ///
-/// Ten seconds of a machine with half a million events a second; of a longer
-/// window the earlier half is forgotten and counts as an unexplained gap.
+/// This is ten seconds of a machine with half a million events per second. For a longer
+/// window, the log drops the earlier half, which then counts as an unexplained gap.
 const SLICES_MAX: usize = 1 << 22;
 
-/// Everything that was told since the earliest open window began.
+/// Everything that the replay reported since the earliest open window began.
 ///
-/// While no window is open nothing is kept. All columns are in the order in
-/// which things ended.
+/// While no window is open, nothing is kept. All columns are in the order of ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     /// Whether a window is open.
@@ -27,7 +26,7 @@ pub(crate) struct Log {
     migrations: Vec<Migration>,
 }
 
-/// A part of a log: what ended after some instant.
+/// Part of a log: what ended after some instant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Excerpt<'a> {
     pub(crate) slices: &'a [Slice],
@@ -39,7 +38,7 @@ pub(crate) struct Excerpt<'a> {
 }
 
 impl Log {
-    /// How few slices are not worth the trouble of forgetting them.
+    /// Below this number of slices, dropping old ones is not worth the effort.
     pub(crate) const FEW: usize = 1 << 12;
 
     pub(crate) fn push_slice(&mut self, slice: Slice) {
@@ -82,12 +81,12 @@ impl Log {
         }
     }
 
-    /// How many slices are kept.
+    /// The number of slices kept.
     pub(crate) fn slice_count(&self) -> usize {
         self.slices.len()
     }
 
-    /// Forgets everything.
+    /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.slices.clear();
         self.absences.clear();
@@ -97,7 +96,7 @@ impl Log {
         self.migrations.clear();
     }
 
-    /// Forgets what ended before `start`, when that is worth the trouble.
+    /// Drops what ended before `start`, if that is worth the effort.
     pub(crate) fn forget_before(&mut self, start: Instant<Monotonic>) {
         let old = self.slices.len() - self.since(start).slices.len();
         if old < Self::FEW || old * 2 < self.slices.len() {
@@ -123,7 +122,7 @@ impl Log {
         }
     }
 
-    /// What ended after `start`: what a log holds that was opened then.
+    /// What ended after `start`: the content of a log that was opened then.
     pub(crate) fn since(&self, start: Instant<Monotonic>) -> Excerpt<'_> {
         Excerpt {
             slices: after(&self.slices, |slice| slice.to <= start),
@@ -136,7 +135,7 @@ impl Log {
     }
 }
 
-/// What follows those in `column` that are `over`.
+/// The part of `column` that follows the items that are `over`.
 fn after<T>(column: &[T], over: impl Fn(&T) -> bool) -> &[T] {
     &column[column.partition_point(over)..]
 }

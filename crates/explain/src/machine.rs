@@ -1,13 +1,13 @@
-//! The machine as its events tell it: who runs where, and in what.
+//! The machine as reconstructed from its events: which thread runs where, and in what
+//! context.
 //!
-//! A [`Machine`] walks the merged events of all processors once and keeps a
-//! compact state for each processor and each thread. What it learns on the way
-//! it hands to an [`Observer`]: slices of processor time, absences of threads,
-//! silences, overdue timers, time the host took. It allocates only when it
-//! meets a processor, a thread or a timer for the first time.
+//! A [`Machine`] walks through the merged events of all CPUs once and keeps a compact
+//! state for each CPU and each thread. It passes its findings to an [`Observer`]:
+//! slices of CPU time, absences of threads, silences, overdue timers, steal time. It
+//! allocates memory only when it sees a CPU, a thread or a timer for the first time.
 //!
-//! Everything that is concluded from a recording (segments, blame, quanta and
-//! billing) observes this one replay.
+//! Everything that is concluded from a recording (segments, blame, quanta and billing)
+//! observes this one replay.
 
 mod charging;
 mod observer;
@@ -34,36 +34,36 @@ use charging::Charging;
 use processor::Known;
 use processor::UNKNOWN_PRIORITY;
 use span::Span;
-use thread::{ThreadState, Untold};
+use thread::{MissingSwitch, ThreadState};
 
-/// An event-free stretch of a processor at least this long is told as a [`Silence`].
+/// An event-free stretch of a CPU at least this long is reported as a [`Silence`].
 pub const SILENCE_MIN: Nanos = Nanos::from_micros(100);
 
-/// A timer that expired at least this late is told as [`Overdue`].
+/// A timer that expired at least this late is reported as [`Overdue`].
 pub const OVERDUE_MIN: Nanos = Nanos::from_micros(100);
 
-/// A residual of charged processor time at least this long is told as [`Steal`].
+/// A residual of charged CPU time at least this long is reported as [`Steal`].
 ///
-/// Shorter ones are the uncertainty of the boundaries: the kernel stamps the
-/// event some microseconds after it read the clock it charges by.
+/// Shorter residuals are the uncertainty of the boundaries: the kernel stamps the event
+/// some microseconds after it reads the clock for the charge.
 pub const STEAL_MIN: Nanos = Nanos::from_micros(100);
 
-/// The most timers that are remembered as armed; past it all are forgotten, as
-/// only a recording that lost most cancellations comes there.
+/// The maximum number of armed timers to remember. Beyond it all are dropped; only a
+/// recording that lost most cancellations gets there.
 const ARMED_MAX: usize = 1 << 20;
 
-/// How long a timer may be overdue before it is taken to have been cancelled.
+/// How long a timer may be overdue before it counts as cancelled.
 const UNSERVED_MAX: Nanos = Nanos::from_secs(1);
 
-/// The processors and threads of a recording at one moment of its replay.
+/// The CPUs and threads of a recording at one moment of its replay.
 #[derive(Clone, Debug)]
 pub struct Machine {
     processors: Vec<Processor>,
     threads: NumberMap<i32, ThreadState>,
     timers: NumberMap<u64, Armed>,
-    /// One bit for each vector whose exit was recorded too.
+    /// One bit for each vector whose exit event was recorded too.
     closed_vectors: u32,
-    /// The length of a tick, where timers expire at ticks alone.
+    /// The tick period if timers expire only at ticks.
     timer_tick: Option<Nanos>,
     charging: Charging,
     started: Instant<Monotonic>,
@@ -73,7 +73,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Makes the machine that `about` describes, of which nothing is known yet.
+    /// Makes the machine that `about` describes; nothing is known about its state yet.
     pub fn new(about: &About) -> Self {
         let mut closed_vectors = 0;
         for &vector in InterruptVector::ALL {
@@ -98,7 +98,7 @@ impl Machine {
         machine
     }
 
-    /// Watches `thread`: what happens to it is told with the number `index`.
+    /// Watches `thread`: the observer gets its events with the number `index`.
     pub fn watch(&mut self, thread: ThreadId, index: u16) {
         self.threads.entry(thread.0).or_insert_with(|| ThreadState::unknown(thread)).watched =
             Some(index);
@@ -114,75 +114,77 @@ impl Machine {
         self.now
     }
 
-    /// The length of a tick, where timers expire at ticks alone.
+    /// The tick period if timers expire only at ticks.
     pub fn timer_tick(&self) -> Option<Nanos> {
         self.timer_tick
     }
 
-    /// All processors, by number.
+    /// All CPUs, by number.
     pub fn processors(&self) -> &[Processor] {
         &self.processors
     }
 
-    /// The absence of a thread that is not over, if it has left a processor.
+    /// The absence that a thread is in, if it was seen to leave a CPU.
     pub fn absence_of(&self, thread: ThreadId) -> Option<&Absence> {
         self.threads.get(&thread.0).and_then(|state| state.absence.as_ref())
     }
 
-    /// Since when the thread that waits longest for a processor ought to run, also one
-    /// whose timer is due and not served yet; the last event's time when none waits.
+    /// The time since which the thread that has waited longest for a CPU should have
+    /// run, including a thread whose timer is due and not served yet; the time of the
+    /// last event if no thread waits.
     ///
-    /// A timer of another clock than the monotonic one is not known to be due.
+    /// Only timers of the monotonic clock are known to be due.
     pub(crate) fn waiting_since(&self) -> Instant<Monotonic> {
         let absences = self.threads.values().filter_map(|state| state.absence.as_ref());
         let ready = absences.filter_map(Absence::ready_at);
-        // What is overdue for longer was cancelled, and no event told so.
+        // A timer that is overdue for longer was cancelled, and the cancel event is
+        // missing.
         let due = self.timers.values().map(|armed| Instant::from_nanos(armed.expires.as_nanos()));
         let overdue = due.filter(|due| *due <= self.now && self.now - *due < UNSERVED_MAX);
         ready.chain(overdue).min().unwrap_or(self.now)
     }
 
-    /// The name and priority of a thread, as its last events told them.
+    /// The name and priority of a thread according to its last events.
     pub fn known(&self, thread: ThreadId) -> (NameId, Priority) {
         self.threads.get(&thread.0).map_or((NameId::UNKNOWN, UNKNOWN_PRIORITY), |state| {
             (state.known.name, state.known.priority)
         })
     }
 
-    /// Forgets what a loss of events makes doubtful.
+    /// Drops the state that a loss of events makes doubtful.
     pub fn lose(&mut self, lost: &Lost, observer: &mut impl Observer) {
         if let Some(processor) = grown(&mut self.processors, lost.cpu, self.started) {
             processor.forget(lost, observer);
         }
         self.lost_until = self.lost_until.max(lost.to);
-        // An arming or a cancellation may be among what was lost.
+        // The lost events may include arming or cancellation.
         self.timers.clear();
     }
 
-    /// Ends the replay at `end`: tells for every processor the quantum that is
-    /// open, or that it is not known who ran. Slices and absences stay open.
+    /// Ends the replay at `end`: reports, for every CPU, the open quantum or that the
+    /// current thread is not known. Slices and absences stay open.
     pub fn close(&mut self, end: Instant<Monotonic>, observer: &mut impl Observer) {
         for (cpu, processor) in self.processors.iter_mut().enumerate() {
             processor.close(cpu as u32, end, observer);
         }
     }
 
-    /// Takes the next event. Events come in the order of time; one that is
-    /// earlier than the last is taken as simultaneous with it.
+    /// Takes the next event. Events must come in the order of time; an event that is
+    /// earlier than the last one counts as simultaneous with it.
     pub fn step(&mut self, event: &Event, observer: &mut impl Observer) {
         let at = event.at.max(self.now);
         self.now = at;
         let Some(processor) = grown(&mut self.processors, event.cpu, self.started) else {
             return;
         };
-        processor.meet(event, at, observer);
+        processor.observe(event, at, observer);
         if processor.thread() != Some(event.thread) {
             let state = self
                 .threads
                 .entry(event.thread.0)
                 .or_insert_with(|| ThreadState::unknown(event.thread));
-            let untold = Untold { since: processor.heard_at(), at, cpu: event.cpu };
-            let absence = state.come_untold(untold, self.lost_until);
+            let missing = MissingSwitch { since: processor.unswitched_until(), at, cpu: event.cpu };
+            let absence = state.come_without_switch(missing, self.lost_until);
             match &absence {
                 Some(absence) => observer.absence(absence),
                 None => {
@@ -191,8 +193,8 @@ impl Machine {
                     }
                 }
             }
-            let untold_since = absence.and_then(|absence| absence.untold_since);
-            processor.correct(event, at, state.known, untold_since, state.watched, observer);
+            let came_at_min = absence.and_then(|absence| absence.back_at_min);
+            processor.correct(event, at, state.known, came_at_min, state.watched, observer);
         }
         match event.kind {
             EventKind::Switch { .. } => self.switch(event, at, observer),
@@ -262,7 +264,7 @@ impl Machine {
                 );
             }
             EventKind::VectorEntry(vector) => {
-                // Without its exit a vector would never seem to end.
+                // Without an exit event a vector would never seem to end.
                 if self.closed_vectors & vector_bit(vector) != 0 {
                     processor.enter(
                         event,
@@ -322,7 +324,8 @@ impl Machine {
                     observer.fault(Fault { watched, at });
                 }
             }
-            // A thread that exits still runs for a moment; its last switch removes it.
+            // A thread that exits still runs for a moment; its last sched_switch event
+            // removes it.
             EventKind::Exit { .. }
             | EventKind::SignalDeliver { .. }
             | EventKind::Fork { .. }
@@ -414,8 +417,8 @@ impl Machine {
     }
 }
 
-/// The processor `cpu`, made when it is met for the first time; none past the
-/// number of processors that Linux can have.
+/// The CPU `cpu`, created when it is first seen; `None` beyond the number of CPUs that
+/// Linux supports.
 fn grown(
     processors: &mut Vec<Processor>,
     cpu: u32,

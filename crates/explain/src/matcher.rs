@@ -7,36 +7,36 @@ use crate::outcome::{MatchOutcome, Unmatched};
 use crate::segments::{Segments, Stages};
 use crate::task::{Origin, ProbeTask};
 
-/// The most of each kind that is kept between two samples of a task; what goes
-/// beyond is the oldest and forgotten. A thread that sleeps more often than this
-/// between two samples is not a probe's.
+/// The maximum number of items of each kind between two samples of a task; beyond it,
+/// the oldest item is dropped. A thread that sleeps more often than this between two
+/// samples is not a probe's thread.
 const KEPT_MAX: usize = 64;
 
-/// What happened to one watched thread since its last sample.
+/// What happened to a watched thread since its last sample.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Matcher {
-    /// Whether any event told of the thread.
+    /// Whether the thread had any event.
     pub(crate) seen: bool,
-    /// Whether it was found running after it had been seen to leave.
+    /// Whether the thread was found running after it was seen to leave.
     pub(crate) unaccounted: bool,
-    /// Its absences that ended.
+    /// Its completed absences.
     pub(crate) absences: Vec<Absence>,
     /// Its wakings that came while it ran.
     pub(crate) awake: Vec<Waking>,
-    /// Timers that it had armed and that were served.
+    /// Timers that the thread armed and that were served.
     pub(crate) fires: Vec<TimerFire>,
     /// Its page faults.
     pub(crate) faults: Vec<Instant<Monotonic>>,
-    /// The processor it was last seen on.
+    /// The CPU on which it was last seen.
     pub(crate) cpu: Option<u32>,
 }
 
-/// A sample that was looked for.
+/// The result of matching a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Match {
     pub(crate) outcome: MatchOutcome,
     pub(crate) segments: Option<Segments>,
-    /// The processor that served its timer, where that was found.
+    /// The CPU that served its timer, if the timer was found.
     pub(crate) cpu: Option<u32>,
 }
 
@@ -46,14 +46,14 @@ impl Match {
     }
 }
 
-/// A timer that may be the one that the sample waited for.
+/// A timer that the sample may have waited for.
 struct Candidate {
     fire: TimerFire,
     waking: Option<Waking>,
     absence: Option<Absence>,
 }
 
-/// Appends `item`, forgetting the oldest when there are too many.
+/// Appends `item`; drops the oldest if there are too many.
 pub(crate) fn keep<T>(list: &mut Vec<T>, item: T) {
     if list.len() >= KEPT_MAX {
         list.remove(0);
@@ -62,7 +62,7 @@ pub(crate) fn keep<T>(list: &mut Vec<T>, item: T) {
 }
 
 impl Matcher {
-    /// Forgets what belongs to samples that are over.
+    /// Drops the data of completed samples.
     pub(crate) fn clear(&mut self) {
         if let Some(absence) = self.absences.last() {
             self.cpu = Some(absence.back_cpu);
@@ -74,7 +74,8 @@ impl Matcher {
         self.faults.clear();
     }
 
-    /// Looks for the sample `index` of `task`, whose arrival lies just behind.
+    /// Matches the sample `index` of `task`, whose arrival lies just before the present
+    /// event.
     pub(crate) fn find(&self, task: &ProbeTask, index: usize) -> Match {
         let (due, came) = (task.due(index), task.came(index));
         if self.unaccounted {
@@ -109,7 +110,7 @@ impl Matcher {
         })
     }
 
-    /// How the wait that began at `from` and ended at `to` had begun.
+    /// How the wait from `from` to `to` began.
     fn wait(&self, from: Instant<Monotonic>, to: Instant<Monotonic>) -> MatchOutcome {
         let absence = self
             .absences
@@ -143,13 +144,12 @@ impl Matcher {
     }
 }
 
-/// How far the time for which a timer was armed lies from the due time.
+/// The distance between the time for which a timer was armed and the due time.
 ///
-/// The kernel is told the due time as `softexpires` where timer slack applies
-/// and as `expires` too where it does not (hrtimer_set_expires_range_ns in
-/// `include/linux/hrtimer.h`), so the nearer of the two counts. A timer whose
-/// arming was not seen matches when it was served after the due time, least
-/// willingly of all.
+/// The kernel stores the due time as `softexpires` if timer slack applies, and also as
+/// `expires` if not (hrtimer_set_expires_range_ns in `include/linux/hrtimer.h`), so the
+/// nearer one counts. If the arming was not seen, a timer matches if it was served
+/// after the due time, as the last choice.
 fn distance(fire: &TimerFire, due: Instant<Monotonic>) -> Option<Nanos> {
     let apart = |instant: Instant<Monotonic>| {
         Nanos::from_nanos(instant.as_nanos().abs_diff(due.as_nanos()))
@@ -171,12 +171,12 @@ fn matched(due: Instant<Monotonic>, came: Instant<Monotonic>, found: &Candidate)
         wakeup: found.waking.map(|waking| waking.at),
         switch: found
             .absence
-            .filter(|absence| absence.untold_since.is_none())
+            .filter(|absence| absence.back_at_min.is_none())
             .map(|absence| absence.back_at),
     };
     let outcome = match found.absence {
         None => MatchOutcome::TimerWhileRunning,
-        Some(absence) if absence.untold_since.is_some() => MatchOutcome::TimerSwitchUntold,
+        Some(absence) if absence.back_at_min.is_some() => MatchOutcome::TimerSwitchMissing,
         Some(absence) if absence.back_cpu != fire.cpu => MatchOutcome::TimerElsewhere,
         Some(_) => MatchOutcome::Timer,
     };

@@ -1,13 +1,12 @@
-//! Maps whose keys are the kernel's numbers: thread ids and addresses.
+//! Maps whose keys are numbers of the kernel: thread ids and addresses.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map from a number of the kernel to `V`.
 ///
-/// The standard map's hash resists chosen keys at several times the cost. These
-/// keys are chosen by the kernel that was recorded, one look-up for nearly every
-/// event.
+/// The standard map's hash function resists chosen keys at several times the cost. Here
+/// the recorded kernel chooses the keys, and nearly every event needs a look-up.
 pub(crate) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
 /// Spreads a single number over 64 bits (Fibonacci hashing: Knuth, *The Art of

@@ -1,4 +1,4 @@
-//! What became of a sample when it was looked for among the events.
+//! The result of matching a sample with the events.
 
 use std::fmt;
 
@@ -8,29 +8,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MatchOutcome {
-    /// Its timer woke the thread on the processor where it then ran.
+    /// Its timer woke the thread on the CPU where it then ran.
     Timer,
-    /// Its timer woke the thread, and the kernel did not tell of the switch to it: some
-    /// kernels tell nothing of some threads, of processors' idle threads above all.
-    TimerSwitchUntold,
-    /// Its timer was served on another processor than the thread then ran on.
+    /// Its timer woke the thread, and the sched_switch event is missing: some kernels
+    /// write no events for some threads, mostly for the idle threads of CPUs.
+    #[serde(alias = "timer-switch-untold")]
+    TimerSwitchMissing,
+    /// Its timer was served on a CPU other than the one on which the thread then ran.
     TimerElsewhere,
-    /// Its timer was served while the thread ran: it had not gone to sleep yet,
-    /// or computes while it waits for a signal.
+    /// Its timer was served while the thread ran: it had not gone to sleep yet, or it
+    /// computes while it waits for a signal.
     TimerWhileRunning,
-    /// Its due time had passed when the thread was ready to sleep.
+    /// Its due time had passed before the thread was ready to sleep.
     AlreadyPast,
     /// Another thread woke it.
     WokenByThread,
-    /// An interrupt or a softirq woke it that is not a high-resolution timer.
+    /// An interrupt or a softirq other than a high-resolution timer woke it.
     WokenByInterrupt,
-    /// A high-resolution timer woke it; of a thread of which no due time is known.
+    /// A high-resolution timer woke it, and the thread has no known due time.
     WokenByTimer,
-    /// It had been on a processor and had to leave it while it could run.
+    /// The thread had to leave its CPU while it was runnable.
     HadToLeave,
     /// Events were lost between its due time and its arrival.
     Void,
-    /// It lies outside the recorded time.
+    /// It is outside the recorded time.
     Untraced,
     /// It could not be matched.
     Unmatched(Unmatched),
@@ -40,29 +41,30 @@ pub enum MatchOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unmatched {
-    /// No event tells of the thread.
+    /// The thread has no event.
     ThreadUnseen,
-    /// A timer woke the thread, but it had been armed for another time.
+    /// A timer woke the thread, but it was armed for another time.
     OtherTimer,
-    /// The thread came back from sleep and no event tells who woke it.
+    /// The thread came back from sleep, and there is no wakeup event.
     NoWakeup,
-    /// The thread was seen to leave and not to come back, yet it ran: events are
-    /// missing though no loss was told.
+    /// The thread was seen to leave and not to come back, but it ran: events are
+    /// missing although no loss was reported.
     EventsMissing,
-    /// The events contradict the sample: they are out of order.
+    /// The events are out of order and contradict the sample.
     OutOfOrder,
 }
 
 impl MatchOutcome {
-    /// Whether the timer that ended the wait was found, so that there are segments.
+    /// Whether the timer that ended the wait was found, so that the sample has
+    /// segments.
     pub const fn has_timer(self) -> bool {
         matches!(
             self,
-            Self::Timer | Self::TimerSwitchUntold | Self::TimerElsewhere | Self::TimerWhileRunning
+            Self::Timer | Self::TimerSwitchMissing | Self::TimerElsewhere | Self::TimerWhileRunning
         )
     }
 
-    /// Whether the events tell enough to divide the latency among causes.
+    /// Whether the events suffice to divide the latency among causes.
     pub const fn can_blame(self) -> bool {
         !matches!(
             self,
@@ -77,21 +79,21 @@ impl fmt::Display for MatchOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Timer => "woken by its timer",
-            Self::TimerSwitchUntold => "woken by its timer, the switch to it not told",
-            Self::TimerElsewhere => "woken by its timer on another processor",
+            Self::TimerSwitchMissing => "woken by its timer, missing sched_switch event",
+            Self::TimerElsewhere => "woken by its timer on another CPU",
             Self::TimerWhileRunning => "its timer came while it ran",
             Self::AlreadyPast => "due time already past when it went to sleep",
             Self::WokenByThread => "woken by another thread",
-            Self::WokenByInterrupt => "woken by an interrupt that is no timer",
+            Self::WokenByInterrupt => "woken by an interrupt other than a timer",
             Self::WokenByTimer => "woken by a timer",
-            Self::HadToLeave => "had to leave its processor",
-            Self::Void => "void: events were lost meanwhile",
+            Self::HadToLeave => "preempted while runnable",
+            Self::Void => "void: events were lost",
             Self::Untraced => "outside the recorded time",
             Self::Unmatched(Unmatched::ThreadUnseen) => "unmatched: no event of its thread",
             Self::Unmatched(Unmatched::OtherTimer) => "unmatched: woken by a timer of another time",
-            Self::Unmatched(Unmatched::NoWakeup) => "unmatched: no event tells who woke it",
+            Self::Unmatched(Unmatched::NoWakeup) => "unmatched: missing wakeup event",
             Self::Unmatched(Unmatched::EventsMissing) => {
-                "unmatched: events are missing unaccounted"
+                "unmatched: events are missing without a reported loss"
             }
             Self::Unmatched(Unmatched::OutOfOrder) => "unmatched: its events are out of order",
         })

@@ -62,14 +62,15 @@ impl ParetoBuilder {
                 max: row.max,
             })
             .collect();
-        // The sort is stable, so that equal times stay in the order of causes.
+        // The sort is stable, so equal times stay in the order of causes.
         rows.sort_by_key(|row| std::cmp::Reverse(row.time));
         Pareto { samples: self.samples, undivided: self.undivided, time, rows }
     }
 }
 
 impl Pareto {
-    /// The part of the whole that `time` is, from 0 to 1; 0 when there is no time.
+    /// The share of the total latency that `time` is, from 0 to 1; 0 if the total is
+    /// zero.
     pub fn share(&self, time: Nanos) -> f64 {
         match self.time.as_nanos() {
             0 => 0.0,
@@ -77,19 +78,20 @@ impl Pareto {
         }
     }
 
-    /// The share of the time that has a cause, from 0 to 1; 1 when there is no time.
+    /// The share of the total latency that has a cause, from 0 to 1; 1 if the total is
+    /// zero.
     pub fn explained(&self) -> f64 {
         let unexplained =
             self.rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum();
         1.0 - self.share(unexplained)
     }
 
-    /// The table's first row as a sentence: `71 % of the time over 100us: softirq
-    /// NET_RX on processor 1`; none when no sample was late.
+    /// The table's first row as a sentence, for example `71 % of the latency of samples
+    /// over 100us: softirq NET_RX on CPU 1`; `None` if no sample was late.
     pub fn headline(&self, threshold: Nanos) -> Option<String> {
         let row = self.rows.first()?;
         Some(format!(
-            "{:.0} % of the time over {threshold}: {}",
+            "{:.0} % of the latency of samples over {threshold}: {}",
             self.share(row.time) * 100.0,
             row.cause
         ))

@@ -1,10 +1,10 @@
-//! Where a late sample's thread stood at every moment of its window.
+//! The state of a late sample's thread at every moment of its window.
 
 use tactus_model::time::{Instant, Monotonic};
 
 use crate::machine::Absence;
 
-/// A stretch of a thread's time in one standing.
+/// A stretch of a thread's time in one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leg {
     pub(crate) from: Instant<Monotonic>,
@@ -12,21 +12,22 @@ pub(crate) struct Leg {
     pub(crate) standing: Standing,
 }
 
-/// What a thread does with its time.
+/// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// It waits for its wakeup.
     Asleep(Absence),
-    /// It could run and does not.
+    /// It is runnable and does not run.
     Waiting(Absence),
-    /// It runs, or what interrupts it does, on this processor.
+    /// It runs on this CPU, or interrupts take its time there.
     Running(Option<u32>),
 }
 
-/// The legs from `from` to `to` of a thread with these `absences`, in the order
-/// of time, without gap or overlap.
+/// The legs from `from` to `to` of a thread with these `absences`, in the order of
+/// time, without gaps or overlaps.
 ///
-/// `cpu` is where the thread ran before the first absence, when there is none.
+/// `cpu` is the CPU on which the thread ran before the first absence, or throughout if
+/// there is no absence.
 pub(crate) fn legs(
     from: Instant<Monotonic>,
     to: Instant<Monotonic>,
@@ -46,7 +47,7 @@ pub(crate) fn legs(
     for absence in absences.iter().filter(|absence| absence.back_at > from) {
         go(absence.left_at, Standing::Running(cpu));
         if absence.slept() {
-            // An unrecorded wakeup leaves no time for waiting.
+            // A wakeup that was not recorded leaves no time for waiting.
             let woken = absence.waking.map_or(absence.back_at, |waking| waking.at);
             go(woken, Standing::Asleep(*absence));
         }

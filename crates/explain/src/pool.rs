@@ -1,4 +1,4 @@
-//! What the explanations of several stretches of one cell say together.
+//! The explanations of several stretches of one cell combined.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::outcome::MatchOutcome;
 use crate::segments::Segment;
 
 impl Explanation {
-    /// Puts explanations together that were made with one threshold, keeping the
-    /// `slowest` samples of all; none when there is no explanation.
+    /// Combines explanations that were made with the same threshold and keeps the
+    /// `slowest` samples of all; `None` if there are no explanations.
     pub fn pool(explanations: Vec<Self>, slowest: usize) -> Option<Self> {
         let threshold = explanations.first()?.threshold;
         let mut outcomes: BTreeMap<MatchOutcome, u64> = BTreeMap::new();
@@ -36,7 +36,7 @@ impl Explanation {
             paretos.push(explanation.pareto);
             worst.extend(explanation.worst);
         }
-        // The sort is stable: samples as late as each other stay in the order of their stretches.
+        // The sort is stable: samples with equal latency stay in the order of their stretches.
         worst.sort_by_key(|explained| std::cmp::Reverse(explained.sample.latency()));
         worst.truncate(slowest);
         let outcomes = outcomes.into_iter();

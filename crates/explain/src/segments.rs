@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-/// One stage of a sample.
+/// A stage of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Segment {
@@ -44,10 +44,10 @@ impl fmt::Display for Segment {
     }
 }
 
-/// The moments that a sample passes between its due time and its arrival.
+/// The instants that a sample passes between its due time and its arrival.
 ///
-/// A moment that was not recorded is none; its segment is then empty and its
-/// time counts for the segment before.
+/// An instant that was not recorded is `None`; its segment is then empty, and its time
+/// counts for the segment before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stages {
     /// The interrupt that serves the timer was entered.
@@ -56,30 +56,29 @@ pub struct Stages {
     pub timer: Option<Instant<Monotonic>>,
     /// The thread was woken.
     pub wakeup: Option<Instant<Monotonic>>,
-    /// The processor switched to the thread.
+    /// The CPU switched to the thread.
     pub switch: Option<Instant<Monotonic>>,
 }
 
-/// The length of each segment of a sample, in the order of [`Segment::ALL`].
+/// The duration of each segment of a sample, in the order of [`Segment::ALL`].
 ///
 /// They add up to the sample's latency exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Segments([Nanos; 5]);
 
-/// By how much events and the probe's own stamps may contradict each other.
+/// The maximum contradiction between events and the probe's own time stamps.
 ///
-/// The kernel reads the clock for an event, and the interrupt's `now`, some
-/// instructions away from the moment the event stands for.
+/// The kernel reads the clock for an event, and the interrupt's `now`, a few
+/// instructions away from the moment that the event stands for.
 const DISORDER_MAX: Nanos = Nanos::from_micros(5);
 
 impl Segments {
     /// Divides the time from `due` to `came` at the `stages`.
     ///
-    /// A stage before `due` (the interrupt that was already being served when the
-    /// due time came) or before the stage it follows is moved there. None when
-    /// stages follow each other in the wrong order by more than the events'
-    /// uncertainty, or lie after `came`.
+    /// A stage before `due` (if the interrupt was already being served at the due time)
+    /// or before the stage it follows is moved there. Returns `None` if stages are in
+    /// the wrong order by more than the uncertainty of the events, or are after `came`.
     pub fn between(
         due: Instant<Monotonic>,
         came: Instant<Monotonic>,
@@ -107,17 +106,17 @@ impl Segments {
         Some(Self(lengths))
     }
 
-    /// The length of a segment.
+    /// The duration of a segment.
     pub const fn get(&self, segment: Segment) -> Nanos {
         self.0[segment as usize]
     }
 
-    /// Every segment and its length, in the order of time.
+    /// Every segment with its duration, in the order of time.
     pub fn iter(&self) -> impl Iterator<Item = (Segment, Nanos)> + '_ {
         Segment::ALL.into_iter().zip(self.0)
     }
 
-    /// All segments together: the sample's latency.
+    /// The sum of all segments: the sample's latency.
     pub fn total(&self) -> Nanos {
         self.0.into_iter().sum()
     }

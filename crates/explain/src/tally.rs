@@ -1,4 +1,4 @@
-//! What is added up over samples while they are explained.
+//! Sums over samples while they are explained.
 
 use tactus_model::sample::Sample;
 
@@ -8,10 +8,9 @@ use crate::outcome::MatchOutcome;
 use crate::pareto::ParetoBuilder;
 use crate::task::Options;
 
-/// What is added up over the samples of a cell, or over the waits of the threads
-/// of one name.
+/// The sums over the samples of a cell, or over the waits of the threads with one name.
 ///
-/// It keeps the slowest samples only, so its memory does not grow with their number.
+/// It keeps only the slowest samples, so its memory does not grow with their number.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     options: Options,
@@ -26,7 +25,7 @@ impl Tally {
         Self { options, outcomes, pareto: ParetoBuilder::default(), worst }
     }
 
-    /// Counts what became of a sample.
+    /// Counts the outcome of a sample.
     pub(crate) fn count(&mut self, outcome: MatchOutcome) {
         match self.outcomes.iter_mut().find(|counted| counted.outcome == outcome) {
             Some(counted) => counted.count += 1,
@@ -50,7 +49,7 @@ impl Tally {
         self.keep(explained);
     }
 
-    /// Takes a sample that the replay did not come to.
+    /// Takes a sample that the replay did not reach.
     pub(crate) fn leave_unreached(&mut self, sample: Sample, outcome: MatchOutcome) {
         self.count(outcome);
         if self.is_late(&sample) {
@@ -58,13 +57,12 @@ impl Tally {
         }
     }
 
-    /// Whether a sample belongs to those that are kept with a timeline, so far as
-    /// is known.
+    /// Whether a sample would be kept with a timeline, as far as is known.
     pub(crate) fn would_draw(&self, explained: &ExplainedSample) -> bool {
         self.slower(explained) < self.options.timelines.min(self.options.slowest)
     }
 
-    /// What was added up, and how long each segment took.
+    /// Returns the sums; `segments` are the durations of the segments.
     pub(crate) fn finish(mut self, segments: Vec<SegmentHistogram>) -> Explanation {
         self.sort_worst();
         self.outcomes.sort_by_key(|counted| counted.outcome);
@@ -83,7 +81,7 @@ impl Tally {
         sample.latency() > self.options.threshold
     }
 
-    /// How many of the kept samples stand before this one.
+    /// How many of the kept samples precede this one.
     fn slower(&self, explained: &ExplainedSample) -> usize {
         self.worst.iter().filter(|kept| rank(kept) < rank(explained)).count()
     }
@@ -107,7 +105,8 @@ impl Tally {
     }
 }
 
-/// The order of the slowest samples: the slowest first, equal ones by task and number.
+/// The order of the slowest samples: the slowest first, samples with equal latency by
+/// task and index.
 fn rank(explained: &ExplainedSample) -> (std::cmp::Reverse<tactus_model::time::Nanos>, u32, u64) {
     (std::cmp::Reverse(explained.sample.latency()), explained.task, explained.index)
 }

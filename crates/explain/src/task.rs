@@ -1,4 +1,4 @@
-//! What is asked: the samples of some threads.
+//! What to explain: the samples of some threads.
 
 use serde::{Deserialize, Serialize};
 use tactus_model::probe::SleepMethod;
@@ -10,29 +10,29 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// At a due time for which a probe had itself woken by this call.
+    /// At a due time for which a probe requested a wakeup by this call.
     Due(SleepMethod),
-    /// When the thread, any thread, ought to run: its timer was due, it was woken, or it
-    /// had to leave its processor. The sample ends when it is on a processor again.
+    /// When the thread (any thread) should have run: its timer was due, it was woken, or
+    /// it was preempted while runnable. The sample ends when it is on a CPU again.
     Ready,
 }
 
-/// The samples of one thread: of a timer probe's task, or of any thread that
-/// waited for a processor.
+/// The samples of one thread: of a timer probe's task, or of any thread that waited for
+/// a CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeTask {
     /// The task's number.
     pub task: u32,
     /// Its thread.
     pub thread: ThreadId,
-    /// Where its samples begin.
+    /// The origin of its samples.
     pub origin: Origin,
-    /// When its window opened: the origin of its samples.
+    /// When its window opened: the zero of its samples' times.
     ///
-    /// Samples by another clock are brought to the monotonic one by the
-    /// difference of the two clocks when the window opened.
+    /// Samples of another clock are converted to the monotonic clock by the difference
+    /// between the two clocks when the window opened.
     pub opened: Instant<Monotonic>,
-    /// Its samples in the order in which they came.
+    /// Its samples in the order of arrival.
     pub samples: Vec<Sample>,
 }
 
@@ -42,17 +42,17 @@ impl ProbeTask {
         self.opened + self.samples[index].due
     }
 
-    /// When a sample came.
+    /// When a sample arrived.
     pub(crate) fn came(&self, index: usize) -> Instant<Monotonic> {
         self.opened + self.samples[index].came
     }
 
-    /// By how much the time a timer was armed for may differ from the due time.
+    /// The maximum difference between the time a timer was armed for and the due time.
     ///
-    /// Absolute sleeps are armed for the due time itself; the clocks of a
-    /// probe other than the monotonic one may be a little apart from it. Relative
-    /// ones are armed some instructions after the time that remains was computed,
-    /// and a task may be delayed in between.
+    /// Absolute sleeps are armed for the due time itself, but the clock of the probe,
+    /// if it is not the monotonic clock, may differ slightly from it. Relative sleeps
+    /// are armed a few instructions after the remaining time was computed, and a task
+    /// may be delayed in between.
     pub(crate) const fn tolerance(&self) -> Nanos {
         match self.origin {
             Origin::Due(
@@ -68,20 +68,20 @@ impl ProbeTask {
                 | SleepMethod::IoUring
                 | SleepMethod::Itimer,
             ) => Nanos::from_millis(1),
-            // The events themselves told when.
+            // The events themselves gave the time.
             Origin::Ready => Nanos::ZERO,
         }
     }
 }
 
-/// What is to be explained.
+/// What to explain, and how much to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The latency above which a sample is late and divided among causes.
+    /// The latency threshold: samples above it are late and are divided among causes.
     pub threshold: Nanos,
-    /// How many of the slowest samples are kept with their parts, late or not.
+    /// How many of the slowest samples to keep with their parts, late or not.
     pub slowest: usize,
-    /// How many of those are kept with a timeline.
+    /// How many of those to keep with a timeline.
     pub timelines: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Who ran where in the window of one late sample, as data for drawing.
+//! Which threads ran where in the window of a late sample, as data for drawing.
 
 use std::fmt;
 
@@ -10,43 +10,43 @@ use crate::blame::Scene;
 use crate::cause::Culprit;
 use crate::machine::{Absence, Activity, Slice, TimerFire, Waker};
 
-/// The finest that a timeline shows: this share of its length. A wide drawing
-/// has fewer points than this.
+/// The resolution of a timeline as a share of its duration. A wide drawing has fewer
+/// points than this.
 const RESOLUTION: u64 = 1000;
 
-/// What every processor did in the window of one sample.
+/// What every CPU did in the window of one sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// How long the window is; times below are since its beginning, the due time.
+    /// The duration of the window; times below count from its beginning, the due time.
     pub length: Nanos,
-    /// A lane for each processor, by number.
+    /// A lane for each CPU, by number.
     pub lanes: Vec<Lane>,
     /// What happened to the sample's own thread, in the order of time.
     pub marks: Vec<Mark>,
 }
 
-/// What one processor did.
+/// What one CPU did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lane {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
-    /// What it did, in the order of time, without overlap; where there is a gap,
+    /// The CPU's activities in the order of time, without overlaps; a gap means that
     /// nothing is known.
     pub bars: Vec<Bar>,
 }
 
-/// A stretch in which a processor did one thing.
+/// A stretch in which a CPU had one activity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bar {
-    /// From when.
+    /// When it began.
     pub from: Nanos,
-    /// Until when.
+    /// When it ended.
     pub to: Nanos,
-    /// What it did.
+    /// The activity.
     pub occupant: Occupant,
 }
 
-/// What occupies a processor.
+/// What occupies a CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Occupant {
@@ -56,14 +56,14 @@ pub enum Occupant {
     Probe,
     /// Another thread.
     Thread {
-        /// Which.
+        /// The thread.
         thread: Culprit,
-        /// Whether it had been asked to give way.
+        /// Whether it had been asked to reschedule.
         asked: bool,
     },
-    /// An interrupt of the processor itself.
+    /// An interrupt of the CPU itself.
     Vector {
-        /// Which.
+        /// The vector.
         vector: InterruptVector,
     },
     /// A device's interrupt.
@@ -73,7 +73,7 @@ pub enum Occupant {
     },
     /// A softirq.
     Softirq {
-        /// Which.
+        /// The softirq.
         softirq: Softirq,
     },
     /// The function of a timer.
@@ -81,17 +81,17 @@ pub enum Occupant {
         /// Its name.
         function: String,
     },
-    /// Several things, each too short to be drawn.
+    /// Several activities, each too short to be drawn.
     Several {
-        /// How many.
+        /// The number of activities.
         count: u64,
     },
 }
 
-/// A moment of the sample's own thread.
+/// An instant in the life of the sample's own thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// When, since the due time.
+    /// The time since the due time.
     pub at: Nanos,
     /// What happened.
     pub moment: Moment,
@@ -107,11 +107,11 @@ pub enum Moment {
     Timer,
     /// The thread was woken.
     Wakeup,
-    /// A processor switched to it.
+    /// A CPU switched to it.
     SwitchedIn,
-    /// It left a processor.
+    /// It left a CPU.
     SwitchedOut,
-    /// A page was not there.
+    /// A page fault began.
     Fault,
     /// It arrived in user mode.
     Came,
@@ -123,7 +123,7 @@ impl fmt::Display for Occupant {
             Self::Idle => f.pad("idle"),
             Self::Probe => f.pad("probe"),
             Self::Thread { thread, asked: false } => write!(f, "{thread}"),
-            Self::Thread { thread, asked: true } => write!(f, "{thread}, asked to give way"),
+            Self::Thread { thread, asked: true } => write!(f, "{thread}, asked to reschedule"),
             Self::Vector { vector } => write!(f, "interrupt {vector}"),
             Self::Interrupt { name } => write!(f, "interrupt {name}"),
             Self::Softirq { softirq } => write!(f, "softirq {softirq}"),
@@ -133,7 +133,7 @@ impl fmt::Display for Occupant {
     }
 }
 
-/// Draws up the timeline of a window.
+/// Draws the timeline of a window.
 pub(crate) fn draw(
     scene: &Scene<'_>,
     due: Instant<Monotonic>,
@@ -161,8 +161,8 @@ pub(crate) fn draw(
     Timeline { length, lanes, marks }
 }
 
-/// What happened to a sample's thread in its window, in the order of time: it was
-/// absent, timers that it had armed were served, pages were not there.
+/// What happened to a sample's thread in its window, in the order of time: absences,
+/// timers that it had armed and that were served, page faults.
 pub(crate) fn marks(
     due: Instant<Monotonic>,
     came: Instant<Monotonic>,
@@ -193,8 +193,8 @@ pub(crate) fn marks(
 }
 
 impl Lane {
-    /// Appends a bar, or lets it go up in the one before it: when both are the
-    /// same, or both are shorter than `finest`.
+    /// Appends a bar, or merges it into the one before it if both are equal or both are
+    /// shorter than `finest`.
     fn append(&mut self, bar: Bar, finest: Nanos) {
         if let Some(last) = self.bars.last_mut()
             && last.to == bar.from

@@ -1,10 +1,10 @@
-//! How long threads ought to have run and did not, and who kept them from it.
+//! How long threads were runnable and did not run, and why.
 //!
-//! What the events tell of every thread, not of a probe alone, is how long it waited
-//! for a processor: after its timer was due, it was woken, or it had to leave one.
-//! [`waits`] finds that in one walk through a recording, and divides the long waits
-//! among their causes by the rules by which a probe's samples are divided. A
-//! [`WaitWatch`] tells of waits while events come in.
+//! For every thread, not only for a probe, the events show the runqueue wait: how long
+//! the thread waited for a CPU after its timer was due, after it was woken, or after it
+//! was preempted. [`waits`] finds these waits in one walk through a recording and
+//! divides the long ones among their causes by the same rules as a probe's samples. A
+//! [`WaitWatch`] reports waits while events come in.
 
 mod explainer;
 mod watch;
@@ -19,42 +19,45 @@ use explainer::WaitExplainer;
 
 pub use watch::{Wait, WaitWatch};
 
-/// How long the threads of a recording waited for a processor, and why.
+/// How long the threads of a recording waited for a CPU, and why.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
-    /// The threads of each name together; those that waited longest over the
-    /// threshold, all such waits together, first.
+    /// The threads with each name combined, sorted by the total time of their waits
+    /// over the threshold, the greatest first.
     pub names: Vec<WaitExplanation>,
-    /// The names of threads that waited and were not asked for, in alphabetical order.
+    /// The names of threads that waited and that the caller did not ask for, in
+    /// alphabetical order.
     pub others: Vec<String>,
 }
 
-/// How long the threads of one name waited for a processor, and why.
+/// How long the threads with one name waited for a CPU, and why.
 ///
-/// A thread that takes another name, as by execve(2), waits under that from then on.
+/// A thread that changes its name, for example by execve(2), counts under the new name
+/// from then on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaitExplanation {
     /// The name.
     pub name: String,
-    /// The threads that waited under it, by number: the tasks of the explanation.
+    /// The threads that waited under this name, by thread id: the tasks of the
+    /// explanation.
     pub threads: Vec<ThreadId>,
-    /// The most favoured priority among them.
+    /// The highest priority among them.
     pub priority: Priority,
-    /// How long each of their waits was.
+    /// The durations of their waits.
     pub lengths: Histogram,
-    /// Why the waits over the threshold were so long.
+    /// The causes of the waits over the threshold.
     pub explanation: Explanation,
 }
 
-/// Finds how long the threads waited for a processor of which `wanted` says, given
-/// the number and the name, that they are asked for; and explains the waits that are
-/// longer than the threshold of `options`.
+/// Finds the waits for a CPU of the threads that the caller asks for, and explains the
+/// waits that are longer than the threshold of `options`. `wanted` gets a thread id and
+/// a name and returns whether to include the thread.
 ///
-/// A wait across a loss of events is not counted: it may have been several. The
-/// answer for one name does not depend on what else was asked for.
+/// A wait across a loss of events is not counted: it may have been several waits. The
+/// result for a name does not depend on the other names.
 ///
 /// # Errors
-/// Those of the source.
+/// The errors of the source.
 pub fn waits(
     source: &mut dyn EventSource,
     options: Options,

@@ -1,6 +1,6 @@
-//! What is accounted for on a made-up machine.
+//! Accounts of a simulated machine.
 
-#[expect(dead_code, reason = "another test tells more with it")]
+#[expect(dead_code, reason = "another test uses the rest")]
 mod support;
 
 use support::{IDLE, PREEMPTED, SLEEPING, STOPPED, Script, Thread, UNINTERRUPTIBLE, micros};
@@ -12,7 +12,7 @@ use tactus_model::recording::{
 };
 use tactus_model::time::Nanos;
 
-/// What a thread that yields leaves in.
+/// The state in which a thread that yields leaves.
 const RUNNABLE: TaskState = TaskState(0);
 
 /// The address of the tick's timer.
@@ -45,7 +45,8 @@ fn ends(account: &Account) -> Vec<(End, u64)> {
     account.ends.iter().map(|end| (end.end, end.count)).collect()
 }
 
-/// A tick at `at` of 4 ms: 2 µs after its interrupt, armed again at once.
+/// A tick of 4 ms at `at`: its timer runs 2 µs after the interrupt and is armed again
+/// at once.
 fn tick(script: &mut Script, at: u64, cpu: u32) {
     script.vector_entry(at, cpu, InterruptVector::LocalTimer);
     script.expire(at + 2, at + 4, cpu, TICK, "tick_nohz_handler");
@@ -65,23 +66,23 @@ fn a_quantum_lasts_from_switch_to_switch() {
     assert_eq!((a.quanta.min, a.quanta.max), (Nanos::from_micros(10), Nanos::from_micros(250)));
     assert_eq!(a.cut.count, 0);
     assert_eq!(accounts.length(), Nanos::from_millis(1));
-    // Idle reaches over both edges.
+    // Idle crosses both edges.
     assert_eq!((accounts.idle.cut.count, accounts.idle.cut.time), (2, Nanos::from_micros(690)));
     assert_eq!(a.quanta_per_second(accounts.length()), Some(2000.0));
 }
 
 #[test]
-fn time_after_an_untold_switch_out_of_idle_is_the_threads() {
+fn time_after_a_missing_switch_out_of_idle_is_the_threads() {
     let mut script = Script::new(1);
     let a = script.thread("a", 10, 120);
     script.switch(50, 0, PREEMPTED, a).switch(100, 0, SLEEPING, IDLE);
     script.vector_entry(500, 0, InterruptVector::LocalTimer).wake(502, 0, a, 0);
     script.vector_exit(504, 0, InterruptVector::LocalTimer);
-    // It came unseen, and is heard when it goes to sleep again.
+    // It came without an event; the first event is that it goes to sleep again.
     script.appears(0, a).switch(900, 0, SLEEPING, IDLE).noise(1000, 0);
     let accounts = accounts(script, &[]);
     let a = of(&accounts, &a);
-    // At most the way from idle to it, of which nothing is told, is counted too much.
+    // At most the C-state exit, which has no event, is counted too much.
     assert_eq!(a.used, Nanos::from_micros(50 + 396));
     assert_eq!((a.quanta.count, a.cut.count), (1, 1));
     assert_eq!(accounts.missing_switches, 1);
@@ -171,7 +172,7 @@ fn each_end_has_its_reason() {
 }
 
 #[test]
-fn the_kernels_tick_bills_who_is_current() {
+fn the_kernels_tick_bills_the_current_thread() {
     let mut script = Script::new(1);
     let (long, short) = (script.thread("long", 10, 120), script.thread("short", 11, 120));
     script.switch(1000, 0, PREEMPTED, long);
@@ -202,7 +203,8 @@ fn the_kernels_tick_bills_who_is_current() {
     let scattered: Vec<(u64, u64)> =
         long.scatter.iter().map(|point| (point.length.as_nanos() / 1000, point.ticks)).collect();
     assert_eq!(scattered, [(3000, 1), (12_000, 3)]);
-    // Where a quantum of 1 ms lies in a period of 4 ms decides whether it is billed.
+    // The position of a quantum of 1 ms in a period of 4 ms decides whether it is
+    // billed.
     let short = of(&accounts, &short).billing(simulated(250)).unwrap();
     assert_eq!((short.ticks.least, short.ticks.greatest, short.ticks.mean), (0, 1, 0.25));
     assert_eq!((short.missed.least, short.missed.greatest), (0, 1));
@@ -225,7 +227,7 @@ fn without_a_tick_timer_every_local_timer_interrupt_is_a_tick() {
 }
 
 #[test]
-fn a_tick_that_was_not_recorded_is_not_made_up() {
+fn without_recorded_ticks_the_kernels_tick_is_unknown() {
     let mut script = Script::new(1);
     let a = script.thread("a", 10, 120);
     script.switch(1000, 0, PREEMPTED, a).switch(2000, 0, SLEEPING, IDLE);
@@ -235,7 +237,7 @@ fn a_tick_that_was_not_recorded_is_not_made_up() {
 }
 
 #[test]
-fn time_of_which_nothing_is_known_is_a_remainder() {
+fn time_without_a_known_thread_is_unknown() {
     let mut script = Script::new(2);
     let a = script.thread("a", 10, 120);
     script.switch(1000, 0, PREEMPTED, a).lose(0, 1500, 3000);
@@ -243,13 +245,13 @@ fn time_of_which_nothing_is_known_is_a_remainder() {
     let accounts = accounts(script, &[]);
     let a = of(&accounts, &a);
     assert_eq!((a.quanta.count, a.cut.count, a.used), (0, 2, Nanos::from_micros(1500)));
-    // The loss on one processor, and all of the other, from which nothing came.
+    // The loss on one CPU, and all time of the other CPU, which had no events.
     assert_eq!(accounts.unknown(), Nanos::from_micros(1500 + 4000));
     assert_eq!(accounts.missing_switches, 0);
 }
 
 #[test]
-fn a_switch_that_is_missing_is_told() {
+fn a_missing_switch_is_counted() {
     let mut script = Script::new(1);
     let (a, b) = (script.thread("a", 10, 120), script.thread("b", 11, 120));
     script.switch(1000, 0, PREEMPTED, a).noise(1500, 0);
@@ -258,7 +260,7 @@ fn a_switch_that_is_missing_is_told() {
     assert_eq!(accounts.missing_switches, 1);
     assert_eq!((of(&accounts, &a).quanta.count, of(&accounts, &a).cut.count), (0, 1));
     assert_eq!((of(&accounts, &b).quanta.count, of(&accounts, &b).cut.count), (0, 1));
-    // Why it ended was recorded all the same.
+    // Its reason was recorded nevertheless.
     assert_eq!(ends(of(&accounts, &b)), [(End::Slept { call: None }, 1)]);
 }
 
@@ -278,12 +280,12 @@ fn threads_of_a_process_are_one_program() {
     }
     let accounts = account(&mut recording.reader(), &AccountOptions::default()).unwrap();
     check_sums(&accounts);
-    let told: Vec<(&str, u64, u64)> = accounts
+    let programs: Vec<(&str, u64, u64)> = accounts
         .programs
         .iter()
         .map(|program| (program.name.as_str(), program.threads, program.used.as_nanos() / 1000))
         .collect();
-    assert_eq!(told, [("player", 3, 350), ("kworker", 1, 10)]);
+    assert_eq!(programs, [("player", 3, 350), ("kworker", 1, 10)]);
     assert_eq!(of(&accounts, &decoder).program, "player");
 }
 
@@ -299,7 +301,7 @@ fn a_wakeup_waits_until_the_switch_to_its_thread() {
 }
 
 #[test]
-fn interrupts_in_a_quantum_are_told_apart() {
+fn interrupts_in_a_quantum_are_counted_separately() {
     let mut script = Script::new(1);
     let a = script.thread("a", 10, 120);
     script.switch(100, 0, PREEMPTED, a).irq(150, 180, 0, 25, "eth0");

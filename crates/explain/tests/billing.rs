@@ -1,7 +1,7 @@
-//! Recorded programs like those of the paper, billed by ticks that are known: no
-//! privilege, no real time.
+//! Recorded programs like those of the paper, billed by known ticks: no privilege, no
+//! real time.
 //!
-//! `tests/data/billing/README.md` tells how the recording was made.
+//! `tests/data/billing/README.md` describes how the recording was made.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tactus_explain::account::{AccountOptions, Accounts, Billing, TickClock, Tick
 use tactus_model::recording::{EventKind, Recording, ThreadId};
 use tactus_record::file::RecordingFile;
 
-/// Ticks a second of the kernel that was recorded, and others.
+/// The tick rate of the recorded kernel, and others.
 const RATES: [u32; 4] = [100, 250, 1000, 20_000];
 
 /// The programs of the recording.
@@ -36,9 +36,9 @@ fn simulated(accounts: &Accounts, program: &str, hertz: u32) -> Billing {
 }
 
 #[test]
-fn the_kernel_billed_whom_its_ticks_met() {
+fn the_kernel_billed_the_thread_at_each_tick() {
     let recording = Recording::collect(&mut open()).expect("it is not damaged");
-    // One by one, and by the events alone: who came last is met by the tick.
+    // Counted from the events alone: a tick bills the thread that came last.
     let mut current: HashMap<u32, ThreadId> = HashMap::new();
     let mut ticks: HashMap<ThreadId, u64> = HashMap::new();
     for event in &recording.events {
@@ -61,12 +61,16 @@ fn the_kernel_billed_whom_its_ticks_met() {
     for account in accounts.threads.iter().filter(|account| PROGRAMS.contains(&&*account.program)) {
         let billing = account.billing(TickClock::Kernel).expect("the tick was recorded");
         let thread = account.thread.expect("a thread has a number");
-        // Before the first switch it is the account that knows who runs.
-        let told = ticks.get(&thread).copied().unwrap_or(0);
-        assert!(billing.ticks.value.abs_diff(told) <= 1, "{}: {billing:?} {told}", account.name);
-        compared += told;
+        // Before the first switch, only the account knows which thread runs.
+        let counted = ticks.get(&thread).copied().unwrap_or(0);
+        assert!(
+            billing.ticks.value.abs_diff(counted) <= 1,
+            "{}: {billing:?} {counted}",
+            account.name
+        );
+        compared += counted;
     }
-    assert!(compared > 100, "{compared} ticks met the programs");
+    assert!(compared > 100, "{compared} ticks hit the programs");
 }
 
 #[test]
@@ -78,14 +82,14 @@ fn a_tick_simulated_at_the_kernels_rate_bills_as_the_kernel_did() {
         let account = accounts.program(program).expect("it was recorded");
         let kernel = account.billing(TickClock::Kernel).expect("the tick was recorded");
         let simulated = simulated(&accounts, program, rate);
-        // The kernel's come a little late, and now and then after a switch.
+        // The kernel's ticks come a little late, and sometimes after a switch.
         let apart = kernel.ticks.value.abs_diff(simulated.ticks.value);
         assert!(apart <= account.threads, "{program}: {kernel:?} {simulated:?}");
     }
 }
 
 #[test]
-fn finer_ticks_miss_fewer_quanta_and_bill_more_truly() {
+fn finer_ticks_miss_fewer_quanta_and_bill_more_accurately() {
     let accounts = accounts();
     for program in PROGRAMS {
         let missed: Vec<u64> =
@@ -105,17 +109,18 @@ fn finer_ticks_miss_fewer_quanta_and_bill_more_truly() {
     assert!(shares.is_sorted() && shares[1] > 0.8, "{shares:?}");
 }
 
-/// The X server of the paper escaped its bill because it worked right after ticks. Here
-/// the player's sound side does, whose alarm has the period of the kernel's tick.
+/// The X server of the paper escaped billing because it worked right after ticks. Here
+/// the player's sound thread does, because its alarm has the period of the kernel's
+/// tick.
 #[test]
-fn who_works_right_after_each_tick_is_not_billed() {
+fn a_thread_that_works_right_after_each_tick_is_not_billed() {
     let accounts = accounts();
     let sound = accounts.threads.iter().find(|thread| thread.name == "player/sound");
     let sound = sound.expect("it was recorded");
     let kernel = sound.billing(TickClock::Kernel).expect("the tick was recorded");
     assert!(kernel.missed_share() > Some(0.95) && kernel.ratio() < Some(0.5), "{kernel:?}");
-    // Were it anywhere between ticks, it would be billed what it used, as it is over
-    // all phases.
+    // Anywhere else between ticks it would be billed what it used, as it is over all
+    // phases.
     let rate = TickRate::new(250).expect("it is a rate");
     let simulated = sound.billing(TickClock::Simulated { rate }).expect("it was asked for");
     let mean = simulated.ticks.mean * simulated.period.as_nanos() as f64;

@@ -20,8 +20,8 @@ fn every_golden_recording_names_what_was_planted_first() {
         }
         let json = std::fs::read_to_string(&path).expect("it can be read");
         let golden: Golden = serde_json::from_str(&json).expect("it is as the test wrote it");
-        let mut source =
-            RecordingFile::open(&path.with_extension("tactusrec")).expect("it lies beside");
+        let mut source = RecordingFile::open(&path.with_extension("tactusrec"))
+            .expect("the recording is in the same folder");
         let options = Options { threshold: Nanos::from_micros(100), slowest: 1, timelines: 1 };
         let explanation =
             explain(&mut source, vec![golden.task], options).expect("it is not damaged");

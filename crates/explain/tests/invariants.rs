@@ -1,8 +1,8 @@
-//! What holds of every explanation, whatever the events.
+//! Invariants of every explanation, whatever the events.
 
 #[path = "support/nonsense.rs"]
 mod nonsense;
-#[expect(dead_code, reason = "another test tells more with it")]
+#[expect(dead_code, reason = "another test uses the rest")]
 mod support;
 
 use proptest::prelude::*;
@@ -29,7 +29,8 @@ fn about() -> About {
     }
 }
 
-/// Samples of one task as a probe gives them: none is due before the last came.
+/// Samples of one task as a probe returns them: none is due before the one before it
+/// arrived.
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
     prop::collection::vec((1..400_000_u64, 0..800_000_u64), 0..12).prop_map(|steps| {
         let mut now = 0;

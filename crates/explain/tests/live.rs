@@ -1,10 +1,10 @@
-//! Causes planted on this machine are the first that blame names.
+//! Blame names causes first that were planted on this machine.
 //!
-//! Every test records a real sleeper on the last processor with something
-//! planted beside it that ends by itself. Recording needs root or
-//! CAP_PERFMON, planting needs real-time classes; where they are not to be
-//! had, a test prints why it was skipped. What hits a sample besides, on a busy
-//! machine, may be greater in that sample; a few sessions are tried.
+//! Every test records a real sleeper on the last CPU together with a planted
+//! disturbance that ends by itself. Recording needs root or CAP_PERFMON, planting needs
+//! real-time classes; without them a test prints why it is skipped. On a busy machine
+//! another cause may take more of a sample than the planted one, so each test tries a
+//! few sessions.
 
 #[path = "support/cut.rs"]
 mod cut;
@@ -33,36 +33,36 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_record::live::RecordError;
 use tactus_sys::file_mapping::{FileMapping, leave_cache};
 
-/// The tests share the processor that carries the sleeper.
+/// The tests share the CPU of the sleeper.
 static PROCESSOR: Mutex<()> = Mutex::new(());
 
 const MILLI: Nanos = Nanos::from_millis(1);
 
-/// The last processor: the first serves most interrupts.
+/// The last CPU: the first one serves most interrupts.
 fn cpu() -> u32 {
     let cpus = tactus_sys::affinity::get().expect("every thread has an affinity");
     cpus.iter().last().expect("a thread may run somewhere")
 }
 
-/// What is planted and by what it is known.
+/// What is planted and how to recognise it.
 struct Plant<'a> {
-    /// What it is called; the name of its golden recording.
+    /// The name of the plant and of its golden recording.
     name: &'a str,
-    /// The least latency of a sample that it hit.
+    /// The minimum latency of a sample that it hit.
     hits_from: Nanos,
     /// Whether a cause is the planted one.
     is_it: &'a dyn Fn(&Cause) -> bool,
 }
 
 impl Plant<'_> {
-    /// Whether it took a good part of what makes a sample late.
+    /// Whether it took a large part of the sample's latency.
     fn has_hit(&self, explained: &ExplainedSample) -> bool {
         let parts = explained.parts.iter().filter(|part| (self.is_it)(&part.cause));
         parts.map(|part| part.time).sum::<Nanos>().saturating_mul(2) >= self.hits_from
     }
 }
 
-/// Has sessions recorded until most samples that the plant hit name it first.
+/// Records sessions until most samples that the plant hit name it first.
 #[track_caller]
 fn check(plant: &Plant<'_>, session: impl Fn() -> Result<Session, RecordError>) {
     let _alone = PROCESSOR.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -88,7 +88,7 @@ fn check(plant: &Plant<'_>, session: impl Fn() -> Result<Session, RecordError>) 
         let late: Vec<ExplainedSample> = late.collect();
         let named = |explained: &&ExplainedSample| (plant.is_it)(&explained.parts[0].cause);
         let first = late.iter().filter(named).count();
-        // What else made samples late on a shared machine is no part of the question.
+        // Other causes of late samples on a shared machine are out of scope.
         let hit = late.iter().filter(|explained| plant.has_hit(explained)).count();
         println!("{}: {first} of {hit} samples it hit name it first", plant.name);
         if first >= 2 && first * 2 > hit {
@@ -143,7 +143,7 @@ fn root_an_ordinary_spinner_is_named() {
         is_it: &|cause| is_thread(cause, "spinner"),
     };
     check(&plant, || {
-        // A favoured spinner is not preempted by a thread that wakes.
+        // A thread that wakes does not preempt a spinner with a better nice value.
         let plan = SleeperPlan::new(cpu(), Scheduling::Batch { nice: 10 }, 500);
         record_sleeper(plan, |due| {
             vec![helper("spinner", cpu(), Scheduling::Other { nice: -20 }, move || {
@@ -164,7 +164,7 @@ fn root_a_storm_of_timers_is_named() {
         let plan = SleeperPlan::new(cpu(), fifo(PROBE_PRIORITY), 400);
         record_sleeper(plan, |due| {
             let sleeper = |_| {
-                // The timers are due together, just before the probe's.
+                // The timers are due together, just before the probe's timer.
                 helper("storm", cpu(), Scheduling::ORDINARY, move || {
                     tactus_sys::sched::set_timer_slack(Nanos::from_nanos(1)).expect("any slack");
                     for turn in 1..4 {
@@ -177,8 +177,8 @@ fn root_a_storm_of_timers_is_named() {
     });
 }
 
-/// Sends packets that the network softirq hands to many sockets each. The
-/// standard library cannot let sockets share a port.
+/// Sends packets that the network softirq delivers to many sockets each. The standard
+/// library cannot let sockets share a port.
 const PACKETS: &str = r#"
 import os, socket, sys, time
 cpu, seconds = int(sys.argv[1]), float(sys.argv[2])
@@ -240,7 +240,7 @@ fn root_a_long_kernel_section_is_named() {
             vec![helper("zero", cpu(), Scheduling::ORDINARY, move || {
                 let mut zero = std::fs::File::open("/dev/zero").expect("it is always there");
                 while now() < end {
-                    // Pages that do not exist yet are made and cleared on the way.
+                    // The kernel allocates and clears missing pages on the way.
                     let mut memory =
                         tactus_sys::mapping::Mapping::new(64 << 20).expect("64 MiB are there");
                     zero.read_exact(memory.bytes()).expect("it never ends");
@@ -263,7 +263,7 @@ fn root_page_faults_of_the_probe_are_named() {
         let mut plan = SleeperPlan::new(cpu(), fifo(PROBE_PRIORITY), 200);
         plan.stamps_again = true;
         plan.after_wakeup = Box::new(move |index| {
-            // A few pages at a place that was never touched, every tenth time.
+            // Every tenth time, a few pages that were never touched.
             if index % 10 == 5 {
                 let start = index as usize * 2 * STEP;
                 for page in 0..100 {
@@ -306,9 +306,13 @@ fn root_a_page_that_must_be_read_from_the_disk_is_named() {
     });
 }
 
-/// Whether a page of `file` that is touched has to come from a disk.
+/// Whether touching a page of `file` reads it from a disk.
 fn is_read_from_disk(file: &File) -> bool {
-    let faults = || tactus_sys::usage::of_this_thread().expect("it is told").major_faults;
+    let faults = || {
+        tactus_sys::usage::of_this_thread()
+            .expect("getrusage cannot fail for the calling thread")
+            .major_faults
+    };
     leave_cache(file).expect("the file is ours");
     let mapping = FileMapping::new(file).expect("it is only mapped");
     let before = faults();
@@ -362,8 +366,8 @@ fn root_throttling_of_a_deadline_thread_is_named() {
         plan.interval = Nanos::from_millis(60);
         plan.stamps_again = true;
         plan.after_wakeup = Box::new(|index| {
-            // Longer than the runtime and than a tick, at which the kernel looks:
-            // it goes on in the next period.
+            // Longer than the runtime and than a tick, at which the kernel checks the
+            // runtime: it goes on in the next period.
             if index % 2 == 1 {
                 spin_until(now() + Nanos::from_millis(10));
             }
@@ -382,8 +386,8 @@ fn root_a_stopped_relay_is_named() {
     check(&plant, relay_session);
 }
 
-/// Samples of a thread that waits for bytes which another sends when they are
-/// due, through a `cat` that is stopped now and then.
+/// Samples of a thread that waits for bytes which another thread sends at their due
+/// times, through a `cat` that is stopped now and then.
 fn relay_session() -> Result<Session, RecordError> {
     let mut relay = Command::new("cat")
         .stdin(Stdio::piped())
@@ -426,7 +430,7 @@ fn relay_session() -> Result<Session, RecordError> {
         });
         vec![sender, stopper]
     });
-    // The end of its input ends the relay.
+    // End of input ends the relay.
     relay.wait().expect("it is our child");
     session
 }
@@ -439,8 +443,8 @@ fn root_most_samples_of_a_real_time_sleeper_are_matched() {
         return;
     }
     for scheduling in [fifo(PROBE_PRIORITY), Scheduling::ORDINARY] {
-        // A host that takes the processor away at the wrong moment spoils a session.
-        let mut told = Vec::new();
+        // A session is spoiled if the host takes the CPU away at the wrong moment.
+        let mut shares = Vec::new();
         for _ in 0..4 {
             let plan = SleeperPlan::new(cpu(), scheduling, 2000);
             let session = match record_sleeper(plan, |_| Vec::new()) {
@@ -452,12 +456,12 @@ fn root_most_samples_of_a_real_time_sleeper_are_matched() {
             };
             let explanation = session.explain(Options::default());
             live::print(&explanation, 3);
-            told.push(explanation.classified());
+            shares.push(explanation.classified());
             let _: &[Sample] = &session.task.samples;
             if explanation.classified() >= 0.99 {
                 break;
             }
         }
-        assert!(told.last().is_some_and(|share| *share >= 0.99), "{scheduling}: {told:?}");
+        assert!(shares.last().is_some_and(|share| *share >= 0.99), "{scheduling}: {shares:?}");
     }
 }

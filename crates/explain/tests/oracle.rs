@@ -1,9 +1,10 @@
-//! Accounts of a live stretch beside those of `perf sched`, recorded at the same time.
+//! Compares the accounts of a live stretch with those of `perf sched`, recorded at the
+//! same time.
 //!
-//! The threads that are compared live and die within both recordings, so no
-//! edge cuts their quanta. Needs root and perf(1); without them a test prints
-//! why it was skipped. Either recorder may lose events on a busy machine, and
-//! the host may take a tick away; a few sessions are tried.
+//! The compared threads start and end within both recordings, so no edge cuts their
+//! quanta. Needs root and perf(1); without them a test prints why it is skipped. Either
+//! recorder may lose events on a busy machine, and the host may take a tick away, so
+//! the test tries a few sessions.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -23,25 +24,25 @@ use tactus_record::live::{Keep, Options, RecordError, Recorder};
 
 const SESSIONS: usize = 8;
 
-/// The threads that are compared; perf tells nothing else apart so surely.
+/// The threads to compare; perf identifies no others as reliably.
 const NAMES: [&str; 4] = ["acct-busy", "acct-nap", "acct-ping", "acct-pong"];
 
-/// By how much the two recorders' stamps of one switch may be apart, on average.
+/// The maximum average difference between the two recorders' stamps of one switch.
 const STAMPS_APART: u64 = 5_000;
 
-/// The quanta at a thread's beginning and end that perf's summary may leave out: it
-/// counts those between two switches of one name.
+/// The quanta at a thread's beginning and end that perf's summary may omit: it counts
+/// quanta between two switches with one name.
 const EDGES: u64 = 2;
 
-/// What one recorder says of a thread.
+/// What a recorder reports about a thread.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Figures {
     quanta: u64,
     used: Nanos,
 }
 
 /// A thread that sleeps before and after its work, so that its first and its last
-/// quantum, of which perf's summary leaves one out, are short.
+/// quantum are short; perf's summary omits one of them.
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::thread::JoinHandle<()> {
     const APART: Duration = Duration::from_millis(2);
     let work = move || {
@@ -59,22 +60,22 @@ fn spin(length: Duration) {
     }
 }
 
-/// In whose environment this is runs the workload instead of the test.
+/// The environment variable that makes the test run the workload instead.
 const WORKLOAD: &str = "TACTUS_ORACLE_WORKLOAD";
 
 const TEST: &str =
     "needs_root_and_perf_accounts_agree_with_perf_sched_and_simulated_ticks_with_recorded_ones";
 
-/// Runs in a process of its own while both record: a thread that computes, one
-/// that naps, two that pass a byte to and fro. No processor goes idle meanwhile:
-/// kernels have been seen that do not let perf record in the idle thread.
+/// Runs in a process of its own while both record: a thread that computes, one that
+/// naps, and two that pass a byte to and fro. No CPU goes idle meanwhile: on some
+/// kernels perf cannot record in the idle thread.
 fn workload() {
     let over = Arc::new(AtomicBool::new(false));
     let cpus = tactus_sys::affinity::get().expect("every thread has an affinity");
     let fill = |cpu| {
         let over = over.clone();
         thread("acct-fill", move || {
-            tactus_sys::affinity::set(&CpuList::from_iter([cpu])).expect("the processor exists");
+            tactus_sys::affinity::set(&CpuList::from_iter([cpu])).expect("the CPU exists");
             tactus_sys::sched::set(Scheduling::Idle).expect("everyone may be idle");
             let end = Instant::now() + Duration::from_secs(20);
             while !over.load(Ordering::Relaxed) && Instant::now() < end {
@@ -115,7 +116,7 @@ fn workload() {
     }
 }
 
-/// Why the test cannot be made here.
+/// Why the test cannot run here; `None` if it can.
 fn obstacle() -> Option<String> {
     let version = Command::new("perf").arg("--version").stdout(Stdio::null()).status();
     match version {
@@ -125,7 +126,7 @@ fn obstacle() -> Option<String> {
     }
 }
 
-/// Records the workload by both and gives the events and perf's file.
+/// Records the workload with both recorders and returns our events; perf writes `file`.
 fn record_both(file: &Path) -> Result<Recording, RecordError> {
     let recorder =
         Recorder::start(Options { keep: Keep::Memory { limit: 1 << 30 }, ..Options::default() })?;
@@ -149,8 +150,8 @@ fn record_both(file: &Path) -> Result<Recording, RecordError> {
     Ok(Recording::collect(&mut recorded.recording).expect("it lies in memory"))
 }
 
-/// What perf tells of the threads of the workload, by number.
-fn by_perf(file: &Path) -> BTreeMap<i32, Told> {
+/// What perf reports about the threads of the workload, by thread id.
+fn by_perf(file: &Path) -> BTreeMap<i32, Figures> {
     let output = Command::new("perf")
         .args(["sched", "timehist", "--summary", "-i"])
         .arg(file)
@@ -161,7 +162,7 @@ fn by_perf(file: &Path) -> BTreeMap<i32, Told> {
 }
 
 /// A row of the summary: `comm[tid/tgid]  parent  sched-in  run-time  …`.
-fn row(line: &str) -> Option<(i32, Told)> {
+fn row(line: &str) -> Option<(i32, Figures)> {
     let name = line.trim_start();
     if !NAMES.iter().any(|wanted| name.starts_with(wanted)) {
         return None;
@@ -171,27 +172,27 @@ fn row(line: &str) -> Option<(i32, Told)> {
     let mut figures = figures.split_whitespace().skip(1);
     let quanta = figures.next()?.parse().ok()?;
     let millis: f64 = figures.next()?.parse().ok()?;
-    Some((tid, Told { quanta, used: Nanos::from_nanos((millis * 1e6) as u64) }))
+    Some((tid, Figures { quanta, used: Nanos::from_nanos((millis * 1e6) as u64) }))
 }
 
-fn by_us(accounts: &Accounts) -> BTreeMap<i32, (&Account, Told)> {
+fn by_us(accounts: &Accounts) -> BTreeMap<i32, (&Account, Figures)> {
     let threads = accounts.threads.iter().filter(|account| NAMES.contains(&&*account.name));
     threads
         .filter_map(|account| {
-            // The first quanta of a thread are under the name of its maker.
+            // The first quanta of a thread count under the name of its creator.
             let ThreadId(tid) = account.thread?;
             let all = accounts.of_thread(ThreadId(tid));
-            let told = all.fold(Told { quanta: 0, used: Nanos::ZERO }, |sum, part| Told {
+            let figures = all.fold(Figures { quanta: 0, used: Nanos::ZERO }, |sum, part| Figures {
                 quanta: sum.quanta + part.turns(),
                 used: sum.used + part.used,
             });
-            Some((tid, (account, told)))
+            Some((tid, (account, figures)))
         })
         .collect()
 }
 
-/// How long each thread's first quantum was: it takes its name and touches its stack
-/// there, and perf's summary may leave it out.
+/// The duration of each thread's first quantum, in which it takes its name and touches
+/// its stack; perf's summary may omit it.
 fn first_quanta(recording: &Recording) -> BTreeMap<i32, Nanos> {
     let mut begun = BTreeMap::new();
     let mut lengths = BTreeMap::new();
@@ -207,43 +208,43 @@ fn first_quanta(recording: &Recording) -> BTreeMap<i32, Nanos> {
     lengths
 }
 
-/// What the two do not agree in; empty when they agree.
+/// The differences between the two; empty if they agree.
 fn disagreements(
     accounts: &Accounts,
     first_quanta: &BTreeMap<i32, Nanos>,
-    perf: &BTreeMap<i32, Told>,
+    perf: &BTreeMap<i32, Figures>,
 ) -> Vec<String> {
     let ours = by_us(accounts);
     let mut found = Vec::new();
     if ours.len() != NAMES.len() || perf.len() != NAMES.len() {
         found.push(format!("{} threads here, {} by perf", ours.len(), perf.len()));
     }
-    for (tid, (account, told)) in &ours {
+    for (tid, (account, figures)) in &ours {
         let Some(perf) = perf.get(tid) else {
             found.push(format!("perf does not know {} ({tid})", account.name));
             continue;
         };
-        let apart = told.used.as_nanos().abs_diff(perf.used.as_nanos());
+        let apart = figures.used.as_nanos().abs_diff(perf.used.as_nanos());
         println!(
             "{:<10} quanta {:>5} and {:>5} by perf, used {:>10} µs and {:>10} µs, {} µs apart",
             account.name,
-            told.quanta,
+            figures.quanta,
             perf.quanta,
-            told.used.as_nanos() / 1000,
+            figures.used.as_nanos() / 1000,
             perf.used.as_nanos() / 1000,
             apart / 1000,
         );
-        let edges = told.quanta.abs_diff(perf.quanta);
+        let edges = figures.quanta.abs_diff(perf.quanta);
         let first = first_quanta.get(tid).map_or(0, |length| length.as_nanos());
-        if edges > EDGES || apart > first + STAMPS_APART * told.quanta {
-            found.push(format!("{}: {told:?}, by perf {perf:?}", account.name));
+        if edges > EDGES || apart > first + STAMPS_APART * figures.quanta {
+            found.push(format!("{}: {figures:?}, by perf {perf:?}", account.name));
         }
     }
     found
 }
 
-/// Threads that a simulated tick of the kernel's rate and phase bills more than a
-/// tick more or less than the recorded ticks do.
+/// Threads that a simulated tick with the kernel's rate and phase bills differently
+/// from the recorded ticks by more than one tick.
 fn misbilled(recording: &Recording, accounts: &Accounts) -> Vec<String> {
     let tick = match &accounts.tick {
         Ok(tick) => tick,
@@ -278,7 +279,7 @@ fn needs_root_and_perf_accounts_agree_with_perf_sched_and_simulated_ticks_with_r
     std::fs::create_dir_all(&folder).expect("the folder of temporary files can be written");
     let file = folder.join("perf.data");
     let (mut agreed, mut billed) = (false, false);
-    let mut told = Vec::new();
+    let mut sessions = Vec::new();
     for session in 0..SESSIONS {
         let recording = match record_both(&file) {
             Ok(recording) => recording,
@@ -294,11 +295,11 @@ fn needs_root_and_perf_accounts_agree_with_perf_sched_and_simulated_ticks_with_r
         let misbilled = misbilled(&recording, &accounts);
         agreed |= disagreements.is_empty();
         billed |= misbilled.is_empty();
-        told.push(format!("session {session}: {disagreements:?} {misbilled:?}"));
+        sessions.push(format!("session {session}: {disagreements:?} {misbilled:?}"));
         if agreed && billed {
             break;
         }
     }
     let _ = std::fs::remove_dir_all(&folder);
-    assert!(agreed && billed, "{}", told.join("\n"));
+    assert!(agreed && billed, "{}", sessions.join("\n"));
 }

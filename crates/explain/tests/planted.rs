@@ -1,8 +1,8 @@
-//! Causes planted by a seeded simulator are the first that blame names.
+//! Blame names causes first that a seeded simulator planted.
 
 #[path = "support/simulator.rs"]
 mod simulator;
-#[expect(dead_code, reason = "another test tells more with it")]
+#[expect(dead_code, reason = "another test uses the rest")]
 mod support;
 
 use simulator::{Planted, simulate};
@@ -35,11 +35,11 @@ fn what_was_planted_is_named_first_and_with_its_length() {
                 Planted::KernelSection => is_section(Hold::Preemption),
                 Planted::InterruptsOff => is_section(Hold::Interrupts),
             };
-            assert!(named, "seed {seed}: {planted:?} was told as {:?}", shown(explained));
+            assert!(named, "seed {seed}: {planted:?} was reported as {:?}", shown(explained));
             let micros = part.time.as_nanos() / 1000;
             assert!(
                 micros.abs_diff(planted.length) <= 20,
-                "seed {seed}: {planted:?} was told as {:?}",
+                "seed {seed}: {planted:?} was reported as {:?}",
                 shown(explained)
             );
         }

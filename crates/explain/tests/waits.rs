@@ -1,8 +1,8 @@
-//! How long any thread waited for a processor, and why.
+//! How long threads waited for a CPU, and why.
 
 #[path = "support/nonsense.rs"]
 mod nonsense;
-#[expect(dead_code, reason = "another test tells more with it")]
+#[expect(dead_code, reason = "another test uses the rest")]
 mod support;
 
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn of_victim(recording: &Recording) -> WaitExplanation {
     found.names.into_iter().find(|name| name.name == "victim").expect("it waited")
 }
 
-/// Processor 0 runs `hog`; `victim` sleeps since 5.
+/// CPU 0 runs `hog`; `victim` has slept since 5.
 fn stage() -> (Script, Thread, Thread) {
     let mut script = Script::new(1);
     let victim = script.thread("victim", 100, 120);
@@ -48,14 +48,14 @@ fn check(mut script: Script, outcome: MatchOutcome, cause: &str) {
 }
 
 #[test]
-fn a_woken_thread_waits_for_the_one_that_runs() {
+fn a_woken_thread_waits_for_the_running_thread() {
     let (mut script, victim, _) = stage();
     script.wake(1000, 0, victim, 0).switch(3000, 0, PREEMPTED, victim);
     check(script, MatchOutcome::WokenByThread, "2000 thread hog (200, other)");
 }
 
 #[test]
-fn a_thread_that_had_to_leave_waits_from_then_on() {
+fn a_preempted_thread_waits_from_then_on() {
     let (mut script, victim, hog) = stage();
     script.wake(10, 0, victim, 0).switch(20, 0, PREEMPTED, victim);
     script.switch(1000, 0, PREEMPTED, hog).switch(4000, 0, PREEMPTED, victim);
@@ -76,7 +76,7 @@ fn a_late_timer_counts_from_when_it_was_due() {
 }
 
 #[test]
-fn sleep_is_no_wait() {
+fn sleep_is_not_a_wait() {
     let (mut script, victim, _) = stage();
     script.wake(9000, 0, victim, 0).switch(9004, 0, PREEMPTED, victim);
     let victim = of_victim(&script.into_recording());
@@ -85,7 +85,7 @@ fn sleep_is_no_wait() {
 }
 
 #[test]
-fn a_wait_across_a_loss_is_not_told() {
+fn a_wait_across_a_loss_is_not_counted() {
     let (mut script, victim, _) = stage();
     script.wake(1000, 0, victim, 0).lose(0, 1500, 1600).switch(3000, 0, PREEMPTED, victim);
     let found = find(&script.into_recording());
@@ -109,7 +109,7 @@ proptest! {
     }
 }
 
-/// Holds the answer for each name alone against the answer for all.
+/// Compares the result for each name alone with the result for all names.
 fn check_alone_and_together<S: EventSource>(open: impl Fn() -> S) -> usize {
     let whole = |source: &mut S, wanted: &dyn Fn(&str) -> bool| {
         waits(source, OPTIONS, |_, name| wanted(name)).expect("the recording is whole")
@@ -123,7 +123,7 @@ fn check_alone_and_together<S: EventSource>(open: impl Fn() -> S) -> usize {
 }
 
 #[test]
-fn the_answer_for_one_name_does_not_depend_on_the_others() {
+fn the_result_for_one_name_does_not_depend_on_the_others() {
     for seed in 0..4 {
         let simulation = simulate(&Plan { seed, ..Plan::default() });
         check_alone_and_together(|| simulation.recording.reader());

@@ -1,4 +1,4 @@
-//! How many events a second are packed, read back, and handed out merged.
+//! How many events per second are packed, read back, and returned in merged order.
 //!
 //! `cargo bench -p tactus-record`
 

@@ -1,4 +1,4 @@
-//! Records the system for a while into a file and prints the accounts.
+//! Records the system into a file for a while and prints the accounts.
 //!
 //! Usage: `record SECONDS FILE [perf|tracefs]`.
 
@@ -20,13 +20,13 @@ fn main() -> Result<(), RecordError> {
     let duration = Some(Nanos::from_secs(seconds));
     let recorded = record(options, &[], duration, &Control::new(), |event| {
         if let RecordEvent::Started(about) = event {
-            eprintln!("recording processors {}", about.cpus);
+            eprintln!("recording CPUs {}", about.cpus);
         }
     });
     let summary = recorded
         .inspect_err(|error| {
-            if let Some(mend) = error.mend() {
-                eprintln!("to mend it: {mend}");
+            if let Some(fix) = error.fix() {
+                eprintln!("fix: {fix}");
             }
         })?
         .summary;
@@ -50,7 +50,7 @@ fn main() -> Result<(), RecordError> {
     }
     for account in &summary.processors {
         println!(
-            "processor {}: {} read + {} lost + {} unwritten = {}",
+            "CPU {}: {} read + {} lost + {} unwritten = {}",
             account.cpu,
             account.read,
             account.lost,

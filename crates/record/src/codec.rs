@@ -1,5 +1,5 @@
-//! How recordings are packed into blocks. Pure; `docs/recording-format.md` tells
-//! the format to those who read it with other programs.
+//! How recordings are packed into blocks. Pure; `docs/recording-format.md` describes
+//! the format for authors of other programs.
 //!
 //! ```
 //! use tactus_model::recording::{Context, Event, EventKind, ThreadId};
@@ -34,10 +34,10 @@ pub use dictionary::{DictionaryMark, decode_dictionary, encode_dictionary};
 pub use event_block::{EventBlock, EventBlockHead};
 pub use loss::{decode_losses, encode_losses};
 
-/// What every recording file begins with.
+/// The magic bytes at the start of every recording file.
 pub const MAGIC: [u8; 8] = *b"TACTREC\n";
 
-/// The version of the format that is written; follows the magic as a `u32`.
+/// The format version that is written; it follows the magic as a `u32`.
 pub const VERSION: u32 = 1;
 
 /// The length of magic and version.

@@ -1,8 +1,8 @@
 //! From the records of the kernel to events of the model. Pure.
 //!
-//! Where a field lies in a record is told by the kernel's `format` files only, and
-//! how a page of records is laid out by its header files, never by constants. Whatever the bytes are, decoding gives an event or a
-//! reason why not, never a panic.
+//! The offsets of fields in a record come only from the kernel's `format` files, and the layout of
+//! a page only from its header files; there are no constants for them. Any input gives an event or
+//! the reason why not, never a panic.
 
 mod accompanying;
 mod decoder;

@@ -33,7 +33,7 @@ use crate::merge::{Merge, damaged};
 use crate::summary::RecordingSummary;
 use storage::Storage;
 
-/// A recording that was kept: a source of its events.
+/// A stored recording: a source of its events.
 #[derive(Debug)]
 pub struct RecordingFile {
     storage: Storage,
@@ -46,16 +46,16 @@ pub struct RecordingFile {
     reading: Reading,
 }
 
-/// What follows the last complete block of a recording that did not end well.
+/// The bytes after the last complete block of an incomplete recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutOff {
-    /// How many bytes could not be used.
+    /// The number of unusable bytes.
     pub bytes: u64,
-    /// What is wrong with them.
+    /// Why they cannot be used.
     pub reason: BadBlock,
 }
 
-/// Where a block of events is.
+/// The position of a block of events.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     head: EventBlockHead,
@@ -63,7 +63,7 @@ struct Place {
     length: usize,
 }
 
-/// How far the source was read.
+/// How far the source has been read.
 #[derive(Debug, Default)]
 struct Reading {
     merge: Merge<(u64, usize)>,
@@ -71,20 +71,20 @@ struct Reading {
     ahead: Option<Item>,
 }
 
-/// Why a file is not opened as a recording.
+/// Why a file cannot be opened as a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is something else.
-    #[error("this is not a recording of tactus")]
+    /// The file is not a recording.
+    #[error("the file is not a recording of tactus")]
     NotARecording,
-    /// A later tactus wrote it.
-    #[error("this recording has format {0}, and this tactus reads format {VERSION} only")]
+    /// A later version of tactus wrote the file.
+    #[error("the recording has format {0}, and this version of tactus reads only format {VERSION}")]
     Version(u32),
-    /// It ends before it tells what it covers.
-    #[error("this recording was cut off at its beginning: {0}")]
+    /// The file ends before the description of what it covers.
+    #[error("the recording is truncated at its beginning: {0}")]
     Beginning(BadBlock),
     /// A block before the end is damaged.
     #[error(transparent)]
@@ -92,19 +92,19 @@ pub enum OpenError {
 }
 
 impl RecordingFile {
-    /// Opens a file and reads everything but the events.
+    /// Opens a file and reads everything except the events.
     ///
     /// # Errors
-    /// The file cannot be read, is no recording, or is damaged in its midst. A
-    /// file that was cut off at its end opens: see [`Self::cut_off`].
+    /// The file cannot be read, is not a recording, or is damaged before its end. A
+    /// file that is truncated opens: see [`Self::cut_off`].
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         Self::from_storage(Storage::File(std::fs::File::open(path)?))
     }
 
-    /// Takes a recording that lies in memory.
+    /// Takes a recording in memory.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// Those of [`Self::open`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, OpenError> {
         Self::from_storage(Storage::Memory(bytes))
     }
@@ -156,17 +156,17 @@ impl RecordingFile {
         Ok(file)
     }
 
-    /// Takes up the block at `offset`; gives the offset of the next, or why
-    /// there is no whole block.
+    /// Adds the block at `offset`; returns the offset of the next block, or why there
+    /// is no complete block.
     fn take_block(&mut self, offset: u64, end: u64) -> Result<Result<u64, BadBlock>, OpenError> {
         let header = match load_header(&self.storage, offset, end)? {
             Ok(header) => header,
             Err(reason) => return Ok(Err(reason)),
         };
         let next = offset + (BlockHeader::LENGTH + header.length) as u64;
-        // The checksum of a block of events is looked at when its time comes,
-        // but for the last: a machine that lost its power may have kept only
-        // the length of the file.
+        // The checksum of a block of events is checked when the block is read, except
+        // for the last block: a machine that lost power may have kept only the length
+        // of the file.
         if header.kind == BlockKind::Events && next < end {
             let start = offset + BlockHeader::LENGTH as u64;
             let head = self.storage.read(start, EventBlockHead::LENGTH.min(header.length))?;
@@ -198,14 +198,14 @@ impl RecordingFile {
                 self.summary = Some(summary);
             }
             BlockKind::About => {
-                let twice = BadBlock::Payload("a recording begins twice");
+                let twice = BadBlock::Payload("the recording begins twice");
                 return Err(damaged(twice).into());
             }
         }
         Ok(Ok(next))
     }
 
-    /// Begins again at the first event.
+    /// Restarts at the first event.
     pub fn rewind(&mut self) {
         self.reading = Reading::default();
         for place in &self.events {
@@ -214,22 +214,22 @@ impl RecordingFile {
         self.reading.losses = self.losses.iter().copied().collect();
     }
 
-    /// The accounts and costs; `None` when the recording did not end well.
+    /// The accounts and costs; `None` if the recording is incomplete.
     pub fn summary(&self) -> Option<&RecordingSummary> {
         self.summary.as_ref()
     }
 
-    /// What could not be used at the end of a file that was cut off.
+    /// The unusable bytes at the end of a truncated file.
     pub fn cut_off(&self) -> Option<CutOff> {
         self.cut_off
     }
 
-    /// Everything that was lost, in the order in which the losses began.
+    /// All losses, in the order in which they began.
     pub fn losses(&self) -> &[Lost] {
         &self.losses
     }
 
-    /// How many events the recording holds.
+    /// The number of events in the recording.
     pub fn event_count(&self) -> u64 {
         self.events.iter().map(|place| u64::from(place.head.count)).sum()
     }
@@ -237,7 +237,7 @@ impl RecordingFile {
     /// The bytes of the whole recording, as a file holds them.
     ///
     /// # Errors
-    /// It lies in a file that cannot be read.
+    /// The recording is in a file that cannot be read.
     pub fn into_bytes(self) -> io::Result<Vec<u8>> {
         match self.storage {
             Storage::Memory(bytes) => Ok(bytes),
@@ -309,8 +309,8 @@ fn load_block(storage: &Storage, offset: u64, end: u64) -> Loaded<(BlockHeader, 
     Ok(Block::from_bytes(bytes).map(|block| (header, block)))
 }
 
-/// Writes a recording that lies in memory as a file would hold it: for samples
-/// that are kept with their events, and for tests.
+/// Encodes a recording in memory as a file would hold it: for samples that are stored
+/// with their events, and for tests.
 pub fn to_bytes(recording: &Recording) -> Vec<u8> {
     let mut bytes = preamble().to_vec();
     bytes.extend_from_slice(about_block(&recording.about).bytes());

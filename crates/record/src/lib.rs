@@ -1,11 +1,11 @@
-//! The event recorder: what the kernel did, from tracepoints to events in time order.
+//! The event recorder: what the kernel did, from tracepoints to events in the order of
+//! time.
 //!
-//! The path of an event: the kernel writes a record into a ring ([`live`] drains
-//! it), [`decode`] turns it into a model event by the kernel's own description,
-//! [`codec`] packs events into blocks, [`mod@file`] keeps blocks and hands their
-//! events out again, [`perfetto`] and [`ndjson`] write them for others.
-//! [`simulate`] makes events without a kernel. Live recordings, files and
-//! simulations are one to their reader: an
+//! The path of an event: the kernel writes a record into a ring ([`live`] drains it),
+//! [`decode`] turns it into a model event by the kernel's own format, [`codec`] packs
+//! events into blocks, [`mod@file`] stores blocks and returns their events, and
+//! [`perfetto`] and [`ndjson`] export them. [`simulate`] makes events without a kernel.
+//! Live recordings, files and simulations have one interface for readers:
 //! [`EventSource`](tactus_model::recording::EventSource).
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,14 @@
 //! Recording the running kernel.
 //!
-//! The kernel records by one of two mechanisms, perf or an instance of tracefs,
-//! into one buffer a processor; what is drained from it is the same to everyone
-//! behind.
+//! The kernel records by one of two mechanisms, perf or an instance of tracefs, into
+//! one buffer for each CPU. The code behind the buffers is the same for both.
 //!
-//! Three threads take part. The caller's opens the events and ends
-//! the recording. The *drainer*, of low real-time priority, sleeps until a buffer
-//! reaches its watermark, turns records into events and those into blocks. The
-//! *keeper*, an ordinary thread, writes blocks to a file or keeps them in
-//! memory; when it falls behind by more than its share of memory, the drainer
-//! leaves records in the buffers, where the kernel counts what it loses.
+//! There are three threads. The caller's thread opens the events and ends the
+//! recording. The *drainer*, with a low real-time priority, sleeps until a buffer
+//! reaches its watermark, and turns records into events and events into blocks. The
+//! *writer*, an ordinary thread, writes blocks to a file or keeps them in memory. If
+//! the writer falls behind by more than its share of memory, the drainer leaves records
+//! in the buffers, where the kernel counts what it loses.
 //!
 //! ```no_run
 //! use tactus_record::live::{Keep, Options, Recorder};
@@ -29,7 +28,6 @@ mod error;
 mod follow;
 mod idle_thread;
 mod intake;
-mod keeper;
 mod mechanism;
 mod open;
 mod options;
@@ -38,6 +36,7 @@ mod recorder;
 mod symbols;
 mod threads;
 mod tracefs;
+mod writer;
 
 pub use command::{Control, RecordEvent, Stopper, record, record_with};
 pub use error::RecordError;

@@ -1,9 +1,9 @@
 //! Merges blocks of events into one stream in the order of time.
 //!
-//! A block's head tells the times of its first and last event, so a block is
-//! taken up only when its time has come: memory holds one block a processor.
-//! Blocks of one processor may overlap a little (an interrupt between the stamp
-//! of an event and its place in the ring); here they are simply two streams.
+//! A block's head has the times of its first and last event, so a block is opened only
+//! when its time has come: memory holds one block for each CPU. Blocks of one CPU may
+//! overlap a little (an interrupt between the time stamp of an event and its write to
+//! the ring); here they are simply two streams.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,17 +13,17 @@ use tactus_model::time::{Instant, Monotonic};
 
 use crate::codec::{BadBlock, EventBlock, EventBlockHead};
 
-/// Blocks that wait and blocks that are being read.
+/// Blocks that are waiting and blocks that are being read.
 #[derive(Debug)]
 pub(crate) struct Merge<P> {
     waiting: BinaryHeap<Reverse<Waiting<P>>>,
-    /// Blocks that are being read; an empty place may be used again.
+    /// Blocks that are being read; an empty slot can be reused.
     open: Vec<Option<Cursor>>,
-    /// The open blocks but the current one, by their next events.
+    /// The open blocks except the current one, by their next events.
     order: BinaryHeap<Reverse<(Instant<Monotonic>, usize)>>,
-    /// The open block that is read.
+    /// The open block that is being read.
     current: Option<usize>,
-    /// Up to here no other block has an earlier event than the current one.
+    /// Up to this time no other block has an earlier event than the current block.
     lead: Instant<Monotonic>,
     arrived: u64,
     last: Instant<Monotonic>,
@@ -33,7 +33,7 @@ pub(crate) struct Merge<P> {
 #[derive(Debug)]
 struct Waiting<P> {
     first: Instant<Monotonic>,
-    /// Keeps blocks that begin at one time in the order in which they came.
+    /// Keeps blocks that start at the same time in the order of their arrival.
     number: u64,
     place: P,
 }
@@ -86,7 +86,7 @@ impl<P> Default for Merge<P> {
 }
 
 impl<P> Merge<P> {
-    /// Adds a block; `place` tells where its payload is.
+    /// Adds a block; `place` is the place of its payload.
     pub(crate) fn add(&mut self, head: EventBlockHead, place: P) {
         if head.count > 0 {
             let (first, number) = (head.first, self.arrived);
@@ -96,7 +96,7 @@ impl<P> Merge<P> {
         }
     }
 
-    /// Takes the next event that is not later than `until`; `load` fetches payloads.
+    /// Takes the next event up to `until`; `load` fetches payloads.
     #[inline]
     pub(crate) fn next(
         &mut self,
@@ -119,7 +119,7 @@ impl<P> Merge<P> {
             Err(error) => return Err(damaged(error)),
         }
         if event.at < self.last {
-            return Err(SourceError::Damaged("events of a block are out of order".to_owned()));
+            return Err(SourceError::Damaged("the events of a block are out of order".to_owned()));
         }
         self.last = event.at;
         Ok(Some(event))
@@ -134,7 +134,8 @@ impl<P> Merge<P> {
         self.current = None;
     }
 
-    /// Opens every block whose time has come and makes the earliest the current one.
+    /// Opens every block whose time has come and makes the earliest block the current
+    /// one.
     fn choose(
         &mut self,
         until: Instant<Monotonic>,
@@ -158,7 +159,7 @@ impl<P> Merge<P> {
         }
         self.current = self.order.pop().map(|Reverse((_, place))| place);
         let other = self.order.peek().map(|Reverse((at, _))| at.as_nanos());
-        // A block that waits goes first when it begins at the same time.
+        // If a waiting block starts at the same time, it goes first.
         let waiting = self.waiting.peek();
         let waiting = waiting.map(|Reverse(next)| next.first.as_nanos().saturating_sub(1));
         let lead = other.unwrap_or(u64::MAX).min(waiting.unwrap_or(u64::MAX));
@@ -178,7 +179,7 @@ impl<P> Merge<P> {
     }
 }
 
-/// Says that a block is not what it should be.
+/// The error for an invalid block.
 pub(crate) fn damaged(error: BadBlock) -> SourceError {
     SourceError::Damaged(error.to_string())
 }
@@ -203,7 +204,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_blocks_the_stream_is_in_order_and_whole(
+        fn for_any_blocks_the_stream_is_in_order_and_complete(
             blocks in prop::collection::vec((0_u32..3, prop::collection::vec(0_u64..1000, 0..20)), 0..20),
         ) {
             let mut merge = Merge::default();

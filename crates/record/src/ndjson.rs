@@ -1,8 +1,7 @@
-//! Recordings as lines of JSON, for programs that want to read them.
+//! Recordings as lines of JSON, for other programs.
 //!
-//! The first line tells what the recording covers; every other line is an event
-//! or a loss. Times are nanoseconds of `CLOCK_MONOTONIC`. Names of events are
-//! the kernel's.
+//! The first line describes what the recording covers; every other line is an event or
+//! a loss. Times are nanoseconds of `CLOCK_MONOTONIC`. Events have the kernel's names.
 //!
 //! ```
 //! use tactus_record::simulate::{Plan, simulate};
@@ -22,10 +21,10 @@ use tactus_model::recording::{Dictionary, Event, EventKind, EventSource, Item, P
 
 use crate::perfetto::ExportError;
 
-/// Writes everything that `source` has to `out`, a line each.
+/// Writes everything in `source` to `out`, one line for each item.
 ///
 /// # Errors
-/// The recording is damaged, or `out` takes no more.
+/// The recording is damaged, or writing to `out` fails.
 pub fn export(source: &mut dyn EventSource, out: &mut dyn Write) -> Result<(), ExportError> {
     writeln!(out, "{}", json!({ "about": source.about() }))?;
     while let Some(item) = source.next_item()? {
@@ -39,7 +38,7 @@ pub fn export(source: &mut dyn EventSource, out: &mut dyn Write) -> Result<(), E
 }
 
 fn event_line(event: &Event, dictionary: &Dictionary) -> Value {
-    let (name, fields) = told(&event.kind, dictionary);
+    let (name, fields) = name_and_fields(&event.kind, dictionary);
     let mut line = Map::new();
     line.insert("at".to_owned(), event.at.as_nanos().into());
     line.insert("cpu".to_owned(), event.cpu.into());
@@ -61,7 +60,7 @@ fn event_line(event: &Event, dictionary: &Dictionary) -> Value {
     Value::Object(line)
 }
 
-/// A function's name, or its address where that has none.
+/// A function's name, or its address if it has no name.
 fn function_value(dictionary: &Dictionary, function: tactus_model::recording::FunctionId) -> Value {
     let place = dictionary.function(function);
     match dictionary.name(place.name) {
@@ -70,8 +69,8 @@ fn function_value(dictionary: &Dictionary, function: tactus_model::recording::Fu
     }
 }
 
-/// The kernel's name of an event and its fields.
-fn told(kind: &EventKind, dictionary: &Dictionary) -> (String, Value) {
+/// The kernel's name of an event, and its fields.
+fn name_and_fields(kind: &EventKind, dictionary: &Dictionary) -> (String, Value) {
     let name = |id| dictionary.name(id);
     let function = |id| function_value(dictionary, id);
     let wakeup = |who: &Wakeup| {

@@ -1,12 +1,12 @@
 //! Recordings for Perfetto (<https://ui.perfetto.dev>).
 //!
-//! Events that Perfetto has a typed message for go out as ftrace events, which
-//! it draws on the tracks of threads and processors. Processor vectors without
-//! one, sleeping calls and page faults go out as track events. Field numbers are
-//! those of `protos/perfetto/trace/perfetto_trace.proto`.
+//! Events for which Perfetto has a typed message become ftrace events, which it draws
+//! on the tracks of threads and CPUs. Interrupt vectors without a message, sleeping
+//! calls and page faults become track events. Field numbers are those of
+//! `protos/perfetto/trace/perfetto_trace.proto`.
 //!
-//! Times are those of `CLOCK_MONOTONIC`; Perfetto takes them for its default
-//! clock, `CLOCK_BOOTTIME`, which runs beside it except in suspend.
+//! Times are those of `CLOCK_MONOTONIC`. Perfetto interprets them as its default clock,
+//! `CLOCK_BOOTTIME`, which differs only by time in suspend.
 
 mod ftrace;
 mod message;
@@ -21,7 +21,7 @@ use tactus_model::recording::{
 
 use message::Message;
 
-/// Why a recording was not written for Perfetto.
+/// Why a recording was not exported to Perfetto.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The recording cannot be read.
@@ -32,16 +32,16 @@ pub enum ExportError {
     Write(#[from] io::Error),
 }
 
-/// Events of one processor in a packet.
+/// The number of events of one CPU in a packet.
 const BUNDLE: usize = 1024;
 
-/// Packets of our own sequence; ftrace bundles carry the same number.
+/// The sequence number of our packets; ftrace bundles have the same number.
 const SEQUENCE: u64 = 1;
 
-/// Writes everything that `source` has to `out`.
+/// Writes everything in `source` to `out`.
 ///
 /// # Errors
-/// The recording is damaged, or `out` takes no more.
+/// The recording is damaged, or writing to `out` fails.
 pub fn export(source: &mut dyn EventSource, out: &mut dyn Write) -> Result<(), ExportError> {
     let mut writer = Writer::new(out);
     writer.first()?;
@@ -58,7 +58,7 @@ pub fn export(source: &mut dyn EventSource, out: &mut dyn Write) -> Result<(), E
 struct Writer<'a> {
     out: &'a mut dyn Write,
     bundles: BTreeMap<u32, Bundle>,
-    /// Tracks that are described already.
+    /// Tracks that have been described.
     tracks: BTreeSet<u64>,
     /// The last name of each thread.
     names: BTreeMap<ThreadId, NameId>,
@@ -77,7 +77,7 @@ impl<'a> Writer<'a> {
         Self { out, bundles, tracks, names }
     }
 
-    /// Writes a packet that `fill` fills.
+    /// Writes a packet; `fill` fills it.
     fn packet(&mut self, fill: impl FnOnce(&mut Message)) -> io::Result<()> {
         let mut trace = Message::default();
         trace.message(1, |packet| {
@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
         self.out.write_all(trace.bytes())
     }
 
-    /// The packet that begins the sequence: nothing came before it.
+    /// The packet that starts the sequence.
     fn first(&mut self) -> io::Result<()> {
         self.packet(|packet| {
             packet.number(13, 1);
@@ -129,7 +129,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Tells that events of `cpu` are missing from here on.
+    /// Reports that events of `cpu` are missing from here on.
     fn lost(&mut self, cpu: u32) -> io::Result<()> {
         self.flush_one(cpu)?;
         self.bundles.entry(cpu).or_default().lost = true;
@@ -158,12 +158,13 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Tells which thread belongs to which process, and their names.
+    /// Writes which thread belongs to which process, and their names.
     fn processes(&mut self, dictionary: &Dictionary) -> Result<(), ExportError> {
         let names = std::mem::take(&mut self.names);
         let name = |thread: i32| names.get(&ThreadId(thread)).map(|name| dictionary.name(*name));
-        let told: BTreeMap<ThreadId, ProcessId> = dictionary.processes().iter().copied().collect();
-        let processes: BTreeSet<i32> = told.values().map(|process| process.0).collect();
+        let process_of: BTreeMap<ThreadId, ProcessId> =
+            dictionary.processes().iter().copied().collect();
+        let processes: BTreeSet<i32> = process_of.values().map(|process| process.0).collect();
         self.packet(|packet| {
             packet.message(2, |tree| {
                 for process in processes {
@@ -174,7 +175,7 @@ impl<'a> Writer<'a> {
                         }
                     });
                 }
-                for (thread, process) in told {
+                for (thread, process) in process_of {
                     tree.message(2, |message| {
                         message.number(1, thread.0 as u64).number(3, process.0 as u64);
                         if let Some(name) = name(thread.0) {

@@ -1,9 +1,9 @@
-//! A seeded virtual kernel: events without a machine, with causes that are known.
+//! A seeded virtual kernel: events without a machine, with known causes.
 //!
-//! Each processor has a tick, background threads that share it, a device that
-//! interrupts, and a real-time probe that sleeps to the points of a grid. Some
-//! wakeups of the probe are disturbed; what was planted is told beside the
-//! events. The same seed gives the same events.
+//! Each CPU has a tick, background threads that share it, a device that interrupts, and
+//! a real-time probe that sleeps to the points of a grid. Some wakeups of the probe are
+//! disturbed; the result contains the planted causes as well as the events. The same
+//! seed gives the same events.
 //!
 //! ```
 //! use tactus_record::simulate::{Plan, simulate};
@@ -27,19 +27,19 @@ use processor::Processor;
 /// What to simulate.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Where the random numbers begin.
+    /// The seed of the random numbers.
     pub seed: u64,
-    /// How many processors there are.
+    /// The number of CPUs.
     pub cpus: u32,
-    /// How long each probe is simulated.
+    /// The duration to simulate.
     pub length: Nanos,
-    /// From one due time of a probe to the next.
+    /// The time between two due times of a probe.
     pub interval: Nanos,
-    /// From one tick to the next.
+    /// The time between two ticks.
     pub tick: Nanos,
-    /// Background threads on each processor; without any it idles.
+    /// Background threads on each CPU; without them the CPU idles.
     pub background: u32,
-    /// One wakeup in so many is disturbed.
+    /// One in this many wakeups is disturbed.
     pub disturbed_one_in: u64,
 }
 
@@ -60,13 +60,13 @@ impl Default for Plan {
 /// Why a wakeup was late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Planted {
-    /// Nothing but the way itself.
+    /// Nothing but the wakeup path itself.
     Nothing,
     /// A device's handler ran when the wakeup was due.
     DeviceInterrupt,
-    /// A softirq ran before the processor could switch.
+    /// A softirq ran before the CPU could switch.
     Softirq,
-    /// The thread that ran could not be preempted in the kernel.
+    /// The current thread was in a preemption-off section.
     KernelSection,
     /// A thread of higher priority ran first.
     UrgentThread,
@@ -77,19 +77,19 @@ pub enum Planted {
 pub struct SimulatedSample {
     /// The probe.
     pub thread: ThreadId,
-    /// Its processor.
+    /// The CPU.
     pub cpu: u32,
-    /// When it should have come.
+    /// When it was due.
     pub due: Instant<Monotonic>,
-    /// When it was back in user mode.
+    /// When it returned to user mode.
     pub came: Instant<Monotonic>,
     /// What was planted.
     pub planted: Planted,
-    /// For how long that held it up.
+    /// How long the planted cause delayed it.
     pub length: Nanos,
 }
 
-/// Events and the truth about them.
+/// Events and their known causes.
 #[derive(Clone, Debug)]
 pub struct Simulation {
     /// The events: a source of them is [`Recording::reader`].
@@ -98,7 +98,7 @@ pub struct Simulation {
     pub samples: Vec<SimulatedSample>,
 }
 
-/// Simulates what `plan` says.
+/// Simulates `plan`.
 pub fn simulate(plan: &Plan) -> Simulation {
     let mut dictionary = Dictionary::new();
     let (mut events, mut samples) = (Vec::new(), Vec::new());

@@ -1,67 +1,67 @@
-//! What a recording came to: its accounts and what recording cost.
+//! The summary of a recording: its accounts and its cost.
 
 use serde::{Deserialize, Serialize};
 use tactus_model::recording::{AbsentEvent, EventAccount, ProcessorAccount};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-/// What a recording came to.
+/// The summary of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordingSummary {
-    /// From when on everything was recorded.
+    /// The time from which everything was recorded.
     pub started: Instant<Monotonic>,
-    /// Until when.
+    /// The end of the recording.
     pub ended: Instant<Monotonic>,
-    /// What became of every occurrence of each event.
+    /// The account of each event's occurrences.
     pub accounts: Vec<EventAccount>,
-    /// What became of everything recorded on each processor, where the kernel
-    /// counts by processor and not by event (tracefs).
+    /// The account of each CPU, if the kernel counts by CPU and not by event (tracefs).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorAccount>,
-    /// Events that were wanted and could not be had.
+    /// Events that were requested and could not be recorded.
     pub absent: Vec<AbsentEvent>,
-    /// In how many windows events were lost.
+    /// The number of windows in which events were lost.
     pub loss_windows: u64,
-    /// Records that could not be read; no kernel is known to make such.
+    /// Records that could not be decoded; no known kernel writes such records.
     pub undecoded: u64,
-    /// Names, functions and chains that found no room in the dictionary.
+    /// Names, functions and chains that did not fit into the dictionary.
     pub refused_names: u64,
-    /// What recording itself took.
+    /// The cost of recording itself.
     pub cost: RecordingCost,
     /// What the machine did not grant.
     pub shortfalls: Vec<Shortfall>,
 }
 
-/// What recording took.
+/// The cost of recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordingCost {
-    /// Events that were recorded.
+    /// The number of recorded events.
     pub events: u64,
-    /// Bytes that the kernel wrote into the rings.
+    /// The number of bytes that the kernel wrote into the rings.
     pub ring_bytes: u64,
-    /// Bytes that were kept.
+    /// The number of bytes that were stored.
     pub kept_bytes: u64,
-    /// The size of each processor's ring in bytes.
+    /// The size of each CPU's ring in bytes.
     pub ring_size: u64,
-    /// The most bytes that waited in a ring when it was drained.
+    /// The maximum number of bytes in a ring when it was drained.
     pub fullest_ring: u64,
-    /// How often the rings were drained.
+    /// The number of drains.
     pub drains: u64,
-    /// Processor time of the thread that drains.
+    /// The CPU time of the drainer.
     pub drain_time: Nanos,
-    /// The longest time that one drain of all rings took.
+    /// The maximum duration of one drain of all rings.
     pub longest_drain: Nanos,
 }
 
 impl RecordingSummary {
-    /// How many events were lost.
+    /// The number of lost events.
     pub fn lost(&self) -> u64 {
         let of_events: u64 = self.accounts.iter().map(EventAccount::lost).sum();
-        // Either events or processors are counted, never both.
+        // The kernel counts either by event or by CPU, never by both.
         of_events + self.processors.iter().map(|account| account.lost).sum::<u64>()
     }
 
-    /// How many occurrences the kernel counted and neither wrote nor counted as lost.
+    /// The number of occurrences that the kernel counted but neither wrote nor counted
+    /// as lost.
     pub fn unwritten(&self) -> u64 {
         let of_events: u64 = self.accounts.iter().map(EventAccount::unwritten).sum();
         of_events + self.processors.iter().map(ProcessorAccount::unwritten).sum::<u64>()
@@ -73,7 +73,7 @@ impl RecordingSummary {
             && self.processors.iter().all(ProcessorAccount::balances)
     }
 
-    /// How long the recording was.
+    /// The duration of the recording.
     pub fn length(&self) -> Nanos {
         self.ended - self.started
     }

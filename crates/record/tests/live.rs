@@ -1,5 +1,5 @@
-//! Recordings of the running kernel by both mechanisms. They need the kernel's
-//! permission to record; without it each says that it was skipped and why.
+//! Recordings of the running kernel by both mechanisms. The tests need permission to
+//! record; without it each test prints why it is skipped.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,12 +17,12 @@ use tactus_record::live::{
     record,
 };
 
-/// What to record by `source`.
+/// The options for recording by `source`.
 fn options(source: Source) -> Options {
     Options { source, ..Options::default() }
 }
 
-/// Has every test done by each mechanism.
+/// Defines every test for each mechanism.
 macro_rules! by_each_mechanism {
     ($($test:ident,)+) => {
         mod perf {
@@ -38,30 +38,30 @@ macro_rules! by_each_mechanism {
 
 by_each_mechanism! {
     a_live_recording_is_whole_in_order_and_balanced,
-    a_switch_is_told_by_the_thread_that_leaves,
-    whatever_is_lost_is_counted_to_the_last,
-    a_flight_recorder_saves_its_last_stretch_and_goes_on,
-    a_live_source_hands_out_everything_in_order,
+    a_switch_is_recorded_by_the_thread_that_leaves,
+    every_lost_event_is_counted,
+    a_flight_recorder_saves_its_last_stretch_and_continues,
+    a_live_source_returns_everything_in_order,
     a_command_is_recorded_until_it_ends,
-    a_file_that_is_cut_off_is_read_to_its_last_whole_block,
-    a_switch_tells_where_its_thread_gave_way,
+    a_truncated_file_is_read_to_its_last_complete_block,
+    a_switch_shows_where_its_thread_rescheduled,
 }
 
-/// Gives what was started, or says why the test is skipped.
+/// Returns what was started, or prints why the test is skipped.
 fn permitted<T>(started: Result<T, RecordError>) -> Option<T> {
     match started {
         Ok(started) => Some(started),
         Err(error) if error.is_not_available() => {
-            let mend = error.mend().unwrap_or_default();
-            eprintln!("skipped: {error}; to mend it: {mend}");
+            let fix = error.fix().unwrap_or_default();
+            eprintln!("skipped: {error}; fix: {fix}");
             None
         }
         Err(error) => panic!("{error}"),
     }
 }
 
-/// What was read and lost never exceeds what the kernel counted; what threads do
-/// while they run is accounted for to the last occurrence.
+/// Read and lost events never exceed the kernel's count; events of running threads are
+/// accounted for completely.
 fn check_accounts(summary: &RecordingSummary) {
     for account in &summary.accounts {
         let Some(count) = account.count else { continue };
@@ -77,7 +77,7 @@ fn check_accounts(summary: &RecordingSummary) {
     }
 }
 
-/// Two threads pass a byte to and fro: each round is at least two wakeups.
+/// Two threads pass a byte to and fro: each round has at least two wakeups.
 fn ping_pong(rounds: u32) {
     let (mut near, mut far) = UnixStream::pair().unwrap();
     let partner = std::thread::Builder::new().name("tactus-pong".to_owned()).spawn(move || {
@@ -107,7 +107,8 @@ fn a_live_recording_is_whole_in_order_and_balanced(source: Source) {
     assert_eq!(recording.events.len() as u64, summary.cost.events);
     let read: u64 = summary.accounts.iter().map(|account| account.read).sum();
     assert_eq!(read, summary.cost.events);
-    // Of who comes out of idle the kernels of some guests tell nothing; who leaves tells it.
+    // In some guests, switches from idle are missing; the switch away from the thread is
+    // always there.
     let by_partner = recording
         .events
         .iter()
@@ -119,14 +120,14 @@ fn a_live_recording_is_whole_in_order_and_balanced(source: Source) {
         })
         .count();
     if summary.lost() == 0 {
-        // A byte that is there already is read without sleeping, which is seldom.
+        // Rarely, a byte is already there and is read without sleeping.
         assert!(by_partner >= 1_000, "{by_partner}");
     }
     let own = ThreadId(std::process::id() as i32);
     assert_eq!(recording.dictionary.process_of(own).map(|process| process.0), Some(own.0));
 }
 
-fn a_switch_is_told_by_the_thread_that_leaves(source: Source) {
+fn a_switch_is_recorded_by_the_thread_that_leaves(source: Source) {
     let Some(recorder) = permitted(Recorder::start(options(source))) else { return };
     ping_pong(500);
     let mut recorded = recorder.stop().unwrap();
@@ -138,8 +139,8 @@ fn a_switch_is_told_by_the_thread_that_leaves(source: Source) {
     }
 }
 
-fn whatever_is_lost_is_counted_to_the_last(source: Source) {
-    // Without room to keep anything, nothing is drained until the end.
+fn every_lost_event_is_counted(source: Source) {
+    // Without space to store anything, nothing is drained until the end.
     let options =
         Options { keep: Keep::Memory { limit: 0 }, ring_size: 1 << 16, ..options(source) };
     let Some(recorder) = permitted(Recorder::start(options)) else { return };
@@ -156,7 +157,7 @@ fn whatever_is_lost_is_counted_to_the_last(source: Source) {
     }
 }
 
-fn a_flight_recorder_saves_its_last_stretch_and_goes_on(source: Source) {
+fn a_flight_recorder_saves_its_last_stretch_and_continues(source: Source) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("late.tactusrec");
     let last = Nanos::from_millis(200);
@@ -179,7 +180,7 @@ fn a_flight_recorder_saves_its_last_stretch_and_goes_on(source: Source) {
     assert!(events.last().unwrap().at > started);
 }
 
-fn a_live_source_hands_out_everything_in_order(source: Source) {
+fn a_live_source_returns_everything_in_order(source: Source) {
     let mut options = options(source);
     options.drainer.longest_sleep = Nanos::from_millis(20);
     let Some(mut source) = permitted(LiveSource::start(options)) else { return };
@@ -211,8 +212,8 @@ fn a_command_is_recorded_until_it_ends(source: Source) {
     ));
     let recording = Recording::collect(&mut recorded.recording).unwrap();
     let slept = recording.dictionary.find_name("sleep").expect("the command's child ran");
-    // Who leaves tells the switch. Who came to it before would have been told by the
-    // idle thread, of which the kernels of some guests tell nothing.
+    // The thread that leaves records the switch. The switch to it would come from the
+    // idle thread, whose events are missing in some guests.
     assert!(recording.events.iter().any(|event| match event.kind {
         EventKind::Switch { prev_name, .. } => prev_name == slept,
         _ => false,
@@ -220,7 +221,7 @@ fn a_command_is_recorded_until_it_ends(source: Source) {
     assert_eq!(RecordingFile::open(&path).unwrap().event_count(), recorded.summary.cost.events);
 }
 
-fn a_file_that_is_cut_off_is_read_to_its_last_whole_block(source: Source) {
+fn a_truncated_file_is_read_to_its_last_complete_block(source: Source) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("killed.tactusrec");
     let mut options = Options { keep: Keep::File(path.clone()), ..options(source) };
@@ -249,12 +250,12 @@ fn a_file_that_is_cut_off_is_read_to_its_last_whole_block(source: Source) {
     assert_eq!(before, all);
 }
 
-fn a_switch_tells_where_its_thread_gave_way(source: Source) {
+fn a_switch_shows_where_its_thread_rescheduled(source: Source) {
     let options = Options { call_chains: CallChains::Always, ..options(source) };
     let Some(recorder) = permitted(Recorder::start(options)) else { return };
     ping_pong(500);
     let mut recorded = recorder.stop().unwrap();
-    // The kernel may tell nothing of an idle thread, which is told too.
+    // The events of an idle thread may be missing, which is a shortfall too.
     let mut shortfalls = recorded.summary.shortfalls.iter();
     assert!(shortfalls.all(|shortfall| shortfall.asked != "call chains"));
     let recording = Recording::collect(&mut recorded.recording).unwrap();
@@ -265,22 +266,22 @@ fn a_switch_tells_where_its_thread_gave_way(source: Source) {
         let frames = event.chain.map_or(&[][..], |chain| dictionary.chain(chain));
         frames.iter().map(|frame| dictionary.function_name(*frame)).collect()
     };
-    let told = switches.iter().filter(|event| function_names(event).contains(&"__schedule"));
-    let told = told.count();
+    let with_chain = switches.iter().filter(|event| function_names(event).contains(&"__schedule"));
+    let with_chain = with_chain.count();
     if function_names(switches[0]).iter().all(|name| *name == "?") {
         eprintln!("skipped: the kernel hides the names of its functions (kernel.kptr_restrict)");
         return;
     }
-    // A chain that was cut from its event by the end of a drain is missing.
-    assert!(told + 4 >= switches.len(), "{told} of {}", switches.len());
+    // The end of a drain may separate a chain from its event; that chain is missing.
+    assert!(with_chain + 4 >= switches.len(), "{with_chain} of {}", switches.len());
     let wakeups =
         recording.events.iter().filter(|event| matches!(event.kind, EventKind::Wakeup(_)));
     assert!(wakeups.map(|event| event.chain).all(|chain| chain.is_none()));
 }
 
-/// The switches of one processor between two moments, each with the state the
-/// processor was in; without those of an idle thread: perf does not see all that
-/// happens in its time.
+/// The switches of one CPU between two instants, each with the CPU's context; without
+/// those of an idle thread, because perf does not record everything while it is
+/// current.
 fn switches(recording: &Recording, cpu: u32, from: u64, to: u64) -> Vec<(ThreadId, Context)> {
     let within = |event: &&Event| {
         event.cpu == cpu && !event.thread.is_idle() && (from..to).contains(&event.at.as_nanos())
@@ -293,7 +294,7 @@ fn switches(recording: &Recording, cpu: u32, from: u64, to: u64) -> Vec<(ThreadI
 }
 
 #[test]
-fn both_mechanisms_tell_the_same_of_one_stretch_if_root() {
+fn both_mechanisms_record_the_same_switches_if_root() {
     let by = |mechanism| permitted(Recorder::start(options(Source::Only(mechanism))));
     let (Some(perf), Some(tracefs)) = (by(Mechanism::Perf), by(Mechanism::Tracefs)) else {
         return;
@@ -310,19 +311,19 @@ fn both_mechanisms_tell_the_same_of_one_stretch_if_root() {
     assert_eq!(tracefs.about.mechanism, Some(Mechanism::Tracefs));
     for cpu in perf.about.cpus.iter() {
         let [perf, tracefs] = [&perf, &tracefs].map(|of| switches(of, cpu, from, to));
-        // The two stamp an event one after the other, so the first and the last may
-        // lie beyond the edge for one of them.
+        // The two mechanisms stamp an event one after the other, so the first and the
+        // last event may be beyond the edge for one of them.
         let agreed = |skipped: usize| {
             let pairs = perf.iter().skip(skipped).zip(&tracefs);
             pairs.filter(|(one, other)| one == other).count()
         };
         let agreed = agreed(0).max(agreed(1));
         let most = perf.len().max(tracefs.len());
-        assert!(agreed + 2 >= most, "processor {cpu}: {agreed} of {most} agree");
+        assert!(agreed + 2 >= most, "CPU {cpu}: {agreed} of {most} agree");
     }
 }
 
-/// Tells the test below that it is the one to be killed.
+/// Marks the process of the test below that will be killed.
 const TO_BE_KILLED: &str = "TACTUS_TEST_TO_BE_KILLED";
 
 #[test]
@@ -351,7 +352,7 @@ fn a_killed_recorder_leaves_nothing_recording_if_root() {
     assert!(is_on());
     victim.kill().unwrap();
     victim.wait().unwrap();
-    assert!(!is_on(), "the kernel ceases to record when the process is gone");
+    assert!(!is_on(), "the kernel stops recording when the process has ended");
     by_tracefs().unwrap();
-    assert!(!instance.exists(), "the next recorder removes what is left");
+    assert!(!instance.exists(), "the next recorder removes the remains");
 }

@@ -1,6 +1,7 @@
-//! A Perfetto trace is read back with the published protocol buffers.
+//! Reads a Perfetto trace back with the published protocol buffers.
 //!
-//! Needs python3 with the package `perfetto`; without them it says that it was skipped.
+//! Needs python3 with the package `perfetto`; without them it prints that it is
+//! skipped.
 
 use std::process::Command;
 
@@ -28,7 +29,7 @@ fn a_trace_is_read_back_with_the_published_protos() {
         .output()
         .is_ok_and(|output| output.status.success());
     if !has_package {
-        eprintln!("skipped: python3 with the package `perfetto` is not there");
+        eprintln!("skipped: python3 with the package `perfetto` is not installed");
         return;
     }
     let simulation = simulate(&Plan { seed: 3, ..Plan::default() });

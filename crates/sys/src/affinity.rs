@@ -1,4 +1,4 @@
-//! The CPUs on which a thread may run.
+//! The CPU affinity of a thread.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::recording::ThreadId;
@@ -12,7 +12,7 @@ const WORDS: usize = (CpuList::LIMIT / WORD_BITS) as usize;
 /// A mask that is large enough for every Linux build, unlike `cpu_set_t`.
 type Mask = [u64; WORDS];
 
-/// Reads the processors on which the calling thread may run:
+/// Reads the CPUs on which the calling thread may run:
 /// [sched_getaffinity(2)](https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html).
 #[doc(alias = "sched_getaffinity")]
 pub fn get() -> Result<CpuList, SysError> {
@@ -31,11 +31,11 @@ pub fn get_of(thread: ThreadId) -> Result<CpuList, SysError> {
 
 fn get_by_number(thread: i32) -> Result<CpuList, SysError> {
     let mut mask: Mask = [0; WORDS];
-    // SAFETY: `mask` is valid for the write of as many bytes as are announced.
-    let answer = unsafe {
+    // SAFETY: `mask` is valid for the write of as many bytes as are passed.
+    let returned = unsafe {
         libc::syscall(libc::SYS_sched_getaffinity, thread, size_of::<Mask>(), mask.as_mut_ptr())
     };
-    SysError::check("sched_getaffinity", answer)?;
+    SysError::check("sched_getaffinity", returned)?;
     let is_set = |cpu: &u32| mask[(cpu / WORD_BITS) as usize] >> (cpu % WORD_BITS) & 1 == 1;
     Ok((0..CpuList::LIMIT).filter(is_set).collect())
 }
@@ -70,11 +70,11 @@ fn set_by_number(thread: i32, cpus: &CpuList) -> Result<(), SysError> {
         let word = word.ok_or(SysError::new("sched_setaffinity", Errno::INVAL))?;
         *word |= 1 << (cpu % WORD_BITS);
     }
-    // SAFETY: `mask` is live and as long as announced.
-    let answer = unsafe {
+    // SAFETY: `mask` is live and has the length that is passed.
+    let returned = unsafe {
         libc::syscall(libc::SYS_sched_setaffinity, thread, size_of::<Mask>(), mask.as_ptr())
     };
-    SysError::check("sched_setaffinity", answer).map(drop)
+    SysError::check("sched_setaffinity", returned).map(drop)
 }
 
 #[cfg(test)]
@@ -93,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn no_processor_at_all_is_refused() {
-        let answer = std::thread::spawn(|| set(&CpuList::default())).join().unwrap();
-        assert_eq!(answer, Err(SysError::new("sched_setaffinity", Errno::INVAL)));
+    fn an_empty_set_is_refused() {
+        let returned = std::thread::spawn(|| set(&CpuList::default())).join().unwrap();
+        assert_eq!(returned, Err(SysError::new("sched_setaffinity", Errno::INVAL)));
     }
 }

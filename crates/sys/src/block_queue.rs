@@ -1,4 +1,4 @@
-//! How much block devices move at one request.
+//! How much a block device transfers in one request.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use crate::Errno;
 
-/// The disks that the files of `directory` lie on, by their names: the disk itself and
-/// those that it is made of, where it is a mapping or an array. Of a partition it is
-/// the disk that it belongs to.
+/// The names of the disks that hold the files of `directory`: the disk itself and, if it is a
+/// mapping or an array, its components. For a partition, this is the disk of the partition.
 ///
-/// `root` is `/`, or the root of a tree that was made up for a test. See
+/// `root` is `/`, or the root of a simulated tree in a test. See
 /// [sysfs-block](https://docs.kernel.org/admin-guide/abi-stable.html#abi-sys-block-disk-queue-max-sectors-kb).
 ///
 /// # Errors
-/// The directory is not there. `ENODEV`: it lies on no block device, as in memory, on
-/// another machine, or on a filesystem of several layers.
+/// - The directory does not exist.
+/// - `ENODEV`: the directory is not on a block device: it is in memory, on another machine, or on a
+///   layered filesystem.
 pub fn disks_under(root: &Path, directory: &Path) -> io::Result<BTreeSet<String>> {
     let place = root.join("sys/dev/block").join(number(fs::metadata(directory)?.dev()));
     let place = fs::canonicalize(place).map_err(|_| io::Error::from(Errno::NODEV))?;
@@ -31,7 +31,7 @@ pub fn number(device: u64) -> String {
     format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device))
 }
 
-/// Adds the disk of a device and all that it is made of.
+/// Adds the disk of a device and all its components.
 fn collect(device: &Path, disks: &mut BTreeSet<String>) {
     let of_whole = [Some(device), device.parent()];
     let disk = of_whole.into_iter().flatten().find(|place| place.join("queue").is_dir());
@@ -47,14 +47,13 @@ fn collect(device: &Path, disks: &mut BTreeSet<String>) {
     }
 }
 
-/// Where the limit on the size of one request to the disk called `disk` is set, in KiB,
-/// below the root.
+/// The file below the root that sets the maximum size of a request to `disk`, in KiB.
 #[doc(alias = "max_sectors_kb")]
 pub fn request_limit(disk: &str) -> PathBuf {
     Path::new("sys/block").join(disk).join("queue/max_sectors_kb")
 }
 
-/// The least limit that the kernel takes, in KiB: a page.
+/// The minimum limit that the kernel accepts, in KiB: a page.
 pub fn least_request() -> u64 {
     // SAFETY: sysconf only reads its argument.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -67,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// A tree in which `directory` lies on a partition of a mapping made of one disk.
+    /// A tree in which `directory` is on a partition of a mapping over one disk.
     fn tree(root: &Path, directory: &Path) {
         let number = number(fs::metadata(directory).unwrap().dev());
         for place in ["sys/dev/block", "dm-0/queue", "dm-0/dm-0p1", "dm-0/slaves", "sda/queue"] {
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_lies_on_its_disk_and_a_mapping_on_what_it_is_made_of() {
+    fn a_partition_is_on_its_disk_and_a_mapping_on_its_components() {
         let root = tempfile::tempdir().unwrap();
         tree(root.path(), root.path());
         let disks = disks_under(root.path(), root.path()).unwrap();
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_no_disk() {
+    fn memory_is_not_a_disk() {
         let root = tempfile::tempdir().unwrap();
         let error = disks_under(root.path(), Path::new("/proc")).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(Errno::NODEV.raw_os_error()));

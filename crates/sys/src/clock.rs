@@ -4,7 +4,7 @@ use tactus_model::time::{Clock, ClockName, Instant, Monotonic, Nanos};
 
 use crate::timespec::nanos;
 
-/// The number by which the kernel knows a clock.
+/// The kernel's number of a clock.
 pub(crate) const fn id(clock: ClockName) -> libc::clockid_t {
     match clock {
         ClockName::Monotonic => libc::CLOCK_MONOTONIC,
@@ -16,15 +16,15 @@ pub(crate) const fn id(clock: ClockName) -> libc::clockid_t {
 
 /// Reads the clock `C`: [clock_gettime(2)](https://man7.org/linux/man-pages/man2/clock_gettime.2.html).
 ///
-/// All four clocks are answered in user space by vdso(7) where the clock source
-/// allows it. They exist on every kernel since 3.10, so reading cannot fail.
+/// The vDSO (vdso(7)) reads all four clocks in user space if the clock source allows
+/// it. The clocks exist on every kernel since 3.10, so reading cannot fail.
 #[doc(alias = "clock_gettime")]
 #[inline]
 pub fn now<C: Clock>() -> Instant<C> {
     Instant::from_nanos(read(id(C::NAME)).as_nanos())
 }
 
-/// Reads a clock; async-signal-safe, as signal-safety(7) says of clock_gettime.
+/// Reads a clock; async-signal-safe, because clock_gettime is (signal-safety(7)).
 #[inline]
 pub(crate) fn read(clock: libc::clockid_t) -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -33,10 +33,10 @@ pub(crate) fn read(clock: libc::clockid_t) -> Nanos {
     nanos(time)
 }
 
-/// The smallest step by which timers of the clock `C` are told apart:
+/// The resolution of timers of the clock `C`:
 /// [clock_getres(2)](https://man7.org/linux/man-pages/man2/clock_getres.2.html).
 ///
-/// 1 ns where timers are of high resolution, a tick's length otherwise.
+/// 1 ns with high-resolution timers, otherwise the length of a tick.
 #[doc(alias = "clock_getres")]
 pub fn resolution<C: Clock>() -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -55,8 +55,8 @@ pub fn tick() -> Nanos {
     nanos(time)
 }
 
-/// The length of a tick where timers expire at ticks alone; `None` where they are of high
-/// resolution, which is then 1 ns.
+/// The length of a tick if timers expire only at ticks; `None` with high-resolution
+/// timers, whose resolution is 1 ns.
 pub fn timer_tick() -> Option<Nanos> {
     let resolution = resolution::<Monotonic>();
     (resolution > Nanos::from_nanos(1)).then_some(resolution)

@@ -1,9 +1,9 @@
-//! The machine's counters: how much of everything has happened since boot.
+//! The machine's counters since boot.
 //!
 //! Sources: `/proc/stat`, `/proc/vmstat`, `/proc/loadavg`
-//! ([proc(5)](https://man7.org/linux/man-pages/man5/proc.5.html)) and `/proc/pressure`
+//! ([proc(5)](https://man7.org/linux/man-pages/man5/proc.5.html)), `/proc/pressure`
 //! (`Documentation/accounting/psi.rst`), and `cpu.stat` of this process's cgroup and
-//! those above it. Reading them takes about ten small files.
+//! its ancestors. A reading takes about ten small files.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,12 +13,12 @@ use tactus_model::time::Nanos;
 
 use crate::facts::{self, Tree};
 
-/// The length of a tick in which `/proc/stat` counts time. `USER_HZ` is 100 on
-/// every architecture that Linux is built for today, whatever the kernel's own
-/// tick rate is (`include/asm-generic/param.h`).
+/// The length of a tick in which `/proc/stat` counts time. `USER_HZ` is 100 on every
+/// architecture of today's Linux, whatever the kernel's own tick rate
+/// (`include/asm-generic/param.h`).
 const USER_TICK: Nanos = Nanos::from_millis(10);
 
-/// The machine's counters at one moment; `None` where one cannot be read.
+/// The machine's counters at one instant; `None` for counters that cannot be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineCounters {
     read_at: Instant,
@@ -33,7 +33,7 @@ pub struct MachineCounters {
 }
 
 impl MachineCounters {
-    /// Reads the counters from the `/proc` that lies below `root`, normally `/`.
+    /// Reads the counters from `proc` below `root`, normally `/`.
     pub fn read(root: &Path) -> Self {
         let tree = Tree::new(root);
         let stat = tree.text("proc/stat").unwrap_or_default();
@@ -54,8 +54,8 @@ impl MachineCounters {
         }
     }
 
-    /// How much the counters grew since `earlier`. A counter that ran backwards,
-    /// as some do when a processor goes offline, counts as not having grown.
+    /// How much the counters grew since `earlier`. A counter that decreased counts as
+    /// unchanged; some do when a CPU goes offline.
     pub fn since(&self, earlier: &Self) -> MachineRates {
         let count =
             |of: fn(&EventCounts) -> Option<u64>| growth(of(&self.events), of(&earlier.events));
@@ -106,7 +106,7 @@ impl EventCounts {
     fn parse(stat: &str) -> Self {
         Self {
             context_switches: labelled(stat, "ctxt"),
-            // The first number of these lines is the sum of all that follow.
+            // The first number of these lines is the sum of the numbers that follow.
             interrupts: labelled(stat, "intr"),
             softirqs: labelled(stat, "softirq"),
             forks: labelled(stat, "processes"),
@@ -114,12 +114,12 @@ impl EventCounts {
     }
 }
 
-/// Processor time since boot, all processors together, from the `cpu` line of `/proc/stat`.
+/// CPU time since boot, summed over all CPUs, from the `cpu` line of `/proc/stat`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProcessorTimes {
     /// In user mode, in the kernel and in interrupts.
     pub(crate) busy: Option<Nanos>,
-    /// Given to others by the hypervisor.
+    /// Steal time.
     pub(crate) steal: Option<Nanos>,
 }
 
@@ -134,7 +134,7 @@ impl ProcessorTimes {
             .map_while(|word| word.parse().ok())
             .collect();
         let time = |ticks: u64| USER_TICK.saturating_mul(ticks);
-        // Guests' time is part of user time already. Waiting for I/O is idle time.
+        // Guest time is already part of user time. Waiting for I/O is idle time.
         let busy = match ticks[..] {
             [user, nice, system, _idle, _iowait, irq, softirq, ..] => {
                 Some([user, nice, system, irq, softirq].into_iter().map(time).sum())
@@ -158,7 +158,7 @@ impl FaultCounts {
     }
 }
 
-/// The time in which some task waited, from a file of `/proc/pressure`.
+/// The time in which at least one task waited, from a file of `/proc/pressure`.
 fn some_pressure(text: impl AsRef<str>) -> Option<Nanos> {
     let some = text.as_ref().lines().find_map(|line| line.strip_prefix("some "))?;
     let micros = some.split_whitespace().find_map(|word| word.strip_prefix("total="))?;

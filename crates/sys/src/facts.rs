@@ -1,8 +1,8 @@
-//! What is known of the machine that decides its timing, from `/proc` and `/sys`.
+//! The facts of the machine that determine its timing, from `/proc` and `/sys`.
 //!
 //! Sources: [proc(5)](https://man7.org/linux/man-pages/man5/proc.5.html),
 //! [sysfs(5)](https://man7.org/linux/man-pages/man5/sysfs.5.html) and the kernel's
-//! `Documentation/ABI`. What cannot be read is unknown; nothing is guessed.
+//! `Documentation/ABI`. A fact that cannot be read is unknown; nothing is guessed.
 
 mod calls;
 mod cgroup;
@@ -31,22 +31,22 @@ pub(crate) use tree::Tree;
 
 use crate::{clock, counters};
 
-/// Reads the facts of the machine whose `/proc`, `/sys`, `/boot` and `/run` lie below `root`.
+/// Reads the facts of the machine whose `/proc`, `/sys`, `/boot` and `/run` are below `root`.
 ///
-/// System calls are asked only when `root` is `/`, since they tell of the
-/// running machine and of no other.
+/// System calls are made only if `root` is `/`, since they describe the running machine.
 pub fn read(root: &Path) -> MachineFacts {
     let calls = if root == Path::new("/") { CallFacts::ask() } else { CallFacts::default() };
     read_with(root, &calls)
 }
 
-/// Reads the facts below `root`, and takes those that no file tells from `calls`.
+/// Reads the facts below `root`; facts that are in no file come from `calls`.
 pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
     let tree = Tree::new(root);
     let mut kernel = kernel::read(&tree, calls);
     let cgroup = cgroup::read(&tree);
     if cgroup.version == Some(1) {
-        // Version 1 shows the budgets as files, which tells more than how the kernel was built.
+        // Version 1 shows the budgets as files, which says more than the kernel's
+        // configuration.
         kernel.rt_group_scheduling = Some(cgroup.rt_runtime_us.is_some());
     }
     let permission = permission::read(&tree);

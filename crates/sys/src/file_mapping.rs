@@ -1,4 +1,4 @@
-//! A file's content as memory, read from the disk when it is touched.
+//! A file's content as memory, read from the disk when touched.
 
 use std::fs::File;
 use std::ptr::NonNull;
@@ -8,12 +8,12 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::error::{Errno, SysError};
 
-/// A file mapped to be read:
+/// A file mapped for reading:
 /// [mmap(2)](https://man7.org/linux/man-pages/man2/mmap.2.html).
 ///
-/// A page that is not in the page cache is read when it is touched, which is a major
-/// page fault; pages beside it are not read along. A file that is made shorter
-/// meanwhile ends the process at a touch behind its end (`SIGBUS`).
+/// Touching a page that is not in the page cache reads it from the disk, which is a
+/// major page fault; there is no readahead of neighbouring pages. If the file is
+/// truncated, touching memory behind its end kills the process (`SIGBUS`).
 #[derive(Debug)]
 pub struct FileMapping {
     start: NonNull<u8>,
@@ -24,12 +24,12 @@ pub struct FileMapping {
 unsafe impl Send for FileMapping {}
 
 impl FileMapping {
-    /// Maps the whole of `file`, which must not be empty.
+    /// Maps all of `file`, which must not be empty.
     pub fn new(file: &File) -> Result<Self, SysError> {
         let stat = rustix::fs::fstat(file).map_err(SysError::of("fstat"))?;
         let length =
             usize::try_from(stat.st_size).map_err(|_| SysError::new("mmap", Errno::FBIG))?;
-        // SAFETY: the kernel chooses an address that is free; nothing else is touched.
+        // SAFETY: the kernel chooses a free address range; no other memory is touched.
         let start = unsafe {
             rustix::mm::mmap(
                 std::ptr::null_mut(),
@@ -43,18 +43,19 @@ impl FileMapping {
         .map_err(SysError::of("mmap"))?;
         let start = NonNull::new(start.cast()).ok_or(SysError::new("mmap", Errno::FAULT))?;
         let mapping = Self { start, length };
-        // SAFETY: the range is this mapping, and the advice changes no content.
+        // SAFETY: the range is this mapping, and the advice does not change the
+        // content.
         unsafe { rustix::mm::madvise(start.as_ptr().cast(), length, Advice::Random) }
             .map_err(SysError::of("madvise"))?;
         Ok(mapping)
     }
 
-    /// Reads the byte at `place`; none behind the end.
+    /// Reads the byte at `place`; `None` behind the end.
     pub fn byte(&self, place: usize) -> Option<u8> {
         if place >= self.length {
             return None;
         }
-        // SAFETY: the place lies in the mapping, which is readable and lives as long as
+        // SAFETY: the place is in the mapping, which is readable and lives as long as
         // `self`. Others may write to the file, so the read is volatile.
         Some(unsafe { self.start.as_ptr().add(place).read_volatile() })
     }
@@ -62,14 +63,14 @@ impl FileMapping {
 
 impl Drop for FileMapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made in `new` with this length. Nothing can be done
-        // about a refusal.
+        // SAFETY: the mapping was made in `new` with this length. A failure cannot be
+        // handled.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
 
-/// Writes what is dirty of `file`, then has its pages leave the page cache, as far as
-/// nobody has them mapped: `POSIX_FADV_DONTNEED` of
+/// Writes back the dirty pages of `file`, then drops its pages from the page cache
+/// unless they are mapped: `POSIX_FADV_DONTNEED` of
 /// [posix_fadvise(2)](https://man7.org/linux/man-pages/man2/posix_fadvise.2.html).
 #[doc(alias = "POSIX_FADV_DONTNEED")]
 pub fn leave_cache(file: &File) -> Result<(), SysError> {

@@ -1,15 +1,15 @@
-//! Keeping processors out of deep idle states.
+//! Keeps CPUs out of deep idle states.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 
 use crate::error::{Errno, SysError};
 
-/// A request that no processor enters an idle state that takes long to leave.
+/// A request that no CPU enters an idle state with a longer exit latency.
 ///
-/// It acts on the whole machine for as long as the value lives; the kernel drops
-/// it with the file, and so after a crash too. See
-/// [PM quality of service](https://docs.kernel.org/power/pm_qos_interface.html).
+/// It applies to the whole machine while the value exists; the kernel drops it when the
+/// file is closed, also after a crash. See [PM quality of
+/// service](https://docs.kernel.org/power/pm_qos_interface.html).
 #[doc(alias = "cpu_dma_latency")]
 #[derive(Debug)]
 pub struct IdleStateLimit {
@@ -17,20 +17,20 @@ pub struct IdleStateLimit {
 }
 
 impl IdleStateLimit {
-    /// The device by which the request is made.
+    /// The device of the request.
     pub const DEVICE: &str = "/dev/cpu_dma_latency";
 
-    /// Asks that leaving an idle state takes at most `microseconds`.
+    /// Limits the exit latency of idle states to `microseconds`.
     ///
     /// # Errors
-    /// `EACCES`: the device is for root, unless its mode was changed. `ENOENT`:
-    /// the kernel has no such device, as in most containers.
+    /// - `EACCES`: only root may open the device, unless its mode was changed.
+    /// - `ENOENT`: the kernel does not have the device, which is usual in containers.
     pub fn hold(microseconds: u32) -> Result<Self, SysError> {
         let named = |error: std::io::Error| {
             SysError::new("/dev/cpu_dma_latency", Errno::from_io_error(&error).unwrap_or(Errno::IO))
         };
         let mut device = OpenOptions::new().write(true).open(Self::DEVICE).map_err(named)?;
-        // The device takes a signed 32-bit number in the machine's byte order.
+        // The device takes a signed 32-bit number in native byte order.
         let latency = i32::try_from(microseconds).unwrap_or(i32::MAX);
         device.write_all(&latency.to_ne_bytes()).map_err(named)?;
         Ok(Self { _device: device })

@@ -1,13 +1,15 @@
-//! A program that the kernel kills, with all its descendants, when its starter ends.
+//! A program that the kernel kills, together with all its descendants, when the thread
+//! that started it ends.
 //!
-//! This is what [ptrace(2)](https://man7.org/linux/man-pages/man2/ptrace.2.html) calls
-//! `PTRACE_O_EXITKILL`: the program is traced, whatever it forks is traced from its
-//! first moment, and the tracer's end kills the traced. It needs no privilege and no
-//! namespace. It costs two stops of a few microseconds for each fork, one for each exec
-//! and one for each signal.
+//! This uses `PTRACE_O_EXITKILL` of
+//! [ptrace(2)](https://man7.org/linux/man-pages/man2/ptrace.2.html): the program is
+//! traced, its descendants are traced from their first instruction, and the end of the
+//! tracer kills them all. It needs neither privileges nor namespaces. It costs two
+//! stops of a few microseconds for each fork, one for each exec and one for each
+//! signal.
 //!
-//! On a leash set-user-ID programs have no effect, no debugger works, and a process that
-//! is sent `SIGSTOP` goes on.
+//! On a leash, set-user-ID programs run without their privileges, debuggers do not work,
+//! and `SIGSTOP` does not stop a process.
 
 use std::collections::HashSet;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -15,43 +17,45 @@ use std::process::{Child, Command, ExitStatus};
 
 use crate::error::{Errno, SysError};
 
-/// Has the program that `command` will start wait for its leash: `PTRACE_TRACEME`.
+/// Makes the program that `command` will start wait for its leash: `PTRACE_TRACEME`.
 ///
-/// Give it to [`Leash::take`] at once: until then it stands still.
+/// Pass it to [`Leash::take`] at once: until then it is stopped.
 ///
 /// # Errors
-/// Starting the command answers `EPERM` where a security module or a filter forbids tracing.
+/// Starting the command fails with `EPERM` if a security module or a seccomp filter forbids
+/// tracing.
 #[doc(alias = "PTRACE_TRACEME")]
 pub fn wait_for_leash(command: &mut Command) {
-    // SAFETY: the closure runs between fork and exec, where only calls that are safe in
-    // a signal handler may be made: ptrace with PTRACE_TRACEME is a bare system call that
-    // ignores its other arguments.
+    // SAFETY: the closure runs between fork and exec, where only async-signal-safe calls
+    // are allowed: ptrace with PTRACE_TRACEME is a bare system call that ignores its other
+    // arguments.
     unsafe {
         command.pre_exec(|| {
             let nothing = std::ptr::null_mut::<libc::c_void>();
-            let answer = libc::ptrace(libc::PTRACE_TRACEME, 0, nothing, nothing);
-            SysError::check("ptrace", answer).map(drop).map_err(|error| error.errno.into())
+            let returned = libc::ptrace(libc::PTRACE_TRACEME, 0, nothing, nothing);
+            SysError::check("ptrace", returned).map(drop).map_err(|error| error.errno.into())
         });
     }
 }
 
-/// The leash of one program; held by the thread that started it.
+/// The leash of one program, held by the thread that started it.
 #[derive(Debug)]
 pub struct Leash {
     program: i32,
-    /// Threads that have stopped for the first time, as each new one does.
+    /// Threads that have stopped for the first time, as each new thread does.
     known: HashSet<i32>,
 }
 
 impl Leash {
-    /// Takes the leash of a program that this thread has just started, and lets it run.
+    /// Takes the leash of a program that this thread has just started, and lets the
+    /// program run.
     ///
     /// # Errors
-    /// `ESRCH`, `ECHILD`: it did not wait for a leash, or has been killed meanwhile.
+    /// `ESRCH`, `ECHILD`: the program did not wait for a leash, or it was killed.
     #[doc(alias = "PTRACE_O_EXITKILL")]
     pub fn take(child: &Child) -> Result<Self, SysError> {
         let program = child.id().cast_signed();
-        // It stops at its first instruction.
+        // The program stops at its first instruction.
         let (_, status) = wait(program)?;
         if !libc::WIFSTOPPED(status) {
             return Err(SysError::new("ptrace", Errno::SRCH));
@@ -61,8 +65,9 @@ impl Leash {
             | libc::PTRACE_O_TRACEVFORK
             | libc::PTRACE_O_TRACECLONE
             | libc::PTRACE_O_TRACEEXEC;
-        // SAFETY: PTRACE_SETOPTIONS takes a number for data and touches no memory of ours.
-        let answer = unsafe {
+        // SAFETY: PTRACE_SETOPTIONS takes a number for data and accesses no memory of this
+        // process.
+        let returned = unsafe {
             libc::ptrace(
                 libc::PTRACE_SETOPTIONS,
                 program,
@@ -70,14 +75,15 @@ impl Leash {
                 options as usize as *mut libc::c_void,
             )
         };
-        SysError::check("ptrace", answer)?;
+        SysError::check("ptrace", returned)?;
         go_on(program, 0);
         Ok(Self { program, known: HashSet::from([program]) })
     }
 
     /// Serves the program and its descendants until the program has ended.
     ///
-    /// Waits for every child of this process, so no other may be waited for elsewhere.
+    /// It waits for every child of this process, so nothing else in the process may
+    /// wait for a child.
     pub fn wait(&mut self) -> Result<ExitStatus, SysError> {
         loop {
             if let Some((process, status)) = self.serve()?
@@ -88,12 +94,13 @@ impl Leash {
         }
     }
 
-    /// Serves the descendants that outlive the program until none is left.
+    /// Serves the descendants that outlive the program until all have ended.
     pub fn wait_for_descendants(&mut self) {
         while self.serve().is_ok() {}
     }
 
-    /// Waits for the next thing to happen; answers when it is an end.
+    /// Waits for the next ptrace stop or exit; returns the process and its status if it
+    /// ended.
     fn serve(&mut self) -> Result<Option<(i32, ExitStatus)>, SysError> {
         let (process, status) = wait(-1)?;
         if !libc::WIFSTOPPED(status) {
@@ -101,8 +108,8 @@ impl Leash {
             return Ok(Some((process, ExitStatus::from_raw(status))));
         }
         let signal = libc::WSTOPSIG(status);
-        // What stops besides the signal says that it forked or executed; nothing is to be
-        // done, since the kernel has put the new process on the leash too.
+        // Other stops report a fork or an exec. They need no action, since the kernel has
+        // put the new process on the leash too.
         let event = status >> 16 != 0;
         let is_new = self.known.insert(process);
         let silent = event || (is_new && signal == libc::SIGSTOP) || is_group_stop(process, signal);
@@ -111,16 +118,15 @@ impl Leash {
     }
 }
 
-/// Whether the process stands still because its whole group was stopped, of which
-/// the signal has been told before.
+/// Whether the process is in a group stop, whose signal was already reported.
 fn is_group_stop(process: i32, signal: i32) -> bool {
     if !matches!(signal, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) {
         return false;
     }
-    // SAFETY: an all-zero `siginfo_t` is valid, it is made of numbers and pointers.
+    // SAFETY: an all-zero `siginfo_t` is valid: it consists of numbers and pointers.
     let mut information: libc::siginfo_t = unsafe { std::mem::zeroed() };
     // SAFETY: `information` is valid for the write of one `siginfo_t`.
-    let answer = unsafe {
+    let returned = unsafe {
         libc::ptrace(
             libc::PTRACE_GETSIGINFO,
             process,
@@ -128,13 +134,13 @@ fn is_group_stop(process: i32, signal: i32) -> bool {
             &raw mut information,
         )
     };
-    SysError::check("ptrace", answer).is_err_and(|error| error.errno == Errno::INVAL)
+    SysError::check("ptrace", returned).is_err_and(|error| error.errno == Errno::INVAL)
 }
 
-/// Lets a stopped process go on, with a signal or none.
+/// Resumes a stopped process, with a signal or without.
 fn go_on(process: i32, signal: i32) {
-    // SAFETY: PTRACE_CONT takes a number for data and touches no memory of ours.
-    // A refusal means that the process was killed meanwhile; its end will be told.
+    // SAFETY: PTRACE_CONT takes a number for data and accesses no memory of this
+    // process. A failure means that the process was killed; waitpid reports its end.
     let _ = unsafe {
         libc::ptrace(
             libc::PTRACE_CONT,
@@ -150,8 +156,8 @@ fn wait(process: i32) -> Result<(i32, i32), SysError> {
     loop {
         let mut status = 0;
         // SAFETY: `status` is valid for the write of one number.
-        let answer = unsafe { libc::waitpid(process, &raw mut status, libc::__WALL) };
-        match SysError::check("waitpid", answer) {
+        let returned = unsafe { libc::waitpid(process, &raw mut status, libc::__WALL) };
+        match SysError::check("waitpid", returned) {
             Ok(process) => return Ok((process, status)),
             Err(error) if error.errno == Errno::INTR => {}
             Err(error) => return Err(error),

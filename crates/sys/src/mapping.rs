@@ -6,10 +6,10 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::error::{Errno, SysError};
 
-/// Anonymous memory of our own, zero at first, page aligned:
+/// Private anonymous memory, zeroed, page aligned:
 /// [mmap(2)](https://man7.org/linux/man-pages/man2/mmap.2.html).
 ///
-/// No page of it exists before it is touched.
+/// The kernel allocates each page when it is first touched.
 #[doc(alias = "mmap")]
 #[derive(Debug)]
 pub struct Mapping {
@@ -24,7 +24,7 @@ unsafe impl Send for Mapping {}
 impl Mapping {
     /// Maps `length` bytes, which must not be zero.
     pub fn new(length: usize) -> Result<Self, SysError> {
-        // SAFETY: the kernel chooses an address that is free; nothing else is touched.
+        // SAFETY: the kernel chooses a free address range; no other memory is touched.
         let start = unsafe {
             rustix::mm::mmap_anonymous(
                 std::ptr::null_mut(),
@@ -38,15 +38,17 @@ impl Mapping {
         Ok(Self { start, length })
     }
 
-    /// Keeps huge pages away, so that the memory has as many pages as its length
-    /// says: `MADV_NOHUGEPAGE` of
+    /// Disables huge pages, so that the memory has as many pages as its length says:
+    /// `MADV_NOHUGEPAGE` of
     /// [madvise(2)](https://man7.org/linux/man-pages/man2/madvise.2.html).
     ///
     /// # Errors
-    /// `EINVAL`: the kernel has no huge pages; there is nothing to keep away.
+    /// `EINVAL`: the kernel does not support huge pages, so there is nothing to
+    /// disable.
     #[doc(alias = "MADV_NOHUGEPAGE")]
     pub fn forbid_huge_pages(&mut self) -> Result<(), SysError> {
-        // SAFETY: the range is this mapping, and the advice changes no content.
+        // SAFETY: the range is this mapping, and the advice does not change the
+        // content.
         unsafe {
             rustix::mm::madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxNoHugepage)
         }
@@ -55,16 +57,16 @@ impl Mapping {
 
     /// The memory.
     pub fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping is `length` bytes, readable and writable, zeroed by
-        // the kernel, reached through nothing but `self`, and lives as long.
+        // SAFETY: the mapping has `length` bytes, is readable and writable, zeroed by
+        // the kernel, accessible only through `self`, and lives as long as `self`.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made in `new` with this length, and no borrow of
-        // it outlives `self`. Nothing can be done about a refusal.
+        // SAFETY: the mapping was made in `new` with this length, and no borrow of it
+        // outlives `self`. A failure cannot be handled.
         let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

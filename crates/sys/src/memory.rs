@@ -1,4 +1,4 @@
-//! Memory that is there before a measurement starts.
+//! Memory that is resident before a measurement starts.
 
 use std::collections::TryReserveError;
 use std::mem::MaybeUninit;
@@ -7,19 +7,19 @@ use rustix::mm::MlockAllFlags;
 
 use crate::error::SysError;
 
-/// Which pages [`lock`] keeps in memory.
+/// The pages that [`lock`] keeps in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// All pages of the mappings there are; each is brought in at once.
+    /// All pages of the present mappings; they are brought in at once.
     #[doc(alias = "MCL_CURRENT")]
     Present,
-    /// Those, and all pages of mappings made later, brought in as they are made.
+    /// Those, and all pages of later mappings, brought in when they are mapped.
     ///
-    /// Under a limit (`RLIMIT_MEMLOCK`) a later mapping beyond it is refused, so
-    /// an allocation may fail.
+    /// With a limit (`RLIMIT_MEMLOCK`), a later mapping beyond it fails, so an
+    /// allocation may fail.
     #[doc(alias = "MCL_FUTURE")]
     PresentAndFuture,
-    /// Those, each page from when it is first touched.
+    /// Those, but each page only once it is first touched.
     #[doc(alias = "MCL_ONFAULT")]
     OnceTouched,
 }
@@ -28,8 +28,8 @@ pub enum Lock {
 /// [mlockall(2)](https://man7.org/linux/man-pages/man2/mlock.2.html).
 ///
 /// # Errors
-/// - `ENOMEM`: more is mapped than `RLIMIT_MEMLOCK` allows.
-/// - `EPERM`: that limit is zero, and there is no `CAP_IPC_LOCK`.
+/// - `ENOMEM`: more memory is mapped than `RLIMIT_MEMLOCK` allows.
+/// - `EPERM`: the limit is zero and the process does not have `CAP_IPC_LOCK`.
 #[doc(alias = "mlockall")]
 pub fn lock(what: Lock) -> Result<(), SysError> {
     let flags = match what {
@@ -42,22 +42,22 @@ pub fn lock(what: Lock) -> Result<(), SysError> {
     rustix::mm::mlockall(flags).map_err(SysError::of("mlockall"))
 }
 
-/// Lets pages be paged out again:
+/// Allows pages to be paged out again:
 /// [munlockall(2)](https://man7.org/linux/man-pages/man2/mlock.2.html).
 #[doc(alias = "munlockall")]
 pub fn unlock() -> Result<(), SysError> {
     rustix::mm::munlockall().map_err(SysError::of("munlockall"))
 }
 
-/// The smallest page of any machine that Linux runs on, in bytes: memory in which each
-/// such stretch was touched has been touched whole.
+/// The smallest page of any machine that Linux runs on, in bytes: touching each such stretch
+/// touches every page.
 const PAGE_MIN: usize = 4096;
 
-/// Takes memory for `capacity` values and touches all of it, so that filling it causes no
+/// Allocates memory for `capacity` values and touches all of it, so that filling it causes no
 /// page fault; the vector is empty.
 ///
 /// # Errors
-/// There is not so much memory.
+/// There is not enough memory.
 pub fn touched_vec<T>(capacity: usize) -> Result<Vec<T>, TryReserveError> {
     let mut values = Vec::new();
     values.try_reserve_exact(capacity)?;
@@ -71,9 +71,9 @@ fn touch<T>(spare: &mut [MaybeUninit<T>]) {
     let start = spare.as_mut_ptr().cast::<u8>();
     let last = length.saturating_sub(1);
     for offset in (0..length).step_by(PAGE_MIN).chain((length > 0).then_some(last)) {
-        // SAFETY: `offset` lies within `spare`, which is borrowed alone, and any byte may
-        // be written where no value is. Volatile, so that the write is not left out; to
-        // write, since a page that was only read may be the kernel's common page of zeroes.
+        // SAFETY: `offset` lies within `spare`, which is borrowed exclusively, and any byte may
+        // be written where there is no value. The write is volatile, so the compiler keeps it;
+        // a read would not do, because it may map the kernel's shared zero page.
         unsafe { start.add(offset).write_volatile(0) };
     }
 }
@@ -97,18 +97,18 @@ mod tests {
         }
         let faults = faults() - before;
         // 1.6 MB are 390 pages; a few faults may come from elsewhere in the process.
-        assert!(faults < 20, "{faults} faults");
+        assert!(faults < 20, "{faults} page faults");
     }
 
     #[test]
-    fn memory_of_no_size_is_touched_too() {
+    fn memory_of_size_zero_is_touched_too() {
         assert_eq!(touched_vec::<u64>(0).unwrap().capacity(), 0);
         assert_eq!(touched_vec::<()>(7).unwrap().len(), 0);
         assert!(touched_vec::<[u8; 5]>(4096).unwrap().capacity() >= 4096);
     }
 
     #[test]
-    fn more_memory_than_there_is_is_an_error() {
+    fn too_large_an_allocation_is_an_error() {
         assert!(touched_vec::<Sample>(usize::MAX / 32).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! A process in a PID namespace of its own: when its first process ends, the
-//! kernel kills all others in it.
+//! A process in a PID namespace of its own: when the first process of the namespace
+//! ends, the kernel kills all others in it.
 //!
 //! See [pid_namespaces(7)](https://man7.org/linux/man-pages/man7/pid_namespaces.7.html)
 //! and [user_namespaces(7)](https://man7.org/linux/man-pages/man7/user_namespaces.7.html).
@@ -16,31 +16,31 @@ use rustix::process::{Signal, WaitOptions};
 
 use crate::error::{Errno, SysError};
 
-/// By which right the namespaces are made.
+/// The right by which the namespaces are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// By `CAP_SYS_ADMIN`.
     Privilege,
-    /// By a user namespace of its own, in which user and group keep their numbers
-    /// and all others are unmapped; so set-user-ID programs have no effect within.
+    /// A user namespace of its own, which maps only the present user and group, with
+    /// the same ids; set-user-ID programs therefore run without their privileges in it.
     UserNamespace,
 }
 
-/// Starts `command` as the first process of a new PID namespace, in a mount
-/// namespace whose `/proc` shows it:
-/// [clone3(2)](https://man7.org/linux/man-pages/man2/clone.2.html) with
-/// `CLONE_NEWPID` and `CLONE_NEWNS`, then exec.
+/// Starts `command` as the first process of a new PID namespace, in a mount namespace
+/// with a matching `/proc`:
+/// [clone3(2)](https://man7.org/linux/man-pages/man2/clone.2.html) with `CLONE_NEWPID`
+/// and `CLONE_NEWNS`, then exec.
 ///
-/// Answers its process number as we see it. The kernel kills it, and with it all
-/// that live in the namespace, when the calling thread ends. The caller has to
-/// reap it. Piped standard streams are not possible: give the command files.
+/// Returns its process id in our namespace. The kernel kills it, and with it all
+/// processes in the namespace, when the calling thread ends. The caller must reap it.
+/// Piped standard streams do not work; use files.
 ///
 /// # Errors
-/// - `EBUSY`: this process has several threads, so it must not go on after a
-///   bare clone (a lock may be held by a thread that does not exist any more).
-/// - `EPERM`, `ENOSPC`, `ENOSYS`, `EACCES` of clone3, mount or the writing of the
-///   user map: not permitted here.
-/// - those of exec.
+/// - `EBUSY`: this process has several threads, so it must not continue after a bare
+///   clone (a thread that does not exist in the child may hold a lock).
+/// - `EPERM`, `ENOSPC`, `ENOSYS`, `EACCES` of clone3, mount or the write of the user
+///   map: not permitted on this machine.
+/// - Errors of exec.
 #[doc(alias = "clone3")]
 #[doc(alias = "CLONE_NEWPID")]
 pub fn spawn(command: &mut Command, right: Right) -> Result<u32, SysError> {
@@ -62,7 +62,7 @@ pub fn spawn(command: &mut Command, right: Right) -> Result<u32, SysError> {
             match read_report(report) {
                 None => Ok(process.as_raw_nonzero().get().cast_unsigned()),
                 Some(error) => {
-                    // It has ended, and nobody else knows of it.
+                    // The child has ended, and nothing else knows about it.
                     let _ = rustix::process::waitpid(Some(process), WaitOptions::empty());
                     Err(error)
                 }
@@ -78,7 +78,7 @@ fn require_single_thread() -> Result<(), SysError> {
     if threads == 1 { Ok(()) } else { Err(SysError::new("clone3", Errno::BUSY)) }
 }
 
-/// The first version of `struct clone_args`, which every kernel since 5.3 takes.
+/// The first version of `struct clone_args`, which every kernel since 5.3 accepts.
 #[repr(C)]
 #[derive(Default)]
 struct CloneArguments {
@@ -92,7 +92,7 @@ struct CloneArguments {
     tls: u64,
 }
 
-/// Forks into new namespaces: `None` in the child.
+/// Forks into new namespaces; `None` in the child.
 fn clone_into(right: Right) -> Result<Option<rustix::process::Pid>, SysError> {
     let user = match right {
         Right::Privilege => 0,
@@ -104,19 +104,18 @@ fn clone_into(right: Right) -> Result<Option<rustix::process::Pid>, SysError> {
         exit_signal: libc::SIGCHLD as u64,
         ..CloneArguments::default()
     };
-    // SAFETY: without CLONE_VM the child goes on upon a copy of this process, as
-    // after fork(2). The caller has made sure that there is no other thread, so
-    // no lock in the copy is held by somebody who is missing there; and the child
-    // does nothing but prepare and exec or exit.
+    // SAFETY: without CLONE_VM the child runs in a copy of this process, as after
+    // fork(2). The caller has checked that there is no other thread, so no missing
+    // thread holds a lock in the copy; and the child only prepares and execs or exits.
     let process = unsafe {
         libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<CloneArguments>())
     };
     let process = SysError::check("clone3", process)?;
-    // A process number always fits.
+    // A process id always fits.
     Ok(rustix::process::Pid::from_raw(process as i32))
 }
 
-/// The numbers that a user namespace keeps.
+/// The ids that a user namespace keeps.
 #[derive(Clone, Copy)]
 struct Identity {
     user: u32,
@@ -132,10 +131,10 @@ impl Identity {
     }
 }
 
-/// What the child does before exec.
+/// Prepares the child before exec.
 fn prepare(right: Right, identity: Identity) -> Result<(), SysError> {
-    // Should the parent be gone already, the caller's other ways of noticing must do:
-    // from inside the namespace no parent can be seen.
+    // If the parent has already ended, the caller must detect that in another way: the
+    // parent is not visible from inside the namespace.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(SysError::of(PRCTL))?;
     if right == Right::UserNamespace {
@@ -144,7 +143,7 @@ fn prepare(right: Right, identity: Identity) -> Result<(), SysError> {
         write_map("/proc/self/uid_map", &format!("{user} {user} 1"))?;
         write_map("/proc/self/gid_map", &format!("{group} {group} 1"))?;
     }
-    // What is mounted here must not show outside.
+    // Mounts in this namespace must not propagate outside.
     mount(c"none", c"/", None, libc::MS_REC | libc::MS_PRIVATE)?;
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     mount(c"proc", c"/proc", Some(c"proc"), flags)
@@ -161,36 +160,36 @@ fn mount(
     flags: libc::c_ulong,
 ) -> Result<(), SysError> {
     let kind = kind.map_or(std::ptr::null(), CStr::as_ptr);
-    // SAFETY: the strings are live and end with a zero; the kind and the data may be null.
-    let answer =
+    // SAFETY: the strings are live and NUL-terminated; the type and the data may be null.
+    let returned =
         unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind, flags, std::ptr::null()) };
-    SysError::check(MOUNT, answer).map(drop)
+    SysError::check(MOUNT, returned).map(drop)
 }
 
 const PRCTL: &str = "prctl";
 
-/// The call that an error of [`spawn`] names when the maps of a user namespace were refused.
+/// The call in an error of [`spawn`] if writing the maps of a user namespace failed.
 pub const USER_MAP: &str = "write /proc/self/uid_map";
 
 const MOUNT: &str = "mount";
 const EXECVE: &str = "execve";
 
-/// The calls that the child can report, by their place.
+/// The calls that the child can report, by their index.
 const REPORTED: [&str; 4] = [PRCTL, USER_MAP, MOUNT, EXECVE];
 
-/// Tells the parent what was refused, and ends.
+/// Reports the failed call to the parent, and exits.
 fn fail(reporter: OwnedFd, error: SysError) -> ! {
     let call = REPORTED.iter().position(|&call| call == error.call).unwrap_or(0);
     let mut report = [call as u8, 0, 0, 0, 0];
     report[1..].copy_from_slice(&error.errno.raw_os_error().to_ne_bytes());
     // If even this fails, the parent sees a command that ended at once.
     let _ = File::from(reporter).write_all(&report);
-    // SAFETY: _exit ends the process and touches nothing of it; the handlers
-    // that exit(3) would run belong to the parent, of which we are a copy.
+    // SAFETY: _exit ends the process without running anything in it; the handlers that
+    // exit(3) would run belong to the parent, of which this process is a copy.
     unsafe { libc::_exit(127) }
 }
 
-/// What the child reported; `None` when exec closed its end of the pipe.
+/// What the child reported; `None` if exec closed its end of the pipe.
 fn read_report(report: OwnedFd) -> Option<SysError> {
     let mut bytes = [0; 5];
     File::from(report).read_exact(&mut bytes).ok()?;

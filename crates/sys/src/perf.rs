@@ -1,8 +1,8 @@
 //! Kernel events by [perf_event_open(2)](https://man7.org/linux/man-pages/man2/perf_event_open.2.html).
 //!
-//! A [`CpuEvent`] is one event on one processor; a [`Ring`] is the memory into which
-//! the kernel writes the records of one or of several events;
-//! [`wait()`](crate::wait::wait) sleeps until a ring has filled to its watermark.
+//! A [`CpuEvent`] is one event on one CPU. A [`Ring`] is the memory into which the
+//! kernel writes the records of one or more events. [`wait()`](crate::wait::wait)
+//! sleeps until a ring has filled to its watermark.
 
 mod attr;
 mod event;

@@ -1,4 +1,4 @@
-//! A timer that expires again and again, read as a file.
+//! A timer that expires periodically, read as a file.
 
 use std::os::fd::OwnedFd;
 
@@ -10,7 +10,7 @@ use crate::error::{Errno, SysError};
 /// A periodic timer:
 /// [timerfd_create(2)](https://man7.org/linux/man-pages/man2/timerfd_create.2.html).
 ///
-/// Timer slack does not touch it, so it expires as often as it says.
+/// Timer slack does not apply to it, so it expires at exactly its period.
 #[doc(alias = "timerfd_create")]
 #[derive(Debug)]
 pub struct PeriodicTimer(OwnedFd);
@@ -27,7 +27,7 @@ impl PeriodicTimer {
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)
             .map_err(SysError::of("timerfd_create"))?;
         let nanos = period.as_nanos();
-        // Both parts fit: the quotient of a u64 by 10⁹, and what is below 10⁹.
+        // Both parts fit: the quotient of a u64 by 10⁹, and the remainder.
         let period = Timespec {
             tv_sec: (nanos / 1_000_000_000) as _,
             tv_nsec: (nanos % 1_000_000_000) as _,
@@ -38,7 +38,8 @@ impl PeriodicTimer {
         Ok(Self(timer))
     }
 
-    /// Waits until the timer expires; answers how often it has since the last time.
+    /// Waits until the timer expires; returns how often it has expired since the last
+    /// call.
     pub fn wait(&self) -> Result<u64, SysError> {
         let mut count = [0; 8];
         rustix::io::read(&self.0, &mut count).map_err(SysError::of("read"))?;
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timer_expires_again_and_again() {
+    fn a_timer_expires_periodically() {
         let timer = PeriodicTimer::start(Nanos::from_micros(100)).unwrap();
         let expired: u64 = (0..3).map(|_| timer.wait().unwrap()).sum();
         assert!(expired >= 3, "{expired}");

@@ -1,9 +1,10 @@
-//! Input and output ports of x86 processors, by which a guest speaks to its emulator
-//! without any driver of the guest's kernel.
+//! I/O ports of x86 CPUs. A guest uses them to reach its emulator without a driver in
+//! the guest's kernel.
 
 use crate::error::SysError;
 
-/// The permission of this thread to use the ports, which it and what it starts then keep.
+/// The permission of this thread to use the ports; threads and processes that it starts
+/// inherit it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ports(());
 
@@ -12,27 +13,28 @@ impl Ports {
     /// [iopl(2)](https://man7.org/linux/man-pages/man2/iopl.2.html).
     ///
     /// # Errors
-    /// - `EPERM`: no `CAP_SYS_RAWIO`, or the kernel is locked down.
-    /// - `ENOSYS`: the kernel was built without `CONFIG_X86_IOPL_IOPERM`, or the processor
+    /// - `EPERM`: the process does not have `CAP_SYS_RAWIO`, or the kernel is locked
+    ///   down.
+    /// - `ENOSYS`: the kernel was built without `CONFIG_X86_IOPL_IOPERM`, or the CPU
     ///   has no ports.
     #[doc(alias = "iopl")]
     pub fn take() -> Result<Self, SysError> {
         take().map(|()| Self(()))
     }
 
-    /// Writes `bytes` to one port, one after another, by a single instruction.
+    /// Writes `bytes` to a port one after another, by a single instruction.
     #[doc(alias = "outsb")]
     pub fn write_all(self, port: u16, bytes: &[u8]) {
         write_all(port, bytes);
     }
 
-    /// Writes a word of two bytes to a port at once.
+    /// Writes a two-byte word to a port.
     #[doc(alias = "outw")]
     pub fn write_word(self, port: u16, word: u16) {
         write_word(port, word);
     }
 
-    /// Fills `bytes` from one port, one after another, by a single instruction.
+    /// Fills `bytes` from a port one after another, by a single instruction.
     #[doc(alias = "insb")]
     pub fn read_all(self, port: u16, bytes: &mut [u8]) {
         read_all(port, bytes);
@@ -41,15 +43,16 @@ impl Ports {
 
 #[cfg(target_arch = "x86_64")]
 fn take() -> Result<(), SysError> {
-    // SAFETY: iopl takes a number and touches no memory of ours.
-    let answer = unsafe { libc::syscall(libc::SYS_iopl, 3) };
-    SysError::check("iopl", answer).map(drop)
+    // SAFETY: iopl takes a number and accesses no memory.
+    let returned = unsafe { libc::syscall(libc::SYS_iopl, 3) };
+    SysError::check("iopl", returned).map(drop)
 }
 
 #[cfg(target_arch = "x86_64")]
 fn write_all(port: u16, bytes: &[u8]) {
     // SAFETY: a `Ports` exists, so the instruction is permitted; it reads exactly the
-    // bytes of the slice, upwards, since the ABI keeps the direction flag clear.
+    // bytes of the slice, in ascending order, since the ABI keeps the direction flag
+    // clear.
     unsafe {
         std::arch::asm!(
             "rep outsb",
@@ -63,7 +66,7 @@ fn write_all(port: u16, bytes: &[u8]) {
 
 #[cfg(target_arch = "x86_64")]
 fn write_word(port: u16, word: u16) {
-    // SAFETY: a `Ports` exists, so the instruction is permitted; it touches no memory.
+    // SAFETY: a `Ports` exists, so the instruction is permitted; it accesses no memory.
     unsafe {
         std::arch::asm!(
             "out dx, ax",
@@ -77,7 +80,8 @@ fn write_word(port: u16, word: u16) {
 #[cfg(target_arch = "x86_64")]
 fn read_all(port: u16, bytes: &mut [u8]) {
     // SAFETY: a `Ports` exists, so the instruction is permitted; it writes exactly the
-    // bytes of the slice, upwards, since the ABI keeps the direction flag clear.
+    // bytes of the slice, in ascending order, since the ABI keeps the direction flag
+    // clear.
     unsafe {
         std::arch::asm!(
             "rep insb",
@@ -96,7 +100,7 @@ fn take() -> Result<(), SysError> {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn write_all(_port: u16, _bytes: &[u8]) {
-    // Without ports there is no `Ports` to call this by.
+    // A `Ports` cannot exist on an architecture without ports.
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -1,4 +1,4 @@
-//! Processes: tying a child's life to its parent's, adopting orphans, reaping, killing.
+//! Processes: parent-death signals, adopting orphans, reaping, killing.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
@@ -7,25 +7,25 @@ use rustix::process::{Pid, Signal, WaitOptions};
 
 use crate::error::{Errno, SysError};
 
-/// Has the kernel kill the process that `command` will start when the thread that
+/// Makes the kernel kill the process that `command` will start when the thread that
 /// starts it ends, however it ends: `PR_SET_PDEATHSIG` of
 /// [prctl(2)](https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html).
 ///
-/// Mind that it is the *thread* that counts, not its process: start such a
-/// process from a thread that lives as long as the process shall. The kernel
-/// takes the order back when the child runs a program with privileges of its own
-/// (set-user-ID, file capabilities); a program of ours uses [`die_with`] then.
+/// The *thread* counts, not its process: start such a process from a thread that lives
+/// as long as the process should. The kernel clears the setting when the child executes
+/// a program with privileges of its own (set-user-ID, file capabilities); programs of
+/// Tactus then use [`die_with`].
 ///
 /// # Errors
-/// Starting the command answers `ESRCH` when its parent was gone before the
-/// order could be given.
+/// Starting the command fails with `ESRCH` if the parent ended before the setting was
+/// made.
 #[doc(alias = "PR_SET_PDEATHSIG")]
 pub fn die_with_parent(command: &mut Command) {
     signal_with_parent(command, Signal::KILL);
 }
 
-/// As [`die_with_parent`], but the process is asked to end (`SIGTERM`): for one that ends
-/// processes of its own then, which a process that is killed leaves running.
+/// Like [`die_with_parent`], but the kernel sends `SIGTERM`: for a process that must end
+/// processes of its own, which would keep running if it were killed.
 #[doc(alias = "PR_SET_PDEATHSIG")]
 pub fn end_with_parent(command: &mut Command) {
     signal_with_parent(command, Signal::TERM);
@@ -33,29 +33,32 @@ pub fn end_with_parent(command: &mut Command) {
 
 fn signal_with_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
-    // SAFETY: the closure runs between fork and exec, where only calls that are
-    // safe in a signal handler may be made: prctl and getppid are bare system calls.
+    // SAFETY: the closure runs between fork and exec, where only async-signal-safe
+    // calls are allowed: prctl and getppid are bare system calls.
     unsafe {
-        command.pre_exec(move || order(parent, signal).map_err(|error| error.errno.into()));
+        command
+            .pre_exec(move || request_signal(parent, signal).map_err(|error| error.errno.into()));
     }
 }
 
-/// Has the kernel kill this process when the parent's thread that made it ends.
+/// Makes the kernel kill this process when the parent's thread that started it ends.
 ///
 /// # Errors
-/// `ESRCH`: the process `parent` is not our parent, so it has ended already.
+/// `ESRCH`: the process `parent` is not the parent of this process, so it has already
+/// ended.
 pub fn die_with(parent: u32) -> Result<(), SysError> {
-    order(parent, Signal::KILL)
+    request_signal(parent, Signal::KILL)
 }
 
-fn order(parent: u32, signal: Signal) -> Result<(), SysError> {
+fn request_signal(parent: u32, signal: Signal) -> Result<(), SysError> {
     rustix::process::set_parent_process_death_signal(Some(signal))
         .map_err(SysError::of("prctl"))?;
-    // The parent may have ended before the order was given: then it will never come.
+    // The parent may have ended before the setting was made: then the signal never
+    // comes.
     if parent_id() == parent { Ok(()) } else { Err(SysError::new("getppid", Errno::SRCH)) }
 }
 
-/// The parent's process number; 0 when it lives outside of our PID namespace:
+/// The parent's process id; 0 if it is outside of our PID namespace:
 /// [getppid(2)](https://man7.org/linux/man-pages/man2/getppid.2.html).
 #[doc(alias = "getppid")]
 pub fn parent_id() -> u32 {
@@ -74,7 +77,7 @@ pub fn adopt_orphans() -> Result<(), SysError> {
 /// Kills a process: `SIGKILL` by [kill(2)](https://man7.org/linux/man-pages/man2/kill.2.html).
 ///
 /// # Errors
-/// - `ESRCH`: there is no such process.
+/// - `ESRCH`: the process does not exist.
 /// - `EPERM`: it belongs to another user.
 #[doc(alias = "SIGKILL")]
 pub fn kill(process: u32) -> Result<(), SysError> {
@@ -82,16 +85,16 @@ pub fn kill(process: u32) -> Result<(), SysError> {
     rustix::process::kill_process(process, Signal::KILL).map_err(SysError::of("kill"))
 }
 
-/// Has this process go on when it is asked to end, by `SIGTERM`, `SIGINT`, `SIGHUP` or
-/// `SIGPIPE`: [signal(2)](https://man7.org/linux/man-pages/man2/signal.2.html). Whoever
-/// calls it sees to its end in another way.
+/// Makes this process ignore requests to end by `SIGTERM`, `SIGINT`, `SIGHUP` or
+/// `SIGPIPE`: [signal(2)](https://man7.org/linux/man-pages/man2/signal.2.html). The
+/// caller must end the process in another way.
 ///
 /// # Errors
-/// None that the manual knows.
+/// None according to the man page.
 #[doc(alias = "SIG_IGN")]
 pub fn ignore_requests_to_end() -> Result<(), SysError> {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGPIPE] {
-        // SAFETY: to ignore a signal installs no function of ours.
+        // SAFETY: ignoring a signal installs no handler.
         let before = unsafe { libc::signal(signal, libc::SIG_IGN) };
         if before == libc::SIG_ERR {
             return Err(SysError::last("signal"));
@@ -100,11 +103,11 @@ pub fn ignore_requests_to_end() -> Result<(), SysError> {
     Ok(())
 }
 
-/// Waits until any child has ended and takes its number and its status:
+/// Waits until any child has ended and returns its process id and status:
 /// [waitpid(2)](https://man7.org/linux/man-pages/man2/wait.2.html).
 ///
 /// # Errors
-/// `ECHILD`: there is no child.
+/// `ECHILD`: there are no children.
 #[doc(alias = "waitpid")]
 pub fn wait_for_any_child() -> Result<(u32, ExitStatus), SysError> {
     loop {
@@ -117,10 +120,10 @@ pub fn wait_for_any_child() -> Result<(u32, ExitStatus), SysError> {
     }
 }
 
-/// As [`wait_for_any_child`], but `None` when no child has ended yet.
+/// Like [`wait_for_any_child`], but returns `None` if no child has ended yet.
 ///
 /// # Errors
-/// `ECHILD`: there is no child.
+/// `ECHILD`: there are no children.
 pub fn reap_any_child() -> Result<Option<(u32, ExitStatus)>, SysError> {
     wait(WaitOptions::NOHANG)
 }
@@ -130,19 +133,20 @@ fn wait(options: WaitOptions) -> Result<Option<(u32, ExitStatus)>, SysError> {
     Ok(ended.map(|(process, status)| (number(process), ExitStatus::from_raw(status.as_raw()))))
 }
 
-/// Whose rights this process uses: [geteuid(2)](https://man7.org/linux/man-pages/man2/getuid.2.html).
+/// The effective user id of this process:
+/// [geteuid(2)](https://man7.org/linux/man-pages/man2/getuid.2.html).
 #[doc(alias = "geteuid")]
 pub fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// How many of the ticks in which `/proc/PID/stat` counts processor time make a
-/// second: [sysconf(3)](https://man7.org/linux/man-pages/man3/sysconf.3.html).
+/// The number of ticks per second in which `/proc/PID/stat` counts CPU time:
+/// [sysconf(3)](https://man7.org/linux/man-pages/man3/sysconf.3.html).
 #[doc(alias = "_SC_CLK_TCK")]
 pub fn clock_ticks_per_second() -> u64 {
     // SAFETY: sysconf only reads its argument.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    // It is 100 wherever Linux runs today.
+    // It is 100 on every architecture of today's Linux.
     u64::try_from(ticks).ok().filter(|&ticks| ticks > 0).unwrap_or(100)
 }
 
@@ -166,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn who_names_a_wrong_parent_is_told_so() {
-        // The order is a thread's own, so it ends with this thread.
-        let answer = std::thread::spawn(|| die_with(u32::MAX)).join().unwrap();
-        assert_eq!(answer, Err(SysError::new("getppid", Errno::SRCH)));
+    fn a_wrong_parent_is_an_error() {
+        // The setting belongs to a thread, so it ends with this thread.
+        let returned = std::thread::spawn(|| die_with(u32::MAX)).join().unwrap();
+        assert_eq!(returned, Err(SysError::new("getppid", Errno::SRCH)));
     }
 
     #[test]
-    fn nobody_is_killed_by_a_number_that_no_process_has() {
+    fn killing_a_missing_process_is_an_error() {
         for number in [0, u32::MAX] {
             assert_eq!(kill(number), Err(SysError::new("kill", Errno::SRCH)));
         }

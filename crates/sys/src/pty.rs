@@ -9,20 +9,20 @@ use crate::error::SysError;
 /// The two ends of a pseudo-terminal.
 #[derive(Debug)]
 pub struct Pty {
-    /// The end that plays the line: reads what was written to the terminal.
+    /// The line's end: reads what a program wrote to the terminal.
     pub line: File,
-    /// The terminal, as a program sees a serial line, with the line discipline's
-    /// ordinary processing.
+    /// The terminal, which a program sees as a serial line, with the default processing
+    /// of the line discipline.
     pub terminal: File,
 }
 
 impl Pty {
-    /// Makes a pseudo-terminal that controls nobody:
+    /// Makes a pseudo-terminal that is not a controlling terminal:
     /// [posix_openpt(3)](https://man7.org/linux/man-pages/man3/posix_openpt.3.html).
     ///
     /// # Errors
     /// - `ENOENT`: `/dev/ptmx` is missing; devpts is not mounted.
-    /// - `ENOSPC`: there are too many (`/proc/sys/kernel/pty/max`).
+    /// - `ENOSPC`: there are too many pseudo-terminals (`/proc/sys/kernel/pty/max`).
     #[doc(alias = "posix_openpt")]
     pub fn open() -> Result<Self, SysError> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
@@ -42,11 +42,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_to_the_terminal_comes_out_of_the_line() {
+    fn bytes_written_to_the_terminal_come_out_of_the_line() {
         let mut pty = Pty::open().unwrap();
         pty.terminal.write_all(b"beat\n").unwrap();
         let mut read = [0; 6];
         pty.line.read_exact(&mut read).unwrap();
-        assert_eq!(&read, b"beat\r\n", "the line discipline ends lines as serial lines want");
+        assert_eq!(&read, b"beat\r\n", "the line discipline ends lines with CR and LF");
     }
 }

@@ -1,8 +1,8 @@
-//! The scheduling class of a thread, and the slack of its timers.
+//! The scheduling class of a thread, and its timer slack.
 //!
 //! [sched(7)](https://man7.org/linux/man-pages/man7/sched.7.html) describes the
-//! classes. The raw system calls are used throughout: glibc had no wrapper for
-//! them before 2.41, and musl's `sched_setscheduler` only answers `ENOSYS`.
+//! classes. This module uses the raw system calls: glibc had no wrappers for them
+//! before 2.41, and musl's `sched_setscheduler` only returns `ENOSYS`.
 
 use std::num::NonZeroU64;
 
@@ -13,7 +13,7 @@ use tactus_model::time::Nanos;
 use crate::error::{Errno, SysError};
 use crate::thread;
 
-/// The first version of `struct sched_attr`, which every kernel since 3.14 takes.
+/// The first version of `struct sched_attr`, which every kernel since 3.14 accepts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Attributes {
@@ -80,10 +80,10 @@ impl Attributes {
 /// [sched_setattr(2)](https://man7.org/linux/man-pages/man2/sched_setattr.2.html).
 ///
 /// # Errors
-/// - `EPERM`: no `CAP_SYS_NICE`, and the resource limits do not allow it; the
-///   real-time budget of the cgroup is zero; or a deadline was asked for while
-///   the thread's processors are restricted.
-/// - `EBUSY`: the deadlines already granted leave too little.
+/// - `EPERM`: the process does not have `CAP_SYS_NICE` and the resource limits do not
+///   allow the class; or the real-time budget of the cgroup is zero; or a deadline was
+///   requested while the thread's CPU affinity is restricted.
+/// - `EBUSY`: the deadlines already granted leave too little bandwidth.
 /// - `EINVAL`: the parameters are out of the kernel's range.
 #[doc(alias = "sched_setattr")]
 #[doc(alias = "SCHED_FIFO")]
@@ -107,17 +107,17 @@ pub fn set_of(thread: ThreadId, scheduling: Scheduling) -> Result<(), SysError> 
 fn set_by_number(thread: i32, scheduling: Scheduling) -> Result<(), SysError> {
     let attributes = Attributes::of(scheduling);
     // SAFETY: `attributes` is a live `struct sched_attr` that carries its own size.
-    let answer =
+    let returned =
         unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &raw const attributes, 0) };
-    SysError::check("sched_setattr", answer).map(drop)
+    SysError::check("sched_setattr", returned).map(drop)
 }
 
 /// Reads the scheduling of the calling thread:
 /// [sched_getattr(2)](https://man7.org/linux/man-pages/man2/sched_setattr.2.html).
 ///
 /// # Errors
-/// `ENOTSUP`, when the thread is in a class that `Scheduling` cannot tell, as
-/// with `SCHED_EXT`.
+/// `ENOTSUP`: the thread is in a class that `Scheduling` cannot represent, for example
+/// `SCHED_EXT`.
 #[doc(alias = "sched_getattr")]
 pub fn get() -> Result<Scheduling, SysError> {
     get_by_number(thread::CALLING)
@@ -137,19 +137,19 @@ fn get_by_number(thread: i32) -> Result<Scheduling, SysError> {
     let mut attributes = Attributes::default();
     // SAFETY: `attributes` is valid for the write of as many bytes as are
     // announced; the kernel writes no more than those.
-    let answer = unsafe {
+    let returned = unsafe {
         libc::syscall(libc::SYS_sched_getattr, thread, &raw mut attributes, Attributes::SIZE, 0)
     };
-    SysError::check("sched_getattr", answer)?;
+    SysError::check("sched_getattr", returned)?;
     attributes.scheduling().ok_or(SysError::new("sched_getattr", Errno::NOTSUP))
 }
 
-/// Sets by how much the kernel may delay the calling thread's timers to join
-/// them with others: `PR_SET_TIMERSLACK` of
+/// Sets the timer slack of the calling thread, by which the kernel may delay its timers
+/// to combine them with others: `PR_SET_TIMERSLACK` of
 /// [prctl(2)](https://man7.org/linux/man-pages/man2/PR_SET_TIMERSLACK.2const.html).
 ///
-/// Zero sets the least there is, 1 ns; the call itself would take it for "as the
-/// process that made this one". Real-time tasks have no slack whatever is set.
+/// Zero sets the minimum, 1 ns; the system call itself would restore the inherited
+/// value. Real-time tasks have no slack, whatever is set.
 #[doc(alias = "PR_SET_TIMERSLACK")]
 pub fn set_timer_slack(slack: Nanos) -> Result<(), SysError> {
     let slack = NonZeroU64::new(slack.as_nanos()).unwrap_or(NonZeroU64::MIN);

@@ -7,10 +7,10 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::error::SysError;
 
-/// The device files of the serial ports behind which there is a UART and which are not
-/// the kernel's console, in the order of their numbers.
+/// The device files of the serial ports that have a UART and are not the kernel's console, in the
+/// order of their numbers.
 ///
-/// `root` is `/`, or the root of a tree that was made up for a test. See
+/// `root` is `/`, or the root of a simulated tree in a test. See
 /// [sysfs-tty](https://docs.kernel.org/admin-guide/abi-testing.html#abi-sys-class-tty-ttys-x-type):
 /// a port without a UART has the type 0.
 pub fn free(root: &Path) -> Vec<PathBuf> {
@@ -30,13 +30,13 @@ pub fn free(root: &Path) -> Vec<PathBuf> {
     numbers.iter().map(|number| root.join(format!("dev/ttyS{number}"))).collect()
 }
 
-/// Opens a port for writing, without making it the terminal that controls us:
+/// Opens a port for writing, without making it our controlling terminal:
 /// [open(2)](https://man7.org/linux/man-pages/man2/open.2.html) with `O_NOCTTY`.
 ///
 /// # Errors
-/// - `ENOENT`: there is no such file.
-/// - `EIO`: there is no UART behind it.
-/// - `EACCES`: it belongs to others, as a rule to the group `dialout`.
+/// - `ENOENT`: the file does not exist.
+/// - `EIO`: the port has no UART.
+/// - `EACCES`: it belongs to others, usually to the group `dialout`.
 #[doc(alias = "O_NOCTTY")]
 pub fn open(port: &Path) -> Result<File, SysError> {
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn free_ports_are_those_with_a_uart_that_are_no_console() {
+    fn free_ports_have_a_uart_and_are_not_the_console() {
         let root = tempfile::tempdir().unwrap();
         let class = root.path().join("sys/class/tty");
         for (name, kind) in [("ttyS0", "4"), ("ttyS10", "4"), ("ttyS2", "4"), ("ttyS3", "0")] {

@@ -14,27 +14,28 @@ pub const VALUE_MAX: usize = 4096;
 #[derive(Debug)]
 pub struct Setting {
     path: PathBuf,
-    /// Held for its lock. Files of debugfs cannot be sought in, so that each value is read
-    /// and written by opening the file anew.
+    /// Held for its lock. Files of debugfs are not seekable, so each value is read and
+    /// written by opening the file again.
     file: File,
 }
 
 impl Setting {
-    /// Opens the setting at `path` to read and to write it.
+    /// Opens the setting at `path` for reading and writing.
     ///
     /// # Errors
-    /// `ENOENT`: this kernel has no such setting. `EACCES`: it is for root. `EROFS`: a
-    /// container sees it and may not change it.
+    /// - `ENOENT`: this kernel does not have the setting.
+    /// - `EACCES`: only root may change it.
+    /// - `EROFS`: a container sees it but may not change it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(path)?;
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Keeps others who ask likewise from changing it, for as long as this value lives,
-    /// by [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
+    /// Locks the setting against others that also use this lock, while this value
+    /// exists: [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
     ///
     /// # Errors
-    /// `EWOULDBLOCK`: another holds it.
+    /// `EWOULDBLOCK`: another process holds the lock.
     pub fn lock(&self) -> io::Result<()> {
         self.file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Errno::WOULDBLOCK.into(),
@@ -42,30 +43,29 @@ impl Setting {
         })
     }
 
-    /// Its value, without white space at its end.
+    /// Reads the value, without white space at its end.
     ///
     /// # Errors
-    /// `InvalidData`: the file is longer than [`VALUE_MAX`], or no text.
+    /// `InvalidData`: the file is longer than [`VALUE_MAX`] or is not UTF-8.
     pub fn get(&self) -> io::Result<String> {
         let mut text = String::new();
         File::open(&self.path)?.take(VALUE_MAX as u64 + 1).read_to_string(&mut text)?;
         if text.len() > VALUE_MAX {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "its value is too long"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the value is too long"));
         }
         text.truncate(text.trim_end().len());
         Ok(text)
     }
 
-    /// Sets it.
+    /// Writes the value.
     ///
     /// # Errors
-    /// `EINVAL`: the kernel does not take this value. `InvalidInput`: it is longer than
-    /// [`VALUE_MAX`].
+    /// `EINVAL`: the kernel refuses the value. `InvalidInput`: it is longer than [`VALUE_MAX`].
     pub fn set(&self, value: &str) -> io::Result<()> {
         if value.len() > VALUE_MAX {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the value is too long"));
         }
-        // Written at once: to the kernel each call is a value of its own.
+        // One write: the kernel takes each write as a value of its own.
         let mut file = OpenOptions::new().write(true).truncate(true).open(&self.path)?;
         file.write_all(format!("{value}\n").as_bytes())
     }

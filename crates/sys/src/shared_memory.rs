@@ -1,4 +1,4 @@
-//! Memory that processes share, as words that are only touched atomically.
+//! Memory shared between processes, as words with atomic access.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
@@ -10,12 +10,12 @@ use rustix::mm::{MapFlags, ProtFlags};
 
 use crate::error::{Errno, SysError};
 
-/// Words in memory that has no name and no place on a disk, shared with the
-/// processes that inherit its file descriptor:
+/// Words in anonymous memory that is shared with the processes that inherit its file
+/// descriptor:
 /// [memfd_create(2)](https://man7.org/linux/man-pages/man2/memfd_create.2.html).
 ///
-/// Its size is sealed, so that no process can make it shorter under another's
-/// hands. It goes when the last process that maps it ends.
+/// The size is sealed, so no process can truncate memory that another one uses. The
+/// memory is freed when the last process that maps it ends.
 #[doc(alias = "memfd_create")]
 #[derive(Debug)]
 pub struct SharedWords {
@@ -24,14 +24,15 @@ pub struct SharedWords {
     count: usize,
 }
 
-// SAFETY: the mapping belongs to the process, not to a thread, and what it holds
-// is only reached through `AtomicU64`, which may be touched from everywhere.
+// SAFETY: the mapping belongs to the process, not to a thread, and its content is
+// accessed only through `AtomicU64`, which any thread may access.
 unsafe impl Send for SharedWords {}
 // SAFETY: as above.
 unsafe impl Sync for SharedWords {}
 
 impl SharedWords {
-    /// Takes memory for `count` words, all zero. The file descriptor is closed on exec.
+    /// Allocates memory for `count` words, all zero. The file descriptor is closed on
+    /// exec.
     pub fn create(count: usize) -> Result<Self, SysError> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = rustix::fs::memfd_create("tactus-shared", flags)
@@ -43,18 +44,18 @@ impl SharedWords {
         Self::map(file, count)
     }
 
-    /// Takes over what the parent process created as `file` and let us inherit.
+    /// Takes over the memory that the parent process created as `file` and passed on.
     ///
     /// # Errors
-    /// `EBADF`, `EINVAL`: `file` is no shared memory of `count` words.
+    /// `EBADF`, `EINVAL`: `file` is not shared memory of `count` words.
     pub fn inherit(file: RawFd, count: usize) -> Result<Self, SysError> {
         if file <= libc::STDERR_FILENO {
             return Err(SysError::new("memfd_create", Errno::BADF));
         }
-        // SAFETY: fcntl only answers whether the number is an open file.
+        // SAFETY: fcntl only returns whether the number is an open file.
         SysError::check("fcntl", unsafe { libc::fcntl(file, libc::F_GETFD) })?;
-        // SAFETY: the file is open, and by the contract between parent and child
-        // the number was left to this process for this one purpose.
+        // SAFETY: the file is open, and by the contract between parent and child the
+        // number was left to this process for this purpose only.
         let file = unsafe { OwnedFd::from_raw_fd(file) };
         let seals = rustix::fs::fcntl_get_seals(&file).map_err(SysError::of("fcntl"))?;
         let size = rustix::fs::fstat(&file).map_err(SysError::of("fstat"))?.st_size;
@@ -65,7 +66,7 @@ impl SharedWords {
     }
 
     fn map(file: OwnedFd, count: usize) -> Result<Self, SysError> {
-        // SAFETY: the kernel chooses an address that is free; nothing else is touched.
+        // SAFETY: the kernel chooses a free address range; no other memory is touched.
         let start = unsafe {
             rustix::mm::mmap(
                 std::ptr::null_mut(),
@@ -84,17 +85,17 @@ impl SharedWords {
     /// The words.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: `start` is a mapping of `count` words (page aligned, so word
-        // aligned), which lives as long as `self` and cannot become shorter; any
-        // bits are a valid `AtomicU64`, and every process touches them atomically.
+        // aligned), which lives as long as `self` and cannot be truncated; any bits are
+        // a valid `AtomicU64`, and every process accesses them atomically.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 
-    /// The number under which children find the memory, once it is inheritable.
+    /// The number by which children find the memory, once it is inheritable.
     pub fn file(&self) -> RawFd {
         self.file.as_raw_fd()
     }
 
-    /// Sets whether the programs that children run find the memory open:
+    /// Sets whether programs that children execute inherit the open file:
     /// `FD_CLOEXEC` of [fcntl(2)](https://man7.org/linux/man-pages/man2/F_GETFD.2const.html).
     #[doc(alias = "FD_CLOEXEC")]
     pub fn set_inheritable(&self, inheritable: bool) -> Result<(), SysError> {
@@ -105,8 +106,8 @@ impl SharedWords {
 
 impl Drop for SharedWords {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made in `map`, has this size, and no borrow of
-        // it outlives `self`. Nothing can be done about a refusal.
+        // SAFETY: the mapping was made in `map`, has this size, and no borrow of it
+        // outlives `self`. A failure cannot be handled.
         let _ = unsafe {
             rustix::mm::munmap(self.start.as_ptr().cast(), self.count * size_of::<AtomicU64>())
         };
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_inherits_the_words_sees_the_same() {
+    fn an_inheriting_process_sees_the_same_words() {
         let ours = SharedWords::create(8).unwrap();
         let theirs = ours.file.try_clone().unwrap().into_raw_fd();
         let theirs = SharedWords::inherit(theirs, 8).unwrap();
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_such_memory_is_refused() {
+    fn other_files_are_refused() {
         let ours = SharedWords::create(8).unwrap();
         let copy = || ours.file.try_clone().unwrap().into_raw_fd();
         assert!(SharedWords::inherit(copy(), 9).is_err(), "another size");

@@ -1,8 +1,8 @@
-//! The facilities by which a thread sleeps until a due time, one file each.
+//! The facilities by which a thread sleeps until a due time, one file for each.
 //!
-//! A [`Sleeper`] belongs to the thread that made it. All of them sleep on when a
-//! signal that is not theirs interrupts them, and none waits for ever should its
-//! own signal be lost.
+//! A [`Sleeper`] belongs to the thread that made it. Every sleeper goes back to sleep
+//! after a signal that is not its own, and none waits forever if its own signal is
+//! lost.
 
 mod arrival;
 mod futex;
@@ -31,30 +31,30 @@ pub use ppoll::Ppoll;
 pub use signal_handler::SignalHandler;
 pub use timerfd::Timerfd;
 
-/// Sleeps by one facility and one clock.
+/// Sleeps by one facility on one clock.
 pub trait Sleeper<C: Clock> {
-    /// Sleeps until `due` and tells when the thread came back, stamped at once.
+    /// Sleeps until `due` and returns the arrival, stamped immediately.
     ///
-    /// A due time in the past returns at once. The arrival is never before `due`
-    /// unless the clock was set.
+    /// A due time in the past returns at once. The arrival is never before `due` unless
+    /// the clock was set.
     ///
     /// # Errors
-    /// The facility is refused, or its signal was lost (`ETIMEDOUT`).
+    /// The facility failed, or its signal was lost (`ETIMEDOUT`).
     fn sleep_until(&mut self, due: Instant<C>) -> Result<Instant<C>, SysError>;
 }
 
-/// A sleeper whose signal handler stamps the arrival, so that the thread may
-/// compute while it waits.
+/// A sleeper with a signal handler that stamps the arrival, so the thread may compute
+/// while it waits.
 pub trait Alarm<C: Clock>: Sleeper<C> {
     /// Sets the timer to `due` and returns at once.
     fn arm(&mut self, due: Instant<C>) -> Result<(), SysError>;
 
-    /// When the handler ran since the timer was last set; `None` while it has not.
+    /// When the handler ran since the timer was last set; `None` if it has not run.
     fn rang(&self) -> Option<Instant<C>>;
 }
 
-/// How long after its due time a signal that has not come counts as lost: far
-/// longer than any delay that a machine survives unnoticed.
+/// How long after its due time a missing signal counts as lost: far longer than any
+/// delay that goes unnoticed.
 pub const LOST_AFTER: Nanos = Nanos::from_secs(10);
 
 /// The error of a facility whose signal did not come within [`LOST_AFTER`].

@@ -6,34 +6,34 @@ use tactus_model::recording::ThreadId;
 
 use crate::error::{Errno, SysError};
 
-/// The kernel's number of the calling thread:
+/// The thread id of the calling thread:
 /// [gettid(2)](https://man7.org/linux/man-pages/man2/gettid.2.html).
 #[doc(alias = "gettid")]
 pub fn current_id() -> ThreadId {
     ThreadId(rustix::thread::gettid().as_raw_nonzero().get())
 }
 
-/// The number by which system calls mean the calling thread.
+/// The thread id by which system calls mean the calling thread.
 pub(crate) const CALLING: i32 = 0;
 
-/// The number of another thread, as `call` takes it. A number that no thread has is
-/// refused here: some of them have a meaning of their own to the kernel.
+/// The id of another thread, as `call` takes it. Ids that no thread can have are refused
+/// here, because some of them have a special meaning to the kernel.
 pub(crate) fn number(call: &'static str, thread: ThreadId) -> Result<i32, SysError> {
     if thread.0 > 0 { Ok(thread.0) } else { Err(SysError::new(call, Errno::SRCH)) }
 }
 
-/// The longest name of a thread, in bytes: `TASK_COMM_LEN` without its end.
+/// The maximum length of a thread's name, in bytes: `TASK_COMM_LEN` without the NUL.
 #[doc(alias = "TASK_COMM_LEN")]
 pub const NAME_MAX: usize = 15;
 
-/// Names the calling thread, by which `ps`, recordings and perf then show it: `PR_SET_NAME` of
+/// Sets the calling thread's name, which `ps`, recordings and perf show: `PR_SET_NAME` of
 /// [prctl(2)](https://man7.org/linux/man-pages/man2/PR_SET_NAME.2const.html).
 ///
-/// The name of a process is that of its first thread. Of a name longer than [`NAME_MAX`]
-/// the beginning is taken.
+/// The name of a process is the name of its first thread. The kernel truncates names longer
+/// than [`NAME_MAX`].
 ///
 /// # Errors
-/// `EINVAL`: the name contains a zero byte.
+/// `EINVAL`: the name contains a NUL.
 #[doc(alias = "PR_SET_NAME")]
 pub fn set_name(name: &str) -> Result<(), SysError> {
     let fits = |end: &usize| name.is_char_boundary(*end);
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_bears_its_name_or_what_fits_of_it() {
+    fn a_thread_has_its_name_truncated_to_the_maximum() {
         for (name, shown) in [
             ("player/video", "player/video"),
             ("sixteen-letters-", "sixteen-letters"),

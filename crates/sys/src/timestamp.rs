@@ -1,11 +1,11 @@
-//! The processor's time stamp counter.
+//! The CPU's time stamp counter.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How fast the time stamp counter counts, in kHz, measured beside the system's clock for a
-/// twentieth of a second; to some parts in a million where nothing delays each of many readings.
-/// `None` on a processor of another kind.
+/// The frequency of the time stamp counter in kHz, measured against the system's clock for a
+/// twentieth of a second; accurate to a few ppm unless every one of many readings is delayed.
+/// `None` on other CPU architectures.
 #[doc(alias = "RDTSC")]
 pub fn frequency_khz() -> Option<u64> {
     const BETWEEN: Duration = Duration::from_millis(50);
@@ -16,7 +16,8 @@ pub fn frequency_khz() -> Option<u64> {
     u64::try_from(ticks * 1_000_000 / ended.duration_since(began).as_nanos().max(1)).ok()
 }
 
-/// A moment, and the counter then: of many readings the one that took the least time.
+/// An instant and the counter's value then: of many readings, the one that took the
+/// least time.
 fn reading() -> Option<(Instant, u64)> {
     const READINGS: usize = 64;
     let one = || {
@@ -31,7 +32,7 @@ fn reading() -> Option<(Instant, u64)> {
 
 #[cfg(target_arch = "x86_64")]
 fn ticks() -> Option<u64> {
-    // SAFETY: every processor of this architecture has the instruction, and it only reads.
+    // SAFETY: every CPU of this architecture has the instruction, and it only reads.
     Some(unsafe { std::arch::x86_64::_rdtsc() })
 }
 
@@ -47,11 +48,11 @@ mod tests {
     #[test]
     fn two_measurements_of_the_counter_agree() {
         let Some(one) = frequency_khz() else {
-            eprintln!("skipped: this processor has no time stamp counter");
+            eprintln!("skipped: this CPU has no time stamp counter");
             return;
         };
         let other = frequency_khz().unwrap();
-        // A busy machine delays readings; a counter of another unit would be far off.
+        // A busy machine delays readings; a counter with another unit would be far off.
         assert!(one > 0 && one.abs_diff(other) < one / 10, "{one} and {other} kHz");
     }
 }

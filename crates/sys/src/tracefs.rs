@@ -1,7 +1,7 @@
-//! The kernel's own tracing: descriptions of its tracepoints, and instances that record them.
+//! The kernel's tracing: formats of its tracepoints, and instances that record them.
 //!
-//! See the kernel's *Documentation/trace/events.rst* and *ftrace.rst*. Files are
-//! read and written here; what they say is made sense of elsewhere.
+//! See the kernel's *Documentation/trace/events.rst* and *ftrace.rst*. This module
+//! reads and writes the files; other modules interpret them.
 
 mod instance;
 mod pages;
@@ -12,22 +12,24 @@ use std::path::{Path, PathBuf};
 pub use instance::{Instance, ProcessorFiles};
 pub use pages::Pages;
 
-/// Where the kernel shows its tracepoints.
+/// The directory in which the kernel shows its tracepoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracefs {
     events: PathBuf,
 }
 
-/// The two places where the file system is found.
+/// The two possible mount points of the file system.
 pub const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 impl Tracefs {
-    /// Finds the file system, and mounts it where nobody did and this process may.
+    /// Finds the file system; mounts it if it is not mounted and this process may mount
+    /// it.
     ///
     /// # Errors
-    /// `ENOENT`: it is not mounted and this process may not mount it, or the
-    /// kernel has no tracepoints; `EACCES`: it is mounted, and this process may
-    /// not read it (CAP_DAC_READ_SEARCH, or a change of its mode, would do).
+    /// - `ENOENT`: it is not mounted and this process may not mount it, or the kernel
+    ///   has no tracepoints.
+    /// - `EACCES`: it is mounted, but this process may not read it (CAP_DAC_READ_SEARCH
+    ///   or another mode of the mount point allows it).
     pub fn find() -> io::Result<Self> {
         let found = Self::find_among(&PLACES.map(Path::new));
         if found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
@@ -44,7 +46,7 @@ impl Tracefs {
             let events = place.join("events");
             match std::fs::read_dir(&events) {
                 Ok(_) => return Ok(Self { events }),
-                // A refusal says more than an absence in the other place.
+                // A permission error says more than a missing file in the other place.
                 Err(refused) if refused.kind() != io::ErrorKind::NotFound => error = refused,
                 Err(_) => {}
             }
@@ -57,33 +59,33 @@ impl Tracefs {
         &self.events
     }
 
-    /// Where instances are made.
+    /// The directory of the instances.
     fn instances(&self) -> PathBuf {
         self.events.with_file_name("instances")
     }
 
-    /// The text of a file beside the events, as `header_page`.
+    /// The text of a file next to the events, for example `header_page`.
     ///
     /// # Errors
-    /// As [`Self::format`].
+    /// Those of [`Self::format`].
     pub fn header(&self, name: &str) -> io::Result<String> {
-        // The kernel gives these texts to the first read and nothing to a second.
+        // The kernel returns these texts to the first read and nothing to a second one.
         let mut text = vec![0; 4096];
         let length = io::Read::read(&mut std::fs::File::open(self.events.join(name))?, &mut text)?;
         Ok(String::from_utf8_lossy(&text[..length]).into_owned())
     }
 
-    /// The text of the `format` file of `event`, as `sched/sched_switch`.
+    /// The text of the `format` file of `event`, for example `sched/sched_switch`.
     ///
     /// # Errors
-    /// `ENOENT`: this kernel has no such event; `EACCES`: its description is
-    /// readable for root only.
+    /// - `ENOENT`: this kernel does not have the event.
+    /// - `EACCES`: only root may read its format.
     pub fn format(&self, event: &str) -> io::Result<String> {
         std::fs::read_to_string(self.events.join(event).join("format"))
     }
 }
 
-/// Mounts tracefs; the kernel makes the directory itself.
+/// Mounts tracefs; the kernel creates the directory itself.
 fn mount(place: &str) -> Result<(), crate::SysError> {
     let place = std::ffi::CString::new(place)
         .map_err(|_| crate::SysError::new("mount", crate::Errno::INVAL))?;

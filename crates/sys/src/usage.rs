@@ -1,23 +1,23 @@
-//! What the calling thread has used.
+//! The resources that the calling thread has used.
 
 use tactus_model::result::TaskUsage;
 use tactus_model::time::Nanos;
 
 use crate::error::SysError;
 
-/// Reads what the calling thread has used since it began: `RUSAGE_THREAD` of
-/// [getrusage(2)](https://man7.org/linux/man-pages/man2/getrusage.2.html).
+/// Reads the resources that the calling thread has used since it began: `RUSAGE_THREAD`
+/// of [getrusage(2)](https://man7.org/linux/man-pages/man2/getrusage.2.html).
 ///
-/// The use in a stretch of time is the [`difference`] of two readings.
+/// The use in a period is the [`difference`] of two readings.
 #[doc(alias = "getrusage")]
 #[doc(alias = "RUSAGE_THREAD")]
 pub fn of_this_thread() -> Result<TaskUsage, SysError> {
-    // SAFETY: `rusage` consists of integers, for which zeroes are values.
+    // SAFETY: `rusage` consists of integers, for which zeroes are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is valid for the write of one `rusage`.
-    let answer = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
-    SysError::check("getrusage", answer)?;
-    // Counters of the kernel; they are never negative.
+    let returned = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    SysError::check("getrusage", returned)?;
+    // Counters of the kernel, which are never negative.
     let count = |value: libc::c_long| value as u64;
     Ok(TaskUsage {
         minor_faults: count(usage.ru_minflt),

@@ -1,4 +1,4 @@
-//! Sleeping until a descriptor can be read: a buffer into which the kernel records, a pipe.
+//! Sleeps until a descriptor can be read, e.g. a buffer of kernel events or a pipe.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub struct Waker(OwnedFd);
 /// Why [`wait`] returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Woken {
-    /// Some buffer reached its watermark.
+    /// A buffer reached its watermark.
     pub buffer: bool,
     /// The [`Waker`] was used.
     pub waker: bool,
@@ -28,32 +28,33 @@ impl Waker {
     /// # Errors
     /// `EMFILE` or `ENFILE`: too many open files.
     pub fn new() -> Result<Self, SysError> {
-        // SAFETY: no memory is involved.
+        // SAFETY: eventfd accesses no memory.
         let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         let fd = SysError::check("eventfd", fd)?;
-        // SAFETY: the kernel has just made this descriptor, and nobody else knows it.
+        // SAFETY: the kernel has just created this descriptor, and nothing else uses
+        // it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
     /// Wakes the sleeper, now or when it next goes to sleep.
     pub fn wake(&self) {
-        // It can only fail when 2^64 − 2 wakeups wait already: then it is awake.
+        // It can only fail if 2^64 − 2 wakeups are pending: then the thread is awake.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Takes the wakeups that were asked for.
+    /// Clears the pending wakeups.
     fn clear(&self) {
-        // Nothing to take is as good as taken.
+        // A failure means that nothing is pending.
         let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }
 
-/// Sleeps until a buffer of one of `buffers` reaches its watermark, `waker` is used,
-/// or `timeout` is over; a signal may end the sleep too.
+/// Sleeps until one of `buffers` reaches its watermark, `waker` is used, or `timeout`
+/// is over; a signal may end the sleep too.
 ///
-/// A buffer is told by what can be polled for it: the event that a
-/// [ring](crate::perf::Ring) is mapped from, or the
-/// [pages](crate::tracefs::Pages) of a processor.
+/// A buffer is given by the descriptor to poll: the event that a
+/// [ring](crate::perf::Ring) is mapped from, or the [pages](crate::tracefs::Pages) of a
+/// CPU.
 ///
 /// # Errors
 /// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).

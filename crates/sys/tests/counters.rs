@@ -1,4 +1,4 @@
-//! The counters of a machine made up for it, and of the one that runs this.
+//! The counters of a simulated machine, and of the machine that runs this test.
 
 mod support;
 
@@ -9,7 +9,7 @@ use tactus_model::time::Nanos;
 use tactus_sys::counters::MachineCounters;
 
 #[test]
-fn growth_is_what_happened_between() {
+fn growth_is_the_difference() {
     let root = FakeRoot::new(
         r"
         proc/stat = cpu  100 0 50 1000 5 0 1 2 0 0\nintr 1000 1\nctxt 500\nprocesses 40\nsoftirq 90 1
@@ -62,8 +62,8 @@ fn the_machine_that_runs_this() {
     assert!(rates.page_faults.is_some() && rates.interrupts.is_some());
     let online = tactus_sys::facts::read(Path::new("/")).processor.online;
     let processors = online.map_or(1, |list| list.len()) as u64;
-    // Each of five kinds of busy time is told in whole ticks of 10 ms, and a
-    // processor is charged for its own tick at once.
+    // Each of five kinds of busy time has whole ticks of 10 ms, and a CPU is charged
+    // for its own tick at once.
     let most = (rates.over + Nanos::from_millis(100)).saturating_mul(processors);
     assert!(rates.busy.is_some_and(|busy| busy <= most), "{rates:?}");
 }

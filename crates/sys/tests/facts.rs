@@ -1,4 +1,4 @@
-//! The facts of machines made up for it, of garbage, and of the one that runs this.
+//! The facts of simulated machines, of garbage, and of the machine that runs this test.
 
 mod support;
 
@@ -146,14 +146,14 @@ fn a_desktop_on_bare_metal() {
 }
 
 #[test]
-fn what_disturbs_on_a_desktop() {
+fn disturbances_on_a_desktop() {
     let facts = read(FakeRoot::new(DESKTOP).path());
     assert_eq!(facts.kernel.nmi_watchdog, Some(true));
     assert_eq!(facts.kernel.soft_watchdog, Some(true));
     assert_eq!(facts.processor.available_clock_sources, words("tsc hpet acpi_pm"));
     assert_eq!(facts.processor.frequency_drivers, words("intel_pstate"));
     assert_eq!(facts.processor.idle_exit_latency_us_max, Some(10), "the deepest is disabled");
-    assert_eq!(facts.processor.interrupt_cpus, cpus("0-2"), "nobody handles interrupt 1");
+    assert_eq!(facts.processor.interrupt_cpus, cpus("0-2"), "interrupt 1 has no handler");
     assert_eq!(facts.scheduling.timer_slack, Some(Nanos::from_micros(50)));
     assert_eq!(facts.scheduling.irqbalance, Some(true));
     assert_eq!(facts.scheduling.realtime_tasks, Some(vec!["data-loop.0 fifo:88".to_owned()]));
@@ -167,7 +167,7 @@ fn what_disturbs_on_a_desktop() {
 }
 
 #[test]
-fn what_a_measurement_runs_itself_is_no_other_program() {
+fn programs_of_the_measurement_do_not_count_as_others() {
     let root = FakeRoot::new(DESKTOP);
     let put = |id: u32, name: &str, parent: u32| {
         let zeros = "0 ".repeat(20);
@@ -177,7 +177,7 @@ fn what_a_measurement_runs_itself_is_no_other_program() {
             root.write(&format!("{place}/stat"), &stat);
         }
     };
-    // This process is 4242; a grandchild of it measures and records.
+    // This process is 4242; one of its grandchildren measures and records.
     put(4242, "tactus", 900);
     put(4300, "cell", 4242);
     put(4301, "probe", 4300);
@@ -185,10 +185,10 @@ fn what_a_measurement_runs_itself_is_no_other_program() {
     let own_only = read(root.path()).scheduling;
     assert_eq!(own_only.realtime_tasks, Some(vec!["data-loop.0 fifo:88".to_owned()]));
     assert_eq!(own_only.recordings, Some(0));
-    // Somebody else's.
+    // Of another user.
     put(5000, "tactus-drainer", 900);
     put(5001, "probe", 900);
-    // Two whose numbers were given out again while they were read.
+    // Two whose process ids were reused while they were read.
     put(6000, "ring", 6001);
     put(6001, "ring", 6000);
     let others = read(root.path()).scheduling;
@@ -198,9 +198,9 @@ fn what_a_measurement_runs_itself_is_no_other_program() {
 }
 
 #[test]
-fn what_the_kernel_keeps_of_heat_deadlines_and_firmware() {
+fn temperatures_deadlines_and_smis() {
     let root = FakeRoot::new(DESKTOP);
-    assert_eq!(read(root.path()).processor.smi_count, None, "no maker is named");
+    assert_eq!(read(root.path()).processor.smi_count, None, "the vendor is unknown");
     root.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
     root.write("dev/cpu/0/msr", [&[0xff; 0x34][..], &7_u64.to_le_bytes()].concat());
     root.write("dev/cpu_dma_latency", 20_i32.to_ne_bytes());
@@ -224,13 +224,13 @@ fn what_the_kernel_keeps_of_heat_deadlines_and_firmware() {
 }
 
 #[test]
-fn programs_are_unknown_where_not_all_are_seen() {
+fn programs_are_unknown_if_not_all_are_visible() {
     let hidden = DESKTOP.replace("proc/1/stat", "proc/2/stat");
     let facts = read(FakeRoot::new(&hidden).path());
     assert_eq!((facts.scheduling.irqbalance, facts.scheduling.realtime_tasks), (None, None));
 }
 
-/// A small guest, made from a container's image, with the cgroups of version 1.
+/// A small guest made from a container image, with cgroups of version 1.
 const GUEST: &str = r"
     proc/sys/kernel/osrelease = 6.18.44
     proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC
@@ -265,7 +265,7 @@ const GUEST: &str = r"
 ";
 
 #[test]
-fn a_tick_of_any_length_is_a_rate_and_a_nanosecond_is_none() {
+fn a_tick_of_any_length_is_a_rate_but_a_nanosecond_is_not() {
     let root = FakeRoot::new(GUEST);
     for (tick, rate) in [(10_000_000, Some(100)), (200_000, Some(5000)), (50_000, Some(20_000))] {
         let calls = CallFacts { tick: Some(Nanos::from_nanos(tick)), ..CallFacts::default() };
@@ -295,7 +295,7 @@ fn a_guest_made_from_a_containers_image() {
     assert_eq!(facts.processor.nohz_full, cpus(""), "the kernel always has a tick");
     assert_eq!(facts.processor.governors, Some(Vec::new()));
     assert_eq!(facts.processor.idle_states, Some(Vec::new()));
-    assert_eq!(facts.permission.container, text("none"), "the mark is left from the image");
+    assert_eq!(facts.permission.container, text("none"), "the mark comes from the image");
     assert_eq!(facts.permission.holds("CAP_SYS_NICE"), Some(true));
     assert_eq!(facts.permission.holds("CAP_SYS_RESOURCE"), Some(false));
     assert_eq!(facts.cgroup.version, Some(1));
@@ -308,7 +308,7 @@ fn a_guest_made_from_a_containers_image() {
     assert_eq!(facts.steal, Some(Nanos::from_millis(120)));
 }
 
-/// A container without privilege, seen through a mount of its own part of the hierarchy.
+/// An unprivileged container, seen through a mount of its own part of the hierarchy.
 const CONTAINER: &str = r"
     proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Mon Jan 1 2024
     proc/self/ns/pid -> pid:[4026532512]
@@ -340,7 +340,7 @@ fn a_container() {
         (Some(50_000), Some(100_000))
     );
     assert_eq!(facts.cgroup.cpuset, cpus("4-5"));
-    assert_eq!(facts.kernel.preemption, None, "nothing tells what was chosen");
+    assert_eq!(facts.kernel.preemption, None, "the mode is in no file");
 }
 
 #[test]
@@ -355,13 +355,13 @@ fn containers_by_their_marks() {
     check("proc/self/cgroup = 0::/lxc.payload.web", "lxc");
     check("run/systemd/container = systemd-nspawn", "systemd-nspawn");
     check("", "unnamed");
-    // A service that hides the host's name from itself is not contained.
+    // A service that hides the host's name from itself is not in a container.
     let service = "proc/self/ns/pid -> pid:[4026531836]\nproc/self/ns/uts -> uts:[4026532999]";
     assert_eq!(read(FakeRoot::new(service).path()).permission.container, text("none"));
 }
 
 #[test]
-fn a_group_outside_of_what_is_mounted_is_unknown() {
+fn a_group_outside_of_the_mount_is_unknown() {
     let outside = r"
         proc/self/cgroup = 0::/../other
         proc/self/mountinfo = 35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw
@@ -383,12 +383,12 @@ fn a_realtime_kernel() {
         root.write("proc/sys/kernel/version", version);
         assert_eq!(read(root.path()).kernel.preemption, text("rt"), "{version}");
     }
-    let told = FakeRoot::new("sys/kernel/realtime = 1");
-    assert_eq!(read(told.path()).kernel.preemption, text("rt"));
+    let running = FakeRoot::new("sys/kernel/realtime = 1");
+    assert_eq!(read(running.path()).kernel.preemption, text("rt"));
 }
 
 #[test]
-fn preemption_from_what_runs_then_what_was_booted_then_what_was_built() {
+fn the_running_preemption_mode_precedes_boot_parameter_and_configuration() {
     let check = |lines: &str, expected: Option<&str>| {
         let release = "proc/sys/kernel/osrelease = 6\n";
         let facts = read(FakeRoot::new(&format!("{release}{lines}")).path());
@@ -422,18 +422,18 @@ const BOARD: &str = r"
 ";
 
 #[test]
-fn a_board_with_arm_processors() {
+fn a_board_with_arm_cpus() {
     let facts = read(FakeRoot::new(BOARD).path());
     assert_eq!(facts.processor.model, text("Raspberry Pi 4 Model B Rev 1.5"));
     assert_eq!(facts.processor.smt, Some(false));
-    assert_eq!(facts.processor.last_level_cache, None, "its caches do not tell their size");
+    assert_eq!(facts.processor.last_level_cache, None, "its caches do not show their size");
     assert_eq!(facts.processor.idle_states, words("WFI"));
-    assert_eq!(facts.processor.virtualization, None, "these processors do not show one");
+    assert_eq!(facts.processor.virtualization, None, "these CPUs do not show one");
     assert_eq!(facts.kernel.preemption, text("full"));
 }
 
 #[test]
-fn hypervisors_by_what_shows_them() {
+fn hypervisors_by_their_signs() {
     let check = |lines: &str, expected: Option<&str>| {
         let facts = read(FakeRoot::new(lines).path());
         assert_eq!(facts.processor.virtualization.as_deref(), expected, "{lines}");
@@ -445,13 +445,13 @@ fn hypervisors_by_what_shows_them() {
     check("sys/hypervisor/type = xen", Some("xen"));
     check("sys/class/dmi/id/sys_vendor = QEMU", Some("qemu"));
     check("proc/device-tree/compatible = linux,dummy-virt\\0", Some("qemu"));
-    // A whole machine rented from a vendor whose guests bear the same name.
+    // A bare-metal machine of a vendor whose guests have the same name.
     let rented = "proc/cpuinfo = flags\\t: fpu vme\n";
     check(&format!("{rented}sys/class/dmi/id/product_name = Google Compute Engine"), Some("none"));
 }
 
 #[test]
-fn an_empty_root_tells_nothing() {
+fn an_empty_root_has_no_facts() {
     let facts = read(FakeRoot::new("").path());
     assert_eq!(facts, MachineFacts::unknown(facts.taken));
     let not_there = read(Path::new("/nowhere/at/all"));
@@ -459,7 +459,7 @@ fn an_empty_root_tells_nothing() {
     assert!(facts.rows().iter().all(|row| row.value == "unknown"));
 }
 
-/// Every file that is read, for filling with garbage.
+/// Every file that is read, to be filled with garbage.
 fn files() -> Vec<String> {
     let described = [DESKTOP, GUEST, CONTAINER, BOARD].concat();
     let extra = ["sys/kernel/debug/sched/preempt", "sys/kernel/realtime", "proc/timer_list"];
@@ -472,7 +472,7 @@ fn files() -> Vec<String> {
         .collect()
 }
 
-/// Pieces of which texts are made that come near to what is read, and miss it.
+/// Pieces of text that resemble valid input.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let pieces: Vec<&[u8]> = vec![
         b"cpu ",
@@ -521,7 +521,7 @@ proptest! {
 fn the_machine_that_runs_this() {
     let facts = read(Path::new("/"));
     let processor = &facts.processor;
-    let online = processor.online.clone().expect("every kernel lists its processors");
+    let online = processor.online.clone().expect("every kernel lists its CPUs");
     assert!(!online.is_empty());
     if let Some(present) = &processor.present {
         assert!(online.without(present).is_empty(), "{online} in {present}");
@@ -532,7 +532,7 @@ fn the_machine_that_runs_this() {
             "{allowed} in {online}"
         );
     }
-    let rate = facts.kernel.tick_rate_hz.expect("the coarse clock tells it");
+    let rate = facts.kernel.tick_rate_hz.expect("the coarse clock has it");
     assert!((24..=50_000).contains(&rate), "{rate}");
     assert!(facts.kernel.release.is_some() && facts.kernel.machine.is_some());
     assert!(facts.kernel.high_resolution_timers.is_some());

@@ -1,4 +1,4 @@
-//! Walks a recording once and adds its quanta up.
+//! Walks through a recording once and adds up its quanta.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,14 +18,15 @@ use crate::machine::{
 };
 use crate::number_map::NumberMap;
 
-/// How many quanta wait to be billed until the kernel's tick was found: a
-/// second of a machine that switches 65 000 times.
+/// How many quanta wait to be billed until the kernel's tick is found: one second on a
+/// machine with 65 000 switches per second.
 const WAITING_MAX: usize = 1 << 16;
 
-/// Accounts for the processor time of a recording.
+/// Accounts for the CPU time of a recording.
 ///
 /// # Errors
-/// Those of the source; what it gave before that is not accounted for.
+/// The errors of the source. Nothing is accounted for then, not even what the source
+/// gave before the error.
 pub fn account(
     source: &mut dyn EventSource,
     options: &AccountOptions,
@@ -40,10 +41,11 @@ pub fn account(
     Ok(accountant.finish(source.dictionary()))
 }
 
-/// Accounts for processor time while events come in.
+/// Accounts for CPU time while events come in.
 ///
-/// Events and losses are given in the order of time, then it is finished. Its
-/// memory grows with the number of threads, not with that of events.
+/// The caller passes events and losses in the order of time and then calls
+/// [`Self::finish`]. Memory use grows with the number of threads, not with the number
+/// of events.
 #[derive(Clone, Debug)]
 pub struct Accountant {
     about: About,
@@ -87,7 +89,7 @@ impl Accountant {
         self.last_loss = self.last_loss.max(lost.to);
     }
 
-    /// Closes the books.
+    /// Closes the books and returns the accounts.
     pub fn finish(mut self, names: &Dictionary) -> Accounts {
         let ended = self.machine.now().max(self.last_loss);
         self.books.is_switch_missing = false;
@@ -96,7 +98,7 @@ impl Accountant {
     }
 }
 
-/// The books: everything that is added up while the machine is replayed.
+/// The books: all sums that are kept while the machine is replayed.
 #[derive(Clone, Debug)]
 struct Books {
     options: AccountOptions,
@@ -108,9 +110,9 @@ struct Books {
     ticks: TickFinder,
     /// Quanta that wait to be billed until the kernel's tick is found.
     waiting: Vec<Bill>,
-    /// One for each rate of the options, once they have a phase.
+    /// One sweep for each rate of the options, once the sweeps have a phase.
     clocks: Option<Vec<Metronome>>,
-    /// Whether a quantum without an end means that a switch is missing.
+    /// Whether a quantum without an end means that a switch event is missing.
     is_switch_missing: bool,
     missing_switches: u64,
 }
@@ -118,28 +120,28 @@ struct Books {
 /// The ledger of the idle threads.
 const IDLE: usize = 0;
 
-/// What is kept of a thread.
+/// The accountant's state of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Thread {
-    /// The ledger it was last entered in.
+    /// The ledger of the thread's last entry.
     ledger: Option<usize>,
-    /// The system call it is in.
+    /// The system call that the thread is in.
     call: Option<SleepingCall>,
-    /// How long it waited before it came to the processor it is on.
+    /// How long the thread waited before it came to its present CPU.
     latency: Option<Nanos>,
 }
 
-/// What is kept of a processor.
+/// The accountant's state of a CPU.
 #[derive(Clone, Copy, Debug)]
 struct Processor {
     used: Nanos,
     idle: Nanos,
     unknown: Nanos,
-    /// When a loss last ended.
+    /// When the last loss ended.
     known_from: Instant<Monotonic>,
-    /// Of the quantum that is open.
+    /// What went on during the open quantum.
     during: During,
-    /// A quantum that was ended by the kernel's stopper, which may be going to
+    /// A quantum that the kernel's stopper thread ended; the stopper may be about to
     /// move its thread.
     stopped: Option<Stopped>,
 }
@@ -164,7 +166,7 @@ struct Stopped {
     length: Nanos,
 }
 
-/// A quantum that is to be billed.
+/// A quantum to be billed.
 #[derive(Clone, Copy, Debug)]
 struct Bill {
     ledger: usize,
@@ -193,8 +195,8 @@ impl Books {
         }
     }
 
-    /// The machine has a processor of every number that is told, so there are
-    /// never more of these than it has.
+    /// The CPUs by number. Events carry only CPU numbers that the machine has, so the
+    /// list never grows beyond that.
     fn processor(&mut self, cpu: u32) -> &mut Processor {
         let index = (cpu as usize).min(tactus_model::cpus::CpuList::LIMIT as usize);
         if index >= self.processors.len() {
@@ -213,7 +215,7 @@ impl Books {
             return IDLE;
         }
         let last = self.thread(thread).ledger;
-        // A name that is not known yet is that of before.
+        // A name that is not known yet stands for the name before.
         if let Some(last) = last
             && (name == NameId::UNKNOWN || self.ledgers[last].name == name)
         {
@@ -228,7 +230,7 @@ impl Books {
         ledger
     }
 
-    /// Bills a quantum, or lets it wait.
+    /// Bills a quantum, or queues it until the tick is known.
     fn bill(&mut self, bill: Bill) {
         self.waiting.push(bill);
         if self.ticks.grid().is_some() || self.waiting.len() >= WAITING_MAX {
@@ -253,7 +255,7 @@ impl Books {
         }
     }
 
-    /// Why a quantum ended; none when that is seen later.
+    /// Why a quantum ended; `None` when a later event decides it.
     fn end(&mut self, quantum: &Quantum, leaving: &Leaving, ledger: usize) -> Option<End> {
         let by_tick = match leaving.asked {
             Some(Activity::Timer { function }) => self.ticks.knows_as_tick(function),
@@ -274,7 +276,7 @@ impl Books {
         Some(end)
     }
 
-    /// A thread that the stopper did not move was merely preempted by it.
+    /// A thread that the stopper did not move was only preempted by it.
     fn settle(&mut self, cpu: u32) {
         if let Some(stopped) = self.processor(cpu).stopped.take() {
             self.ledgers[stopped.ledger].ended(End::PreemptedByPriority, stopped.length);
@@ -409,8 +411,8 @@ impl Observer for Books {
     }
 
     fn absence(&mut self, absence: &Absence) {
-        // When it came is told by the switch alone.
-        let waking = absence.waking.filter(|_| absence.untold_since.is_none());
+        // Only the switch event shows when the thread came.
+        let waking = absence.waking.filter(|_| absence.back_at_min.is_none());
         self.thread(absence.thread).latency = waking.map(|waking| absence.back_at - waking.at);
     }
 
@@ -426,7 +428,7 @@ impl Observer for Books {
     }
 }
 
-/// Which program a thread belongs to.
+/// Maps threads to programs.
 struct Index {
     /// The last name of every thread.
     names: HashMap<ThreadId, NameId>,
@@ -438,8 +440,8 @@ impl Index {
         Self { names: named.map(|ledger| (ledger.thread, ledger.name)).collect() }
     }
 
-    /// A thread belongs to the program that its process' main thread is called
-    /// by; where that was not seen or is not known, to one of its own name.
+    /// The program of a thread: the name of its process's main thread; the thread's own
+    /// name where the main thread was not seen or is not known.
     fn program<'n>(&self, ledger: &Ledger, names: &'n Dictionary) -> &'n str {
         let main = names.process_of(ledger.thread).map(|process| ThreadId(process.0));
         let name = match main {
@@ -450,14 +452,14 @@ impl Index {
     }
 }
 
-/// The kernel's workers are one program, whatever number, pool and work each has.
+/// Takes all kernel workers as one program, whatever their number, pool and work.
 fn without_number(name: &str) -> &str {
     const WORKER: &str = "kworker";
     if name.starts_with("kworker/") { WORKER } else { name }
 }
 
 impl Account {
-    /// An account of this name in which nothing stands yet.
+    /// An empty account with this name.
     fn of(name: &str, threads: u64) -> Self {
         Self {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What accounting for a recording yields, in a form to keep and to send.
+//! The result of accounting for a recording, in a form to store and to send.
 
 use serde::{Deserialize, Serialize};
 use tactus_model::recording::{ProcessId, ThreadId};
@@ -11,118 +11,119 @@ use super::end::End;
 use super::rate::TickRate;
 use super::tick::{KernelTick, TickUnknown};
 
-/// What is to be accounted for beside what every recording tells.
+/// What to account for in addition to what every recording shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountOptions {
-    /// The rates of ticks to simulate.
+    /// The tick rates to simulate.
     pub rates: Vec<TickRate>,
 }
 
-/// Where the processor time of a recording went.
+/// Where the CPU time of a recording went.
 ///
-/// The times of all programs, of idle and what is unknown add up to the
-/// recorded processor time exactly; so do those of all threads.
+/// The times of all programs, the idle time and the unknown time add up to the recorded
+/// CPU time exactly; so do the times of all threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Accounts {
-    /// From when on everything was recorded.
+    /// The instant from which everything was recorded.
     pub started: Instant<Monotonic>,
     /// The last event, or the end of the last loss.
     pub ended: Instant<Monotonic>,
-    /// The processors that were recorded, by number.
+    /// The CPUs that were recorded, by number.
     pub processors: Vec<ProcessorUse>,
-    /// Every program, the one that used most first. Processes of one name are
-    /// taken together.
+    /// Every program, the greatest user of CPU time first. Processes with one name
+    /// count as one program.
     pub programs: Vec<Account>,
-    /// Every thread, the one that used most first. A thread that took another
-    /// name stands under each of them.
+    /// Every thread, the greatest user of CPU time first. A thread that changed its
+    /// name has an account under each name.
     pub threads: Vec<Account>,
-    /// The idle threads of all processors, taken together.
+    /// The idle threads of all CPUs, taken together.
     pub idle: Account,
-    /// Switches that were not recorded, as the events around them show: who ran
-    /// before such a one may have left, and who ran after it have come, earlier.
+    /// The number of missing sched_switch events, inferred from the events around them:
+    /// the thread before such a switch may have left earlier than the replay shows, and
+    /// the thread after it may have come earlier.
     pub missing_switches: u64,
-    /// The kernel's own tick, or why nothing is told of it.
+    /// The kernel's own tick, or the reason why it is unknown.
     pub tick: Result<KernelTick, TickUnknown>,
 }
 
-/// How the time of one processor was used.
+/// How the time of one CPU was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorUse {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
     /// The time in which a thread was current.
     pub used: Nanos,
     /// The time in which the idle thread was current.
     pub idle: Nanos,
-    /// The time of which it is not known who was current: events were lost, or
-    /// none came.
+    /// The time for which the current thread is not known: events were lost, or there
+    /// were none.
     pub unknown: Nanos,
 }
 
-/// What a thread, or all threads of a program, got from the processors.
+/// The CPU time of a thread, or of all threads of a program, and how it was scheduled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Account {
-    /// The name of the thread, or of the program: that of its main thread.
+    /// The name of the thread; for a program, the name of its main thread.
     pub name: String,
-    /// The thread; none for a program.
+    /// The thread; `None` for a program.
     pub thread: Option<ThreadId>,
-    /// The process that the thread belongs to, where that was recorded; none for
-    /// a program of several processes.
+    /// The process of the thread, where that was recorded; `None` for a program with
+    /// several processes.
     pub process: Option<ProcessId>,
-    /// The program that the thread belongs to; for a program its name.
+    /// The program of the thread; for a program, its own name.
     pub program: String,
     /// How many threads there are.
     pub threads: u64,
-    /// The time in which they were current.
+    /// The time in which the threads were current.
     pub used: Nanos,
-    /// The time that interrupts, softirqs and timers took of that.
+    /// The part of that time that interrupts, softirqs and timers took.
     pub interrupted: Nanos,
-    /// The time that the host took of that, so far as charges show it.
+    /// The part of that time that was steal time, as far as charges show it.
     pub stolen: Nanos,
-    /// The lengths of the effective quanta whose both ends were recorded.
+    /// The lengths of the effective quanta for which both ends were recorded.
     pub quanta: Histogram,
     /// The quanta that were cut off.
     pub cut: Cut,
-    /// Why whole quanta and those of which the end was recorded ended, the most
-    /// frequent first.
+    /// Why quanta ended, the most frequent reason first. Counts whole quanta and cut
+    /// quanta with a recorded end.
     pub ends: Vec<EndCount>,
-    /// The times from a wakeup to the switch to the thread that was woken.
+    /// The times from a wakeup to the switch to the woken thread.
     pub wakeup_latency: Histogram,
-    /// What ticks billed: the kernel's own where it is known, then one entry for
-    /// each rate of the options.
+    /// What ticks billed: first the kernel's own tick where it is known, then an entry
+    /// for each rate of the options.
     pub billing: Vec<Billing>,
 }
 
-/// Quanta of which an end was not recorded: they reach over an edge of the
-/// recording, a loss, or a switch that is missing. Their time is used time, but
-/// their lengths are not known.
+/// Quanta for which an end was not recorded: they cross an edge of the recording, a
+/// loss, or a missing sched_switch event. Their time counts as used time, but their
+/// lengths are unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// How many.
+    /// The number of quanta.
     pub count: u64,
-    /// What was recorded of their time.
+    /// The recorded part of their time.
     pub time: Nanos,
 }
 
-/// How many quanta ended for a reason.
+/// How many quanta ended for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndCount {
     /// The reason.
     #[serde(flatten)]
     pub end: End,
-    /// How many quanta.
+    /// The number of quanta.
     pub count: u64,
-    /// How long they were, all together.
+    /// The total time of these quanta.
     pub time: Nanos,
 }
 
 impl Accounts {
-    /// How long the recording was.
+    /// The duration of the recording.
     pub fn length(&self) -> Nanos {
         self.ended - self.started
     }
 
-    /// The recorded processor time: the length of the recording on each processor.
+    /// The recorded CPU time: the duration of the recording times the number of CPUs.
     pub fn time(&self) -> Nanos {
         self.length().saturating_mul(self.processors.len() as u64)
     }
@@ -132,12 +133,12 @@ impl Accounts {
         self.processors.iter().map(|processor| processor.used).sum()
     }
 
-    /// The time of which it is not known who was current.
+    /// The time for which the current thread is not known.
     pub fn unknown(&self) -> Nanos {
         self.processors.iter().map(|processor| processor.unknown).sum()
     }
 
-    /// The used time that lies in quanta which were cut off, those of idle left out.
+    /// The used time in quanta that were cut off, without the idle threads.
     pub fn cut(&self) -> Cut {
         self.programs.iter().fold(Cut::default(), |sum, program| Cut {
             count: sum.count + program.cut.count,
@@ -150,20 +151,20 @@ impl Accounts {
         self.programs.iter().find(|program| program.name == name)
     }
 
-    /// The accounts of a thread, one for each name that it had.
+    /// The accounts of a thread, one for each name it had.
     pub fn of_thread(&self, thread: ThreadId) -> impl Iterator<Item = &Account> {
         self.threads.iter().filter(move |account| account.thread == Some(thread))
     }
 }
 
 impl Account {
-    /// Quanta in the recording, cut ones among them.
+    /// The number of quanta in the recording, including cut ones.
     pub fn turns(&self) -> u64 {
         self.quanta.count + self.cut.count
     }
 
-    /// Quanta a second of a recording of this length, cut ones among them; none
-    /// where no time passed.
+    /// Quanta per second for a recording of this duration, including cut ones; `None`
+    /// if the duration is zero.
     pub fn quanta_per_second(&self, length: Nanos) -> Option<f64> {
         (length > Nanos::ZERO).then(|| self.turns() as f64 / length.as_secs_f64())
     }

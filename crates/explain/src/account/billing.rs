@@ -9,8 +9,8 @@ use crate::number_map::NumberMap;
 
 /// At how many phases a simulated tick is tried.
 ///
-/// A divisor of a second in nanoseconds, so that the time between two phases
-/// is exact in units of a billionth of a tick.
+/// It divides a second in nanoseconds, so the time between two phases is exact in units
+/// of a billionth of a tick.
 pub(super) const PHASES: usize = 64;
 
 /// A billionth of a tick is the unit of simulated time.
@@ -21,50 +21,50 @@ const PHASE: u64 = TICK as u64 / PHASES as u64;
 
 /// What the ticks of a clock billed for some quanta.
 ///
-/// The thread that is current at a tick is billed the whole of it. Every time
-/// that was used counts; a quantum is *missed* when it is whole and no tick
-/// fell into it.
+/// The thread that is current at a tick is billed the whole tick. All used time counts;
+/// a quantum is *missed* if it is whole and no tick fell into it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Billing {
-    /// Whose ticks.
+    /// The clock.
     pub clock: TickClock,
     /// The time that a tick bills.
     pub period: Nanos,
     /// The time that was used.
     pub used: Nanos,
-    /// How many ticks fell into it.
+    /// The number of ticks in that time.
     pub ticks: Range,
-    /// How many quanta were whole.
+    /// The number of whole quanta.
     pub quanta: u64,
-    /// Into how many of them no tick fell.
+    /// The number of whole quanta into which no tick fell.
     pub missed: Range,
-    /// Quanta by their length and the ticks that fell into them: Figure 4 of the
-    /// paper. Of a simulated clock in the phase of the kernel's own tick.
+    /// Quanta by their length and by the ticks that fell into them: Figure 4 of the
+    /// paper. For a simulated clock, in the phase of the kernel's own tick.
     pub scatter: Vec<ScatterPoint>,
 }
 
 /// A count that depends on the phase of the ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Range {
-    /// As it was recorded; simulated, in the phase of the kernel's own tick, or
-    /// that of the recording's start where the kernel's is not known.
+    /// The recorded count; for a simulated clock, the count in the phase of the
+    /// kernel's own tick, or in the phase of the recording's start if the kernel's tick
+    /// is unknown.
     pub value: u64,
-    /// The least over all phases.
+    /// The minimum over all phases.
     pub least: u64,
     /// The mean over all phases.
     pub mean: f64,
-    /// The greatest over all phases.
+    /// The maximum over all phases.
     pub greatest: u64,
 }
 
-/// Quanta of about one length into which equally many ticks fell.
+/// Quanta of similar length that the same number of ticks fell into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScatterPoint {
     /// Their mean length.
     pub length: Nanos,
-    /// How many ticks each was billed.
+    /// How many ticks each quantum was billed.
     pub ticks: u64,
-    /// How many quanta there are.
+    /// The number of quanta.
     pub count: u64,
 }
 
@@ -74,22 +74,23 @@ impl Billing {
         self.period.saturating_mul(self.ticks.value)
     }
 
-    /// The time billed over the time used; none where nothing was used.
+    /// The time billed divided by the time used; `None` if no time was used.
     pub fn ratio(&self) -> Option<f64> {
         self.over_used(self.ticks.value)
     }
 
-    /// The least and the greatest ratio over all phases.
+    /// The minimum and the maximum ratio over all phases.
     pub fn ratio_range(&self) -> Option<(f64, f64)> {
         Some((self.over_used(self.ticks.least)?, self.over_used(self.ticks.greatest)?))
     }
 
-    /// The share of the quanta that were missed, from 0 to 1; none where there was none.
+    /// The share of whole quanta that were missed, from 0 to 1; `None` if there are no
+    /// whole quanta.
     pub fn missed_share(&self) -> Option<f64> {
         (self.quanta > 0).then(|| self.missed.value as f64 / self.quanta as f64)
     }
 
-    /// The least and the greatest share of missed quanta over all phases.
+    /// The minimum and the maximum share of missed quanta over all phases.
     pub fn missed_range(&self) -> Option<(f64, f64)> {
         let share = |missed: u64| missed as f64 / self.quanta as f64;
         (self.quanta > 0).then(|| (share(self.missed.least), share(self.missed.greatest)))
@@ -102,7 +103,7 @@ impl Billing {
 }
 
 impl Range {
-    /// A count that was recorded, so that there is only one phase.
+    /// A recorded count, which has only one phase.
     const fn recorded(value: u64) -> Self {
         Self { value, least: value, mean: value as f64, greatest: value }
     }
@@ -120,14 +121,14 @@ impl Range {
 
 /// A clock that ticks at a rate, at any phase.
 ///
-/// Time is counted in phases: a tick of phase `p` falls on every number that
-/// leaves `p` when divided by [`PHASES`]. Which numbers lie in a quantum then
-/// says for all phases at once how many ticks do.
+/// Time is counted in phases: a tick of phase `p` falls on every number that leaves the
+/// remainder `p` when divided by [`PHASES`]. The numbers within a quantum therefore
+/// give the tick counts of all phases at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Metronome {
     hertz: u64,
     started: Instant<Monotonic>,
-    /// What is added so that a tick of phase 0 falls on the reference.
+    /// The offset that makes a tick of phase 0 fall on the reference.
     offset: u64,
 }
 
@@ -158,18 +159,18 @@ impl Metronome {
     }
 }
 
-/// What a simulated clock bills, at every phase.
+/// What a simulated clock bills at every phase.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sweep {
     /// Ticks that fall in every phase.
     ticks: u64,
-    /// Ticks that fall in some phases only.
+    /// Ticks that fall only in some phases.
     more: Around,
     /// Whole quanta shorter than a tick.
     short: u64,
-    /// In which phases a tick falls into those.
+    /// The phases in which a tick falls into such quanta.
     hit: Around,
-    /// Whole quanta and their ticks at phase 0.
+    /// Whole quanta and their ticks in phase 0.
     scatter: Scatter,
 }
 
@@ -220,9 +221,10 @@ impl Sweep {
     }
 }
 
-/// A count for each phase, to which ranges of phases are added.
+/// A count for each phase; ranges of phases can be added to it.
 ///
-/// Kept as differences from phase to phase, so that a range costs two steps.
+/// The counts are kept as differences between neighbouring phases, so adding a range
+/// takes two steps.
 #[derive(Clone, Debug)]
 struct Around([i64; PHASES]);
 
@@ -233,7 +235,7 @@ impl Default for Around {
 }
 
 impl Around {
-    /// Adds 1 to `length` phases from `place` on, over the end to the beginning.
+    /// Adds 1 to `length` phases starting at `place`, wrapping around at the end.
     fn add(&mut self, place: usize, length: usize) {
         if length == 0 {
             return;
@@ -299,7 +301,7 @@ impl RecordedBill {
     }
 }
 
-/// Quanta by length, eight bins to a doubling, and ticks.
+/// Quanta by length (eight bins per doubling) and by ticks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scatter(NumberMap<u64, Bin>);
 
@@ -311,7 +313,7 @@ pub(super) struct Bin {
 }
 
 impl Scatter {
-    /// The binary digits below which a bin's number leaves room for ticks.
+    /// How many low bits of a bin's number hold the tick count.
     const TICK_DIGITS: u32 = 48;
 
     fn add(&mut self, length: Nanos, ticks: u64) {
@@ -350,7 +352,7 @@ impl Scatter {
     }
 }
 
-/// The number of the eighth of an octave in which a length lies, ascending.
+/// The number of the eighth of an octave that contains `length`, in ascending order.
 fn eighth_of_octave(length: Nanos) -> u64 {
     let nanos = length.as_nanos();
     let octave = u64::from(nanos.checked_ilog2().unwrap_or(0));
@@ -370,9 +372,10 @@ mod tests {
         Instant::from_nanos(nanos)
     }
 
-    /// Ticks of a clock in `from ..< to`, one by one, at a phase.
+    /// Counts the ticks of a clock in `from ..< to` one by one, at one phase.
     fn counted(rate: u64, reference: u64, phase: u64, from: u64, to: u64) -> u64 {
-        // In units of a 64 × rate-th of a nanosecond, far enough back to begin before `from`.
+        // In units of a 64 × rate-th of a nanosecond, starting far enough back to be before
+        // `from`.
         let scale = u128::from(rate) * PHASES as u128;
         let tick = TICK * PHASES as u128;
         let first = (u128::from(reference) * scale + u128::from(phase) * TICK) % tick;
@@ -428,7 +431,7 @@ mod tests {
         let rate = TickRate::new(100).unwrap();
         let clock = Metronome::new(rate, at(0), at(0));
         let mut sweep = Sweep::default();
-        // A quarter of a tick, always just after it: never billed in its own phase.
+        // A quarter of a tick, always just after a tick: never billed in its own phase.
         for tick in 0..100 {
             sweep.add(&clock, at(tick * 10_000_000 + 1), at(tick * 10_000_000 + 2_500_001), true);
         }

@@ -1,4 +1,4 @@
-//! The clocks whose ticks bill.
+//! The clocks whose ticks bill CPU time.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::rate::TickRate;
 
-/// Whose ticks bill.
+/// The clock whose ticks bill CPU time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "clock", rename_all = "kebab-case")]
 pub enum TickClock {
-    /// The kernel's own tick, as it was recorded. It is stopped on an idle processor.
+    /// The kernel's own tick as recorded. The kernel stops it on an idle CPU.
     Kernel,
-    /// A tick of this rate on all processors at once, laid over the recording.
+    /// A simulated tick of this rate on all CPUs at once, laid over the recording.
     Simulated {
-        /// How often it ticks.
+        /// The tick rate.
         rate: TickRate,
     },
 }

@@ -7,29 +7,29 @@ use tactus_model::recording::{Priority, SleepingCall, TaskState};
 
 use crate::machine::{Leaving, Quantum};
 
-/// Why a thread left the processor.
+/// Why a thread left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "kebab-case")]
 pub enum End {
     /// It went to sleep until something wakes it.
     Slept {
-        /// The system call it slept in; none where that was not recorded.
+        /// The system call it slept in; `None` if that was not recorded.
         call: Option<SleepingCall>,
     },
-    /// It waits for the kernel or a device, and no signal wakes it.
+    /// It waits for the kernel or a device in uninterruptible sleep.
     Blocked,
     /// A thread of a more urgent class took its place: a real-time or deadline
     /// thread with a higher priority.
     PreemptedByPriority,
     /// A thread that woke during the quantum took its place.
     PreemptedByWoken,
-    /// The tick found that others had waited long enough.
+    /// The tick found that other threads had waited long enough.
     TickExpiry,
-    /// Another thread took its place; why then is not told by the events.
+    /// Another thread took its place; the events do not show why.
     Preempted,
-    /// The scheduler moved it to another processor while it ran.
+    /// The scheduler moved it to another CPU while it ran.
     Migrated,
-    /// It gave way of itself and could have gone on (sched_yield(2)).
+    /// It yielded the CPU and could have gone on (sched_yield(2)).
     Yielded,
     /// A signal or a tracer stopped it.
     Stopped,
@@ -40,10 +40,10 @@ pub enum End {
 impl End {
     /// Why `quantum` ended as it did.
     ///
-    /// `by_tick` says whether the thread was asked to give way in the tick, and
-    /// `call` in which system call it was. A quantum that a thread of the kernel's
-    /// stopper class ended counts as ended by priority; it is the caller who sees
-    /// whether the thread was then moved.
+    /// `by_tick` says whether the thread was asked to reschedule in the tick, and
+    /// `call` is the system call it was in. If a thread of the kernel's stopper class
+    /// ended the quantum, the end counts as preemption by priority; only the caller can
+    /// see whether the stopper then moved the thread.
     pub(super) fn of(
         quantum: &Quantum,
         leaving: &Leaving,
@@ -90,8 +90,8 @@ impl End {
     }
 }
 
-/// Whether a thread of priority `next` runs before any of `current` by its class
-/// alone; among ordinary threads nice values are weights, not ranks.
+/// Whether the class of priority `next` alone puts it before priority `current`; nice
+/// values of ordinary threads are weights, not ranks.
 fn is_more_urgent(next: Priority, current: Priority) -> bool {
     const FIRST_ORDINARY: i16 = 100;
     next.0 < FIRST_ORDINARY && next < current
@@ -107,7 +107,7 @@ impl fmt::Display for End {
             Self::PreemptedByWoken => f.write_str("preempted by a thread that woke"),
             Self::TickExpiry => f.write_str("ended by the tick"),
             Self::Preempted => f.write_str("preempted by another thread"),
-            Self::Migrated => f.write_str("moved to another processor"),
+            Self::Migrated => f.write_str("moved to another CPU"),
             Self::Yielded => f.write_str("yielded"),
             Self::Stopped => f.write_str("stopped"),
             Self::Exited => f.write_str("exited"),

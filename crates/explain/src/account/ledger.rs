@@ -12,7 +12,7 @@ use crate::machine::Quantum;
 
 /// The running sums of one thread under one name.
 ///
-/// A thread that takes another name, as by execve(2), gets another ledger.
+/// A thread that changes its name, for example by execve(2), gets a new ledger.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     pub(super) thread: ThreadId,
@@ -25,7 +25,7 @@ pub(super) struct Ledger {
     ends: Vec<EndCount>,
     wakeup_latency: Lengths,
     pub(super) recorded: RecordedBill,
-    /// One for each rate of the options.
+    /// One sweep for each rate of the options.
     pub(super) sweeps: Vec<Sweep>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Ledger {
 pub(super) struct During {
     /// Time in interrupts, softirqs and timers.
     pub(super) interrupted: Nanos,
-    /// Time that the host took.
+    /// Steal time.
     pub(super) stolen: Nanos,
     pub(super) timer_ticks: u64,
     pub(super) vector_ticks: u64,
@@ -94,12 +94,12 @@ impl Ledger {
         }
     }
 
-    /// Whether it has nothing to tell.
+    /// Whether the ledger has no quanta and no time.
     pub(super) fn is_empty(&self) -> bool {
         self.used == Nanos::ZERO && self.quanta.count() == 0 && self.ends.is_empty()
     }
 
-    /// The sums as they are given, `account` telling whose they are.
+    /// Writes the sums into `account`, which already has the thread's names.
     pub(super) fn fill(
         &self,
         account: Account,
@@ -136,7 +136,7 @@ pub(super) fn add_end(ends: &mut Vec<EndCount>, more: &EndCount) {
     }
 }
 
-/// The most frequent first.
+/// Sorts reasons by frequency, the most frequent first.
 pub(super) fn sort_ends(ends: &mut [EndCount]) {
     ends.sort_unstable_by_key(|end| (std::cmp::Reverse(end.count), end.end));
 }

@@ -1,4 +1,4 @@
-//! The accounts of several stretches as one.
+//! The accounts of several stretches combined.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::ledger::{add_end, sort_ends};
 use super::tick::KernelTick;
 
 impl Accounts {
-    /// The accounts of several stretches as if they had followed each other; none
-    /// where there is no stretch.
+    /// Combines the accounts of several stretches as if they had followed each other;
+    /// `None` if there are no stretches.
     ///
-    /// What a simulated clock billed at least and at most is the sum over the
-    /// stretches, each of which may have met the clock at another phase.
+    /// The minimum and the maximum billed by a simulated clock are sums over the
+    /// stretches, because each stretch may have had the clock at another phase.
     pub fn pool(stretches: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut stretches = stretches.into_iter();
         let mut pooled = stretches.next()?;
@@ -47,7 +47,8 @@ impl Accounts {
     }
 }
 
-/// A processor that one of the stretches does not have is unknown in that stretch.
+/// If a stretch does not have a CPU of the others, the CPU's time in that stretch is
+/// unknown.
 fn append_processors(
     processors: &mut Vec<ProcessorUse>,
     own: tactus_model::time::Nanos,

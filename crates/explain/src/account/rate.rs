@@ -6,28 +6,28 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use tactus_model::time::Nanos;
 
-/// How often a clock ticks: whole times a second, from 1 to 100 000.
+/// How often a clock ticks: whole ticks per second, from 1 to 100 000.
 ///
-/// As text a number, with or without its unit: `1000`, `1000Hz`.
+/// Written as a number, with or without its unit: `1000`, `1000Hz`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct TickRate(u32);
 
 impl TickRate {
-    /// The greatest rate: a tick every 10 µs.
+    /// The maximum rate: a tick every 10 µs.
     pub const MAX: Self = Self(100_000);
 
-    /// So many ticks a second; none when that is out of range.
+    /// Makes a rate of `hertz` ticks per second; `None` if that is out of range.
     pub const fn new(hertz: u32) -> Option<Self> {
         if hertz >= 1 && hertz <= Self::MAX.0 { Some(Self(hertz)) } else { None }
     }
 
-    /// Ticks a second.
+    /// Ticks per second.
     pub const fn hertz(self) -> u32 {
         self.0
     }
 
-    /// The time from tick to tick, to the nearest nanosecond.
+    /// The period, rounded to the nearest nanosecond.
     pub const fn period(self) -> Nanos {
         Nanos::from_nanos((1_000_000_000 + self.0 as u64 / 2) / self.0 as u64)
     }
@@ -41,7 +41,7 @@ impl fmt::Display for TickRate {
 
 /// Why a text or a number is not a tick rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a tick rate: write whole ticks a second, from 1 to 100000, as in 1000")]
+#[error("`{0}` is not a tick rate; give ticks per second from 1 to 100000, such as 1000")]
 pub struct NotATickRate(String);
 
 impl FromStr for TickRate {

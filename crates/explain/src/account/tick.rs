@@ -1,4 +1,5 @@
-//! The kernel's tick in a recording: which events it is, and how often it comes.
+//! Finds the kernel's tick in a recording: which events it consists of, and how often
+//! it comes.
 
 use std::fmt;
 
@@ -9,29 +10,28 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use crate::lengths::Lengths;
 use crate::symbol::source_name;
 
-/// The functions of the timer that is the tick, over the kernels: the name
-/// changed with Linux 6.9.
+/// The functions of the tick's timer in different kernels: Linux 6.9 changed the name.
 const TICK_FUNCTIONS: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
 
-/// The shortest period that is believed: 25 µs, a tick of 40 000 Hz.
+/// The shortest plausible period: 25 µs, a tick of 40 000 Hz.
 const PERIOD_MIN: u64 = 25_000;
 
-/// The kernel's tick as it was recorded.
+/// The kernel's tick as recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelTick {
-    /// By what it was recognised.
+    /// How the tick was recognised.
     pub kind: TickKind,
-    /// How many were recorded. On an idle processor the tick is stopped.
+    /// The number of recorded ticks. The kernel stops the tick on an idle CPU.
     pub ticks: u64,
-    /// The time from tick to tick while it is not stopped.
+    /// The time between two ticks while the tick is not stopped.
     pub period: Nanos,
-    /// When a tick is due: an instant of the grid that all processors share; none
-    /// where due times were not recorded.
+    /// An instant at which a tick is due, on the grid that all CPUs share; `None` if
+    /// due times were not recorded.
     pub due: Option<Instant<Monotonic>>,
 }
 
 impl KernelTick {
-    /// Ticks a second, rounded: the kernel's `CONFIG_HZ`.
+    /// Ticks per second, rounded: the kernel's `CONFIG_HZ`.
     #[doc(alias = "CONFIG_HZ")]
     pub fn hertz(&self) -> u64 {
         let period = self.period.as_nanos().max(1);
@@ -39,29 +39,28 @@ impl KernelTick {
     }
 }
 
-/// By what events the tick was recognised.
+/// The events by which the tick was recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum TickKind {
-    /// A high-resolution timer calls this function.
+    /// A high-resolution timer that calls this function.
     Timer {
         /// The function's name.
         function: String,
     },
-    /// The kernel has no high-resolution tick: every interrupt of the local timer
-    /// is one.
+    /// Every interrupt of the local timer; the kernel has no high-resolution tick.
     Periodic,
 }
 
-/// Why nothing is told of the kernel's tick.
+/// Why the kernel's tick is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TickUnknown {
-    /// The kernel hid the names of its functions from whoever recorded.
+    /// The kernel hid the names of its functions from the recorder.
     Unnamed,
-    /// The events of timers and their interrupts were not recorded, or none came.
+    /// The events of timers and their interrupts were not recorded, or there were none.
     NotRecorded,
-    /// It came too rarely to tell its period.
+    /// There were too few ticks to determine the period.
     TooRare,
 }
 
@@ -73,7 +72,7 @@ impl fmt::Display for TickUnknown {
                  kernel.kptr_restrict=0"
             }
             Self::NotRecorded => "no tick was recorded",
-            Self::TooRare => "too few ticks were recorded to tell their period",
+            Self::TooRare => "too few ticks were recorded to determine their period",
         })
     }
 }
@@ -86,41 +85,41 @@ enum Known {
     Other,
 }
 
-/// Finds the tick among the events.
+/// Finds the tick in the events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TickFinder {
-    /// By the numbers of functions.
+    /// What is known of each function, by its number.
     functions: Vec<Known>,
     function: Option<FunctionId>,
     /// Whether a timer's function had no name.
     unnamed: bool,
     pub(super) timer_ticks: u64,
     pub(super) vector_ticks: u64,
-    /// When the tick is due next, by processor.
+    /// When the next tick is due, by CPU.
     due: Vec<Option<Nanos>>,
-    /// When the last local timer interrupt came, by processor.
+    /// When the last local timer interrupt came, by CPU.
     vector_at: Vec<Option<Instant<Monotonic>>>,
     vector_gaps: Lengths,
     grid: Option<Nanos>,
-    /// The greatest length of which all distances of due times are multiples.
+    /// The greatest common divisor of all distances between due times.
     divisor: u64,
-    /// The least distance of two due times.
+    /// The shortest distance between two due times.
     least: u64,
 }
 
-/// What an event is to the tick.
+/// What an event means for the tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beat {
-    /// The tick's timer begins to be served.
+    /// The tick's timer handler begins.
     Timer,
-    /// The local timer interrupts.
+    /// A local timer interrupt.
     Vector,
-    /// Nothing.
+    /// Neither.
     None,
 }
 
 impl TickFinder {
-    /// Takes an event and says what it is to the tick.
+    /// Takes an event and returns what it means for the tick.
     pub(super) fn event(&mut self, event: &Event, names: &Dictionary) -> Beat {
         match event.kind {
             EventKind::HrtimerStart { function, expires, .. } => {
@@ -145,13 +144,13 @@ impl TickFinder {
         }
     }
 
-    /// Whether a timer was seen that is the tick.
+    /// Whether a timer was recognised as the tick.
     pub(super) fn has_timer(&self) -> bool {
         self.function.is_some()
     }
 
-    /// Whether every interrupt of the local timer is a tick, so far as is known:
-    /// functions have names, and none of them is the tick's.
+    /// Whether every interrupt of the local timer counts as a tick: function names are
+    /// known, and none of them is a tick function.
     pub(super) fn is_periodic(&self) -> bool {
         !self.has_timer() && !self.unnamed && self.vector_ticks > 0
     }
@@ -161,7 +160,7 @@ impl TickFinder {
         self.grid.map(|due| Instant::from_nanos(due.as_nanos()))
     }
 
-    /// What `function` is, if it is the tick's.
+    /// Whether `function` is known to be the tick's.
     pub(super) fn knows_as_tick(&self, function: FunctionId) -> bool {
         self.functions.get(function.index() as usize) == Some(&Known::Tick)
     }
@@ -216,7 +215,7 @@ impl TickFinder {
         }
     }
 
-    /// The period by due times, which the kernel keeps on one grid.
+    /// The period according to due times, which the kernel keeps on one grid.
     fn period(&self) -> Option<Nanos> {
         let period = if self.divisor >= PERIOD_MIN { self.divisor } else { self.least };
         (period > 0).then(|| Nanos::from_nanos(period))

@@ -1,4 +1,4 @@
-//! The material of one late sample, and the parts found so far.
+//! The data about a late sample, and the parts found so far.
 
 use tactus_model::recording::{Dictionary, NameId, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -9,7 +9,7 @@ use crate::explanation::Part;
 use crate::log::Excerpt;
 use crate::machine::{Machine, Slice};
 
-/// The replay at the moment at which a window is closed.
+/// The state of the replay at the moment when a window is closed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scene<'a> {
     pub(crate) log: Excerpt<'a>,
@@ -17,7 +17,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) names: &'a Dictionary,
 }
 
-/// A stretch of a processor's time with the slice that covers it, if one does.
+/// A stretch of a CPU's time and the slice that covers it, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) from: Instant<Monotonic>,
@@ -35,7 +35,7 @@ impl Piece {
 pub(crate) type Stretch = (Instant<Monotonic>, Instant<Monotonic>);
 
 impl Scene<'_> {
-    /// What `cpu` did between two instants: pieces without gap or overlap.
+    /// What `cpu` did between two instants: pieces without gaps or overlaps.
     pub(crate) fn pieces(
         &self,
         cpu: u32,
@@ -72,7 +72,7 @@ impl Scene<'_> {
         pieces
     }
 
-    /// The thread of a slice, by name.
+    /// The thread of a slice, with its name.
     pub(crate) fn culprit(&self, slice: &Slice) -> Culprit {
         if slice.name == NameId::UNKNOWN {
             return self.culprit_by_number(slice.thread);
@@ -84,14 +84,14 @@ impl Scene<'_> {
         }
     }
 
-    /// A thread of which only the number is at hand.
+    /// A thread known only by its number.
     pub(crate) fn culprit_by_number(&self, thread: ThreadId) -> Culprit {
         let (name, priority) = self.machine.known(thread);
         Culprit { name: self.names.name(name).to_owned(), thread: Some(thread), priority }
     }
 }
 
-/// One late sample: what is known, and the parts found so far.
+/// A late sample: what is known about it, and the parts found so far.
 #[derive(Debug)]
 pub(crate) struct Case<'a> {
     pub(crate) scene: &'a Scene<'a>,
@@ -119,8 +119,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Gives every piece of a processor's stretch a cause: what the host took
-    /// first, then interrupts, then what `rest` says of the slices that remain.
+    /// Gives every piece of a CPU's stretch a cause: first host pauses and steal time,
+    /// then interrupts; `rest` decides for the remaining slices.
     pub(crate) fn spread(
         &mut self,
         cpu: u32,
@@ -175,7 +175,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// A part of a stretch that was cut at other stretches.
+/// A part of a stretch, after it was cut at other stretches.
 enum Carved {
     Inside(Stretch),
     Outside(Stretch),

@@ -8,12 +8,12 @@ use super::case::Case;
 use crate::cause::Cause;
 use crate::machine::{Absence, Waker};
 
-/// Whether the thread slept because a page was not there.
+/// Whether the thread slept because of a page fault.
 ///
-/// It did when a fault began while it ran in the window and it then left
-/// asleep. Where faults are not recorded, uninterruptible sleep that began
-/// after the due time and that no timer ended says the same: the measured loop
-/// does nothing else in the kernel by then that could sleep so.
+/// It did if a fault began while it ran in the window and it then left the CPU asleep.
+/// If faults are not recorded, uninterruptible sleep that began after the due time and
+/// that no timer ended counts as a fault: in that part the measured loop does nothing
+/// else in the kernel that could sleep this way.
 pub(super) fn is_fault_sleep(absence: &Absence, window: &Window<'_>) -> bool {
     if absence.left_state.is_stopped() || absence.left_at < window.due {
         return false;
@@ -27,8 +27,9 @@ pub(super) fn is_fault_sleep(absence: &Absence, window: &Window<'_>) -> bool {
 
 /// Divides the time in which the thread ran on `cpu`.
 ///
-/// The end of a fault is not recorded. From a fault on, the thread's own time
-/// counts for it up to the arrival, which the loop stamps some instructions later.
+/// The end of a fault is not recorded. From a fault until the arrival, the thread's own
+/// time counts as part of the fault; the loop stamps the arrival a few instructions
+/// later.
 pub(super) fn running(
     case: &mut Case<'_>,
     window: &Window<'_>,

@@ -1,32 +1,31 @@
-//! The host let no processor run.
+//! The host paused all CPUs of the guest.
 
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::case::{Scene, Stretch};
 use crate::machine::Silence;
 
-/// How far apart processors may resume and still have been paused together.
+/// The maximum time between the resumption of two CPUs that were paused together.
 ///
-/// One pause of 27 ms that was looked at ended within 3.6 µs on two processors;
-/// a host starts many virtual processors one after the other.
+/// Measured: a pause of 27 ms ended within 3.6 µs on two CPUs. A host starts many vCPUs
+/// one after the other.
 const TOGETHER: Nanos = Nanos::from_micros(100);
 
-/// How long after its first event a processor may take to serve the timer that
-/// proves it was late: an interrupt serves its timers one after the other.
+/// How long after its first event a CPU may take to serve the timer that proves the
+/// delay: an interrupt serves its timers one after the other.
 const PROOF_WITHIN: Nanos = Nanos::from_micros(200);
 
-/// A pause shorter than this is not told apart from interrupts being off.
+/// A shorter pause cannot be distinguished from disabled interrupts.
 const PAUSE_MIN: Nanos = Nanos::from_micros(100);
 
-/// The pauses of the whole machine between two instants, in order.
+/// Finds the pauses of the whole machine between two instants, in order.
 ///
-/// Silence alone proves nothing: an idle processor is silent, and ticks of all
-/// processors come at the same moment. At least two processors must have been
-/// silent, have resumed together, and each have had a timer that expired during
-/// the silence and was served only at its end; every other processor must have
-/// been silent too. The pause counts from the first of those expiries, since
-/// what lies before it may have been ordinary quiet. A machine with one processor
-/// gives no such proof.
+/// Silence alone proves nothing: an idle CPU has no events, and the ticks of all CPUs
+/// come at the same moment. A pause requires that at least two CPUs were silent,
+/// resumed together, and each had a timer that expired during the silence and was
+/// served only at its end; every other CPU must have been silent too. The pause starts
+/// at the first of those expiries, since the time before may have been ordinary idle
+/// time. On a machine with one CPU no pause can be proved.
 pub(super) fn find(
     scene: &Scene<'_>,
     from: Instant<Monotonic>,
@@ -50,7 +49,7 @@ pub(super) fn find(
     merged
 }
 
-/// The pause that ended when this silence did, if it was one.
+/// The pause that ended together with this silence, if there was one.
 fn pause_at_end_of(scene: &Scene<'_>, silence: &Silence) -> Option<Stretch> {
     let mut start = silence.from;
     let mut end = silence.to;
@@ -84,7 +83,7 @@ fn pause_at_end_of(scene: &Scene<'_>, silence: &Silence) -> Option<Stretch> {
     (witnesses >= 2 && end - start >= PAUSE_MIN).then_some((start, end))
 }
 
-/// When the timer expired that was served only when this silence ended.
+/// The expiry of the timer that was served only when this silence ended.
 fn expiry_within(scene: &Scene<'_>, silence: &Silence) -> Option<Instant<Monotonic>> {
     scene
         .log

@@ -5,11 +5,11 @@ use tactus_model::recording::{Dictionary, InterruptVector, Softirq};
 use crate::cause::Cause;
 use crate::machine::{Activity, Slice};
 
-/// The cause of a slice in which the processor served an interrupt or a
-/// softirq; none when it ran a thread or was idle.
+/// The cause of a slice in which the CPU served an interrupt or a softirq; `None` if it
+/// ran a thread or was idle.
 ///
-/// The innermost of what was open counts, so an interrupt within a softirq takes
-/// its own time only (DESIGN, "an irq or softirq span open").
+/// The innermost open activity counts, so an interrupt within a softirq takes only its
+/// own time (DESIGN, "an irq or softirq span open").
 pub(super) fn cause(slice: &Slice, names: &Dictionary) -> Option<Cause> {
     let cpu = slice.cpu;
     match slice.activity {
@@ -26,12 +26,12 @@ pub(super) fn cause(slice: &Slice, names: &Dictionary) -> Option<Cause> {
             let function = Some(names.function_name(function).to_owned());
             Some(Cause::TimerWork { function, cpu })
         }
-        // Timers of jiffies run in the timer softirq and nowhere else.
+        // Jiffies timers run only in the timer softirq.
         Activity::JiffyTimer { .. } => Some(Cause::Softirq { softirq: Softirq::TIMER, cpu }),
     }
 }
 
-/// What an interrupt or softirq that a thread waited for is called.
+/// The name of an interrupt or softirq that a thread waited for.
 pub(super) fn name(activity: Activity, names: &Dictionary) -> String {
     match activity {
         Activity::Vector(vector) => vector.to_string(),

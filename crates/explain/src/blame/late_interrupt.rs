@@ -8,16 +8,16 @@ use super::steal;
 use crate::cause::{Cause, Hold};
 use crate::machine::{Activity, TimerFire};
 
-/// How long the timer hardware and the processor may take to deliver an
-/// interrupt that nothing holds off.
+/// The maximum time the timer hardware and the CPU need to deliver an interrupt when
+/// interrupts are on.
 ///
-/// Measured in a guest on a busy host: 1.5 µs at the median, up to 50 µs in code
-/// that cannot hold interrupts off. What takes longer there was held below the
-/// kernel.
+/// Measured in a guest on a busy host: 1.5 µs at the median, up to 50 µs in code that
+/// cannot disable interrupts. A longer delay in such code is a vCPU stall (hypervisor
+/// or SMI).
 const DELIVERY_MAX: Nanos = Nanos::from_micros(50);
 
-/// Divides the time from `from` to the wakeup at `to` of a thread that slept
-/// until the timer of `fire`.
+/// Divides the time from `from` to the wakeup at `to` for a thread that slept until the
+/// timer of `fire`.
 pub(super) fn asleep_until_timer(
     case: &mut Case<'_>,
     fire: &TimerFire,
@@ -28,33 +28,36 @@ pub(super) fn asleep_until_timer(
     let allowed = slack_end(fire).map_or(from, |end| end.clamp(from, served));
     case.add(Cause::TimerSlack, allowed - from);
     let tick = case.scene.machine.timer_tick().unwrap_or(Nanos::ZERO);
-    // What goes beyond a tick's length was the tick's own lateness.
+    // Time beyond the length of a tick is lateness of the tick itself.
     let ticked = (allowed + tick).min(served);
     case.add(Cause::AwaitedTick, ticked - allowed);
     late(case, fire, ticked, served);
-    // From the interrupt's entry on the processor works for timers, ours among them.
+    // From the entry of the interrupt on, the CPU works for timers, including ours.
     case.spread(fire.cpu, served, to, |_, _| Cause::TimerWork { function: None, cpu: fire.cpu });
 }
 
-/// Until when the kernel was allowed to wait before it served the timer
-/// (prctl(2), `PR_SET_TIMERSLACK`); none for a timer without slack.
+/// The end of the timer slack: the latest instant at which the kernel may serve the
+/// timer (prctl(2), `PR_SET_TIMERSLACK`); `None` for a timer without slack.
 fn slack_end(fire: &TimerFire) -> Option<Instant<Monotonic>> {
     let armed = fire.armed?;
     (armed.expires > armed.soft_expires).then(|| fire.on_monotonic(armed.expires))
 }
 
-/// Divides the time in which the timer was due and its interrupt did not come.
+/// Divides the time in which the timer was due and its interrupt had not come.
 ///
-/// After host pause, steal, interrupts and softirqs (taken out by
-/// [`Case::spread`]): the processor was idle and had to leave idle; or a thread
-/// ran, and then the call chain of the interrupt that ended its stretch says
-/// where that found it. In user mode nothing holds interrupts off, and in some
-/// functions nothing switches them on, so the delay lies below the kernel. Where the kernel had just switched interrupts on they
-/// had been off, in the function that did so; but not beside steal: a host that is
-/// known to have had the processor had it for the rest of the silence too, only
-/// the account does not show it. Elsewhere in the kernel it could be either, and
-/// without a chain nothing is known: both remain a gap, the first with its place,
-/// the second with its thread where other interrupts came with chains.
+/// [`Case::spread`] has taken out host pauses, steal time, interrupts and softirqs. In the
+/// remaining time:
+///
+/// - The CPU was idle: C-state exit.
+/// - A thread ran, and the call chain of the interrupt that ended its slice shows code in which
+///   interrupts were on: user mode, or a function that does not enable interrupts. The delay is a
+///   vCPU stall (hypervisor or SMI).
+/// - The kernel had just enabled interrupts: IRQ-off section of the function that did so. Not if
+///   there was steal time: a host that is known to have taken the CPU probably had it for the rest
+///   of the silence too, though the account does not show it.
+/// - Elsewhere in the kernel, either is possible: a gap with its function.
+/// - Without a call chain nothing is known: a gap, with its thread if other interrupts came with
+///   call chains.
 fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Instant<Monotonic>) {
     let scene = case.scene;
     let has_chains = scene.names.chains().len() > 0;
@@ -72,7 +75,7 @@ fn late(case: &mut Case<'_>, fire: &TimerFire, from: Instant<Monotonic>, to: Ins
                 Cause::GapInThread { thread: scene.culprit(slice) }
             }
             Found::Unknown => Cause::UnexplainedGap,
-            // The way out of another interrupt, most often.
+            // Usually the exit path of another interrupt.
             _ if in_time => Cause::TimerWork { function: None, cpu: slice.cpu },
             Found::SectionEnd(site) if !stolen => Cause::KernelSection {
                 thread: scene.culprit(slice),

@@ -1,18 +1,17 @@
-//! Time that the host gave to others.
+//! Steal time.
 
 use tactus_model::time::{Instant, Monotonic};
 
 use super::case::{Scene, Stretch};
 
-/// Where the host took `cpu` away between two instants, in order.
+/// The stretches between two instants in which the host took `cpu` away, in order.
 ///
-/// A slice's wall time minus the time charged for it says how much was taken
-/// between two charges (`sched_stat_runtime`), not when. A processor that is
-/// taken away has no events, so the amount is laid at the end of the longest
-/// silence between the two charges, and no more of it than that silence is long.
-/// (Measured: 14.2 and 7.0 ms were found where /proc/stat counted one tick of
-/// 10 ms each; single short slices come out negative, which is why only large
-/// residuals are told.)
+/// The wall time of a slice minus the time charged for it gives the steal time between
+/// two charges (`sched_stat_runtime`), but not its position. A CPU that the host took
+/// away has no events, so the steal time is placed at the end of the longest silence
+/// between the two charges, up to the length of that silence. (Measured: 14.2 and 7.0
+/// ms were found where /proc/stat counted one tick of 10 ms each. Single short slices
+/// give negative values, so only large residuals count.)
 pub(super) fn stretches(
     scene: &Scene<'_>,
     cpu: u32,

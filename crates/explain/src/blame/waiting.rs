@@ -1,4 +1,4 @@
-//! Why a thread that could run did not.
+//! Why a runnable thread did not run.
 
 use tactus_model::recording::{Priority, PriorityClass, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -9,19 +9,20 @@ use crate::cause::{Cause, Hold, Throttle};
 use crate::machine::{Absence, Activity, Slice, Waker};
 use crate::symbol::source_name;
 
-/// How long a thread that was asked to give way may take for the switch itself:
-/// the end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the
-/// median, below 20 µs while events are recorded. What takes longer is a section
-/// of kernel code that could not be preempted.
+/// How long a thread that was asked to reschedule may take for the switch itself: the
+/// end of the interrupt, the scheduler, its lock. Measured: 2.7 µs at the median, below
+/// 20 µs while events are recorded. More time means a preemption-off section.
 const SWITCH_MAX: Nanos = Nanos::from_micros(20);
 
-/// How long after the timer that ends a throttling its thread may take to run.
+/// How long after the timer that ends a throttling the throttled thread may take to
+/// run.
 const AFTER_RELEASE: Nanos = Nanos::from_millis(2);
 
-/// How long before the fair server's choice its timer may have expired.
+/// The maximum time between the expiry of the fair server's timer and its choice of a
+/// thread.
 const BEFORE_SERVER: Nanos = Nanos::from_millis(1);
 
-/// Divides the time in which the thread of `absence` could run and did not.
+/// Divides the time in which the thread of `absence` was runnable and did not run.
 pub(super) fn wait(
     case: &mut Case<'_>,
     absence: &Absence,
@@ -33,7 +34,7 @@ pub(super) fn wait(
     }
 }
 
-/// On which processor's queue the thread waited from when to when.
+/// The runqueues on which the thread waited, with start and end.
 fn queues(
     scene: &Scene<'_>,
     absence: &Absence,
@@ -49,7 +50,7 @@ fn queues(
     let mut reached = from;
     let moves = scene.log.migrations.iter();
     for migration in moves.filter(|migration| migration.thread == absence.thread) {
-        // Moves before it was queued are the wakeup's own choice of a processor.
+        // Migrations before the thread was queued are the wakeup's own choice of a CPU.
         if migration.at < queued_at || migration.at <= reached || migration.at >= to {
             continue;
         }
@@ -78,8 +79,8 @@ fn wait_on(
             return Cause::Throttling { rule };
         }
         if let Activity::Idle { state } = slice.activity {
-            return match absence.untold_since {
-                Some(_) => Cause::UntoldSwitch { cpu },
+            return match absence.back_at_min {
+                Some(_) => Cause::MissingSwitch { cpu },
                 None => Cause::IdleExit { cpu, state },
             };
         }
@@ -115,17 +116,18 @@ impl Waiter {
         !ordinary(self.priority) && self.priority < slice.priority
     }
 
-    /// Whether the thread of a slice had been asked to give way to the waiter.
+    /// Whether the thread of a slice had been asked to reschedule for the waiter.
     ///
-    /// An event in its time says so by its flags. Where no event came, it is
-    /// known of a thread that ran already when a thread came that outranks it:
-    /// the wakeup asks at once (`wakeup_preempt` in `kernel/sched/core.c`).
+    /// The flags of an event in its time show it. Without an event, it is also known
+    /// for a thread that was already running when a thread with a higher rank became
+    /// runnable: the wakeup sets the flag at once (`wakeup_preempt` in
+    /// `kernel/sched/core.c`).
     fn had_asked(&self, slice: &Slice) -> bool {
         slice.need_resched || (self.outranks(slice) && slice.thread_since <= self.since)
     }
 }
 
-/// The turn of one thread after it had been asked to give way.
+/// The turn of a thread after it was asked to reschedule.
 struct Section {
     thread: ThreadId,
     since: Instant<Monotonic>,
@@ -139,7 +141,7 @@ impl Section {
     }
 }
 
-/// The turn that a slice belongs to, among `sections` in the order of time.
+/// The turn that contains a slice; `sections` are in the order of time.
 fn section_of<'s>(sections: &'s [Section], slice: &Slice) -> Option<&'s Section> {
     let begun = sections.partition_point(|section| section.since <= slice.thread_since);
     let latest = sections[..begun].iter().rev();
@@ -147,11 +149,11 @@ fn section_of<'s>(sections: &'s [Section], slice: &Slice) -> Option<&'s Section>
     as_old.find(|section| section.is_of(slice))
 }
 
-/// The turns of threads that had been asked to give way, in the order of time, with
-/// their time in total and the place where they were.
+/// The turns of threads that had been asked to reschedule, in the order of time, with
+/// their total time and their place in the kernel.
 ///
-/// The place is where an interrupt found the thread, the one that woke the
-/// waiter above all; else where it gave way at last.
+/// The place is where an interrupt found the thread, preferably the interrupt that woke
+/// the waiter; otherwise where the thread finally rescheduled.
 fn sections(
     scene: &Scene<'_>,
     absence: &Absence,
@@ -197,7 +199,7 @@ fn sections(
     sections
 }
 
-/// The timer that ended a throttling of the waiter.
+/// The timer that ended the throttling of the waiter.
 #[derive(Clone, Copy)]
 struct Release {
     rule: Throttle,
@@ -206,10 +208,10 @@ struct Release {
 
 /// The last release from throttling before the waiter ran.
 ///
-/// The kernel's timers tell: `sched_rt_period_timer` renews the share of real-time
-/// threads (`kernel/sched/rt.c`), `sched_cfs_period_timer` and
-/// `sched_cfs_slack_timer` the quota of a control group (`kernel/sched/fair.c`),
-/// `dl_task_timer` the runtime of a deadline thread (`kernel/sched/deadline.c`).
+/// The kernel's timers show it: `sched_rt_period_timer` renews the runtime of real-time
+/// threads (`kernel/sched/rt.c`), `sched_cfs_period_timer` and `sched_cfs_slack_timer`
+/// renew the quota of a control group (`kernel/sched/fair.c`), `dl_task_timer` renews
+/// the runtime of a deadline thread (`kernel/sched/deadline.c`).
 fn release(
     scene: &Scene<'_>,
     priority: Priority,
@@ -235,11 +237,11 @@ fn release(
     })
 }
 
-/// The rule by which the scheduler held the waiter back in a slice, if it did.
+/// The throttling rule that held the waiter back in a slice, if any.
 ///
-/// It did when, before a release, it let the processor idle or run a thread
-/// that the waiter outranks and that had not been asked to give way; or when it
-/// chose such a thread while the waiter was there.
+/// The scheduler throttled the waiter if, before a release, it left the CPU idle or ran
+/// a lower-ranked thread that had not been asked to reschedule, or if it chose such a
+/// thread while the waiter was runnable.
 fn throttled(
     scene: &Scene<'_>,
     waiter: &Waiter,
@@ -282,8 +284,8 @@ fn served_by_timer(scene: &Scene<'_>, slice: &Slice) -> bool {
     })
 }
 
-/// Whether a slice is of the kernel's stopper thread, which goes before every
-/// other class and tells a real-time priority (`kernel/stop_machine.c`).
+/// Whether a slice belongs to the kernel's stopper thread, which goes before every
+/// other class and reports a real-time priority (`kernel/stop_machine.c`).
 fn is_stopper(scene: &Scene<'_>, slice: &Slice) -> bool {
     scene.names.name(slice.name).starts_with("migration/")
 }

@@ -1,4 +1,4 @@
-//! Follows the chain of those who had to act before a thread was woken.
+//! Follows the chain of threads that had to act before a thread was woken.
 
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic};
@@ -8,7 +8,8 @@ use super::{interrupts, late_interrupt, waiting};
 use crate::cause::Cause;
 use crate::machine::{Absence, Activity, Waker};
 
-/// How many wakers are followed; who stands behind counts as work of the last.
+/// The maximum number of wakers to follow; time of earlier ones counts as work of the
+/// last.
 const CHAIN_MAX: usize = 16;
 
 /// Divides the time from `from` to the wakeup at `to` in which a thread slept.
@@ -35,7 +36,8 @@ fn asleep_at(
     match absence.waking.map(|waking| waking.by) {
         None => case.add(Cause::UnexplainedGap, to - from),
         Some(Waker::Timer(fire)) => {
-            // A relay that waits for a time of its own is not late before that time.
+            // A relay that waits for its own timer is not late before that timer
+            // expires.
             let own_time = match depth {
                 0 => from,
                 _ => fire.soft_expires().map_or(from, |expires| expires.clamp(from, to)),
@@ -55,9 +57,9 @@ fn asleep_at(
     }
 }
 
-/// Divides the time up to `to`, at which `thread` on `cpu` woke who waited for
-/// it: it ran, before that it waited for a processor, before that it was stopped
-/// or slept until it was woken itself.
+/// Divides the time up to `to`, when `thread` on `cpu` woke the thread that waited for
+/// it. Before that, `thread` ran; before that it waited for a CPU; before that it was
+/// stopped, or slept until it was woken itself.
 fn follow(
     case: &mut Case<'_>,
     thread: ThreadId,
@@ -78,7 +80,7 @@ fn follow(
             _ => absence.left_at.clamp(from, back),
         };
         let left = absence.left_at.clamp(from, woken);
-        // Before it left it ran, or was away in yet another way.
+        // Before it left, it ran or was absent for yet another reason.
         if left > from {
             follow(case, thread, absence.left_cpu, from, left, depth + 1);
         }

@@ -2,29 +2,29 @@
 
 use tactus_model::time::Nanos;
 
-/// Finds out from the charges themselves whether interrupts are left out of
-/// them (`CONFIG_IRQ_TIME_ACCOUNTING`, which a recording does not tell).
+/// Determines from the charges themselves whether they exclude interrupts
+/// (`CONFIG_IRQ_TIME_ACCOUNTING`, which a recording does not contain).
 ///
-/// A charge over a stretch with much time in interrupts decides: what it leaves
-/// out is either about that time or about nothing. Until enough have been
-/// seen, interrupts are taken to be left out, so that no interrupt is ever
-/// called steal.
+/// A charge over a stretch with much time in interrupts decides: it excludes either
+/// about that time or about nothing. Until there are enough such charges, interrupts
+/// count as excluded, so an interrupt is never reported as steal time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Charging {
-    /// Charges that left interrupts out, less those that did not.
+    /// The number of charges that excluded interrupts minus the number that included
+    /// them.
     votes: i32,
 }
 
 impl Charging {
-    /// The least time in interrupts that decides: well above the microseconds by
-    /// which a charge's event comes after the clock was read.
+    /// The minimum time in interrupts for a decision: well above the microseconds
+    /// between the reading of the clock and the event of a charge.
     const DECISIVE: Nanos = Nanos::from_micros(20);
 
-    /// How many more charges must include interrupts than leave them out.
+    /// By how many the charges that include interrupts must outnumber the others.
     const MAJORITY: i32 = 16;
 
-    /// Takes a charge that left out `left_out` of a stretch in which interrupts
-    /// took `interrupted`.
+    /// Takes a charge that excluded `left_out` from a stretch with `interrupted` time
+    /// in interrupts.
     pub(super) fn learn(&mut self, left_out: Nanos, interrupted: Nanos) {
         if interrupted < Self::DECISIVE {
             return;
@@ -33,7 +33,7 @@ impl Charging {
         self.votes = (self.votes + vote).clamp(-4 * Self::MAJORITY, 4 * Self::MAJORITY);
     }
 
-    /// Whether charges leave interrupts out.
+    /// Whether charges exclude interrupts.
     pub(super) const fn leaves_out_interrupts(self) -> bool {
         self.votes > -Self::MAJORITY
     }

@@ -1,4 +1,4 @@
-//! What a replay tells to whoever draws conclusions from it.
+//! What a replay reports to its observers.
 
 use tactus_model::recording::{ChainId, Priority, TaskState, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -8,79 +8,80 @@ use super::span::Slice;
 use super::thread::{Waker, Waking};
 use super::timer::TimerFire;
 
-/// A conclusion that is drawn during the replay; by default it ignores everything.
+/// Draws a conclusion during the replay; the default methods ignore everything.
 ///
-/// Whatever is told is told once it is complete, so in the order of ends.
-#[expect(unused_variables, reason = "the defaults ignore what they are told")]
+/// The replay reports everything when it is complete, so in the order of ends.
+#[expect(unused_variables, reason = "the defaults ignore their arguments")]
 pub trait Observer {
-    /// A processor did one thing from here to there.
+    /// A CPU did one thing from here to there.
     fn slice(&mut self, slice: Slice) {}
-    /// A thread left a processor, or nothing more is known of its stay.
+    /// A thread left a CPU, or nothing more is known about its stay.
     fn quantum(&mut self, quantum: &Quantum) {}
-    /// It is not known who ran on a processor from here to there.
+    /// The current thread of a CPU is not known from `from` to `to`.
     fn unknown(&mut self, cpu: u32, from: Instant<Monotonic>, to: Instant<Monotonic>) {}
-    /// A thread came back to a processor.
+    /// A thread came back to a CPU.
     fn absence(&mut self, absence: &Absence) {}
-    /// A watched thread was woken while it still ran, so that it need not leave.
+    /// A watched thread was woken while it still ran, so it need not leave.
     fn woken_awake(&mut self, watched: u16, waking: &Waking) {}
     /// A high-resolution timer began to be served.
     fn fired(&mut self, fire: &TimerFire) {}
     /// A high-resolution timer was served late.
     fn overdue(&mut self, overdue: Overdue) {}
-    /// A processor had no event for long.
+    /// A CPU had no event for long.
     fn silence(&mut self, silence: Silence) {}
-    /// A processor charged less time than went by.
+    /// A CPU was charged less time than passed.
     fn steal(&mut self, steal: Steal) {}
-    /// A thread went to the queue of another processor.
+    /// A thread went to the queue of another CPU.
     fn migration(&mut self, migration: Migration) {}
-    /// A watched thread touched a page that was not there.
+    /// A watched thread had a page fault.
     fn fault(&mut self, fault: Fault) {}
-    /// A watched thread is on a processor, no event told that it came, and nothing
-    /// shows when: its wakeup is missing too.
+    /// A watched thread is on a CPU, but the sched_switch event is missing, and nothing
+    /// shows when it came: its wakeup is missing too.
     fn unaccounted(&mut self, watched: u16) {}
     /// A watched thread is about to return from the call it slept in.
     fn call_exit(&mut self, watched: u16, at: Instant<Monotonic>) {}
 }
 
-/// The time between a thread's leaving a processor and its coming to one again.
+/// The time between a thread's departure from a CPU and its return to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absence {
     /// The thread.
     pub thread: ThreadId,
-    /// Its priority when it left.
+    /// The priority when it left.
     pub priority: Priority,
-    /// Its number, when it is watched.
+    /// The number of the watched thread; `None` if the thread is not watched.
     pub watched: Option<u16>,
     /// When it left.
     pub left_at: Instant<Monotonic>,
-    /// The processor it left.
+    /// The CPU it left.
     pub left_cpu: u32,
-    /// In what state it left.
+    /// The state in which it left.
     pub left_state: TaskState,
-    /// Where in the kernel it left, when call chains were recorded.
+    /// Where in the kernel it left, if call chains were recorded.
     pub left_chain: Option<ChainId>,
-    /// How it was woken; none when it left while it could run.
+    /// How it was woken; `None` if it was runnable when it left.
     pub waking: Option<Waking>,
-    /// When and on which processor's queue it was put, where that was recorded.
+    /// When it was queued and on which CPU's runqueue, if that was recorded.
     pub queued: Option<(Instant<Monotonic>, u32)>,
-    /// When it came back; while it is away, the end of time.
+    /// When it came back; the end of time while it is absent.
     pub back_at: Instant<Monotonic>,
-    /// The processor it came back to.
+    /// The CPU it came back to.
     pub back_cpu: u32,
-    /// Where no event told that it came back: the earliest moment at which it
-    /// can have come. It came between this and `back_at`, when it was first heard.
-    pub untold_since: Option<Instant<Monotonic>>,
+    /// The earliest instant at which it can have come back if the sched_switch event is
+    /// missing. It came between this instant and `back_at`, the time of its first event
+    /// there.
+    pub back_at_min: Option<Instant<Monotonic>>,
 }
 
 impl Absence {
-    /// Whether the thread had given up the processor of itself.
+    /// Whether the thread had given up the CPU itself.
     pub const fn slept(&self) -> bool {
         !self.left_state.is_runnable()
     }
 
-    /// Since when the thread ought to run: since it left when it did not sleep, since
-    /// the timer was due by which it had itself woken, else since its wakeup; none
-    /// where it slept and no event tells of its wakeup.
+    /// Since when the thread should have run: since it left if it did not sleep; since
+    /// its timer was due if a timer of its own woke it; otherwise since its wakeup.
+    /// `None` if it slept and there is no wakeup event.
     pub fn ready_at(&self) -> Option<Instant<Monotonic>> {
         if !self.slept() {
             return Some(self.left_at);
@@ -92,61 +93,62 @@ impl Absence {
             }
             _ => None,
         };
-        // It may have been woken, and its timer due, while it was about to leave.
+        // It may have been woken, and its timer may have been due, while it was about
+        // to leave.
         Some(due.unwrap_or(waking.at).min(waking.at).max(self.left_at))
     }
 }
 
-/// A processor without events.
+/// A CPU without events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
-    /// Its last event before.
+    /// The last event before the silence.
     pub from: Instant<Monotonic>,
-    /// Its first event after.
+    /// The first event after the silence.
     pub to: Instant<Monotonic>,
 }
 
-/// A timer that was served late: proof that its processor should have been heard.
+/// A timer that was served late: proof that its CPU should have had events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overdue {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
     /// When the timer began to be served.
     pub served: Instant<Monotonic>,
-    /// How late that was.
+    /// The lateness.
     pub late: Nanos,
 }
 
-/// Time that went by on a processor and was not charged to the thread that ran.
+/// Time that passed on a CPU and was not charged to the current thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steal {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
-    /// When the thread had been charged before, or had come.
+    /// When the thread was last charged before, or came.
     pub from: Instant<Monotonic>,
     /// When it was charged.
     pub to: Instant<Monotonic>,
-    /// How much was not charged, interrupts and softirqs not counted.
+    /// The time that was not charged, without interrupts and softirqs.
     pub amount: Nanos,
 }
 
-/// A thread that goes to another processor's queue.
+/// A thread that moves to another CPU's runqueue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
     /// When.
     pub at: Instant<Monotonic>,
     /// The thread.
     pub thread: ThreadId,
-    /// Where to.
+    /// The target CPU.
     pub to_cpu: u32,
 }
 
 /// A page fault of a watched thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The thread's number.
+    /// The number of the watched thread.
     pub watched: u16,
     /// When it began to be served.
     pub at: Instant<Monotonic>,

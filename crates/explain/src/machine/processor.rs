@@ -1,4 +1,4 @@
-//! The state of one processor during the replay.
+//! The state of one CPU during the replay.
 
 use tactus_model::recording::{Event, EventKind, FunctionId, Lost, NameId, Priority, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
@@ -12,21 +12,21 @@ use super::timer::{Armed, TimerFire};
 use super::{SILENCE_MIN, STEAL_MIN};
 use crate::circumstance::Serving;
 
-/// How deep interrupts, softirqs and timers may nest; what goes deeper counts
-/// for what it interrupted. The kernel nests at most a softirq, an interrupt, a
-/// timer and what interrupts those.
+/// How deep interrupts, softirqs and timers may nest; anything deeper counts for the
+/// activity it interrupted. The kernel nests at most a softirq, an interrupt, a timer
+/// and an interrupt of those.
 const DEPTH_MAX: usize = 8;
 
-/// The flags that ask the current thread to give way, at once
+/// The flags that ask the current thread to reschedule, at once
 /// (`TRACE_FLAG_NEED_RESCHED`) or at the next return to user mode
 /// (`TRACE_FLAG_NEED_RESCHED_LAZY`).
 const ASKED_TO_GIVE_WAY: u8 = 0x04 | 0x02;
 
-/// The priority a thread is taken to have before any event tells it: the
-/// ordinary one, so that nothing is concluded from it.
+/// The assumed priority of a thread before any event shows it: the ordinary priority,
+/// from which nothing is concluded.
 pub(crate) const UNKNOWN_PRIORITY: Priority = Priority(120);
 
-/// A thread and what the scheduler's last event told of it.
+/// A thread with its data from the last scheduler event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) thread: ThreadId,
@@ -34,26 +34,27 @@ pub(super) struct Known {
     pub(super) priority: Priority,
 }
 
-/// A processor at one moment of the replay.
+/// A CPU at one moment of the replay.
 #[derive(Clone, Debug)]
 pub struct Processor {
     /// Whether it has had an event.
     seen: bool,
     current: Known,
-    /// Whether `current` has more than the thread's number.
+    /// Whether `current` has more than the thread id.
     named: bool,
     thread_since: Instant<Monotonic>,
     pub(super) watched: Option<u16>,
     need_resched: bool,
-    /// What was done when the current thread was first asked to give way.
+    /// What the CPU did when the current thread was first asked to reschedule.
     pub(super) asked: Option<Activity>,
-    /// When that was, as far as it was seen.
+    /// When that was, as far as events show it.
     asked_at: Option<Instant<Monotonic>>,
-    /// From when on the current thread is known to have been current.
+    /// The time from which the current thread is known to have been current.
     quantum_from: Instant<Monotonic>,
-    /// Whether that is when it came.
+    /// Whether the thread came at that time.
     quantum_began: bool,
-    /// When it had come at the latest, where that is known and not told.
+    /// The latest time at which it came, if that is known although the sched_switch
+    /// event is missing.
     quantum_began_by: Option<Instant<Monotonic>>,
     idle_state: Option<u32>,
     spans: [Span; DEPTH_MAX],
@@ -61,20 +62,21 @@ pub struct Processor {
     /// When the innermost activity last changed.
     slice_from: Instant<Monotonic>,
     last_at: Instant<Monotonic>,
-    /// Until when it is known not to have switched before its last event.
-    heard_at: Instant<Monotonic>,
+    /// The latest time before the last event at which the CPU is known not to have
+    /// switched.
+    unswitched_until: Instant<Monotonic>,
     /// The timer whose function runs, when the innermost span is one.
     fire: Option<TimerFire>,
     /// When the current thread was last charged, or came.
     charged_at: Instant<Monotonic>,
-    /// Whether all since `charged_at` was seen.
+    /// Whether everything since `charged_at` was seen.
     charge_known: bool,
     /// Time in interrupts and softirqs since `charged_at`.
     interrupted: Nanos,
 }
 
 impl Processor {
-    /// A processor that is recorded from `started` on.
+    /// A CPU that is recorded from `started`.
     pub(super) const fn from(started: Instant<Monotonic>) -> Self {
         let start = Instant::from_nanos(0);
         let no_span = Span { activity: Activity::Thread, from: start, chain: None, hard: false };
@@ -99,7 +101,7 @@ impl Processor {
             depth: 0,
             slice_from: start,
             last_at: start,
-            heard_at: start,
+            unswitched_until: start,
             fire: None,
             charged_at: start,
             charge_known: false,
@@ -107,17 +109,18 @@ impl Processor {
         }
     }
 
-    /// The thread that is current, once the processor has had an event.
+    /// The current thread, once the CPU has had an event.
     pub fn thread(&self) -> Option<ThreadId> {
         self.seen.then_some(self.current.thread)
     }
 
-    /// When the processor had its last event; none before the first.
+    /// The time of the last event; `None` before the first one.
     pub fn last_at(&self) -> Option<Instant<Monotonic>> {
         self.seen.then_some(self.last_at)
     }
 
-    /// What it does now, as a slice that ends at `to`; none before its first event.
+    /// The CPU's present activity as a slice that ends at `to`; `None` before its first
+    /// event.
     pub fn open_slice(&self, cpu: u32, to: Instant<Monotonic>) -> Option<Slice> {
         self.seen.then(|| Slice {
             cpu,
@@ -133,17 +136,17 @@ impl Processor {
         })
     }
 
-    /// The innermost interrupt or softirq that it serves.
+    /// The innermost interrupt or softirq being served.
     pub(crate) fn serving(&self) -> Option<Serving> {
         self.spans[..self.depth].iter().rev().find_map(|span| Serving::of(span.activity))
     }
 
-    /// Whether it serves an interrupt or a softirq.
+    /// Whether the CPU serves an interrupt or a softirq.
     pub(super) fn in_interrupt(&self) -> bool {
         self.depth > 0
     }
 
-    /// The innermost of what is open.
+    /// The innermost open activity.
     fn activity(&self) -> Activity {
         match self.depth.checked_sub(1) {
             Some(top) => self.spans[top].activity,
@@ -152,8 +155,8 @@ impl Processor {
         }
     }
 
-    /// Takes what every event tells, whatever its kind.
-    pub(super) fn meet(
+    /// Takes the data that every event has, whatever its kind.
+    pub(super) fn observe(
         &mut self,
         event: &Event,
         at: Instant<Monotonic>,
@@ -168,8 +171,8 @@ impl Processor {
         } else if at - self.last_at >= SILENCE_MIN {
             observer.silence(Silence { cpu: event.cpu, from: self.last_at, to: at });
         }
-        // An interrupt whose exit is not told lasts until now, so far as is known.
-        self.heard_at = if self.depth > 0 { at } else { self.last_at };
+        // An interrupt without a recorded exit lasts until now, as far as is known.
+        self.unswitched_until = if self.depth > 0 { at } else { self.last_at };
         self.last_at = at;
         if self.depth > 0 {
             self.close_impossible_spans(event, at, observer);
@@ -179,11 +182,11 @@ impl Processor {
         }
     }
 
-    /// Follows the flag by which the current thread is asked to give way.
+    /// Follows the flag that asks the current thread to reschedule.
     ///
-    /// When it is gone without a switch the scheduler has chosen the same thread
-    /// again, at some moment since the event before; from there on the thread
-    /// ran because it was chosen, so the slice counts as that.
+    /// If it is cleared without a switch, the scheduler chose the same thread again at
+    /// some moment since the event before. From then on the thread runs because it was
+    /// chosen, so a new slice begins.
     fn follow_flag(&mut self, event: &Event, at: Instant<Monotonic>, observer: &mut impl Observer) {
         let asked = event.context.flags & ASKED_TO_GIVE_WAY != 0;
         if asked == self.need_resched {
@@ -196,35 +199,36 @@ impl Processor {
         self.asked_at = asked.then_some(at);
     }
 
-    /// Until when it is known not to have switched before the event that it met last.
-    pub(super) const fn heard_at(&self) -> Instant<Monotonic> {
-        self.heard_at
+    /// The latest time before the last event at which the CPU is known not to have
+    /// switched.
+    pub(super) const fn unswitched_until(&self) -> Instant<Monotonic> {
+        self.unswitched_until
     }
 
-    /// Takes it that `known` is current though no switch told so: one was lost,
-    /// or it came at some moment from `untold_since` on.
+    /// Makes `known` the current thread although the sched_switch event is missing: it
+    /// was lost, or the thread came at some time since `came_at_min`.
     pub(super) fn correct(
         &mut self,
         event: &Event,
         at: Instant<Monotonic>,
         known: Known,
-        untold_since: Option<Instant<Monotonic>>,
+        came_at_min: Option<Instant<Monotonic>>,
         watched: Option<u16>,
         observer: &mut impl Observer,
     ) {
         self.close_slice(event, at, observer);
-        // Who was there before is known to have been there until then.
-        self.end_quantum(event.cpu, untold_since.unwrap_or(at), None, observer);
+        // The thread before is known to have been current until then.
+        self.end_quantum(event.cpu, came_at_min.unwrap_or(at), None, observer);
         self.take(known, watched, at);
         self.quantum_began = false;
-        self.quantum_began_by = untold_since.map(|_| at);
+        self.quantum_began_by = came_at_min.map(|_| at);
         self.named = known.name != NameId::UNKNOWN;
         self.charge_known = false;
         self.need_resched = event.context.flags & ASKED_TO_GIVE_WAY != 0;
     }
 
-    /// Closes spans that the context of an event says are over: their exits
-    /// were lost or are not recorded.
+    /// Closes spans that are over according to the context of an event: their exit
+    /// events were lost or are not recorded.
     fn close_impossible_spans(
         &mut self,
         event: &Event,
@@ -256,7 +260,7 @@ impl Processor {
         }
     }
 
-    /// Closes the innermost span that `is_it`, and with it what was left open inside.
+    /// Closes the innermost span for which `is_it` holds, and all spans inside it.
     pub(super) fn leave(
         &mut self,
         event: &Event,
@@ -281,7 +285,7 @@ impl Processor {
         }
     }
 
-    /// The processor goes idle, or leaves idle.
+    /// The CPU enters or leaves idle.
     pub(super) fn idle(
         &mut self,
         event: &Event,
@@ -317,7 +321,7 @@ impl Processor {
         left: Option<Leaving>,
         observer: &mut impl Observer,
     ) {
-        // A loss that is said to reach beyond `at` has taken the time until its end.
+        // A loss that reaches beyond `at` has taken the time until its end.
         let to = at.max(self.quantum_from);
         observer.quantum(&Quantum {
             cpu,
@@ -347,7 +351,7 @@ impl Processor {
         }
     }
 
-    /// Learns the name and priority of the thread that is about to leave.
+    /// Stores the name and priority of the thread that is about to leave.
     pub(super) fn know(&mut self, known: Known) {
         if !self.named {
             self.current = known;
@@ -372,17 +376,16 @@ impl Processor {
         self.interrupted = Nanos::ZERO;
     }
 
-    /// The kernel charged `thread`; tells what it left out.
+    /// The kernel charged `thread`; reports the time that it left out.
     ///
-    /// What went by and was not charged was taken by the host, since the kernel
-    /// charges by a clock from which steal is subtracted (`rq_clock_task` in
-    /// `kernel/sched/core.c`). Whether interrupts are subtracted too depends on
-    /// the kernel, which `charging` finds out.
+    /// Time that passed and was not charged is steal time, since the kernel charges by a
+    /// clock without steal time (`rq_clock_task` in `kernel/sched/core.c`). Whether the
+    /// clock also excludes interrupts depends on the kernel; `charging` determines it.
     ///
-    /// A thread that was asked to give way may be charged only until then when it does:
-    /// the kernel saves itself a second reading of the clock (`rq_clock_skip_update` in
-    /// the same file), and the next thread is charged the rest. Where the kernel does not
-    /// preempt itself that rest is long, and nobody took it.
+    /// If a thread was asked to reschedule, the charge at the switch may cover only the
+    /// time until the request: the kernel saves a second reading of the clock
+    /// (`rq_clock_skip_update` in the same file) and charges the next thread the rest. On
+    /// a kernel without preemption that rest is long, and it is not steal time.
     pub(super) fn charge(
         &mut self,
         cpu: u32,
@@ -447,7 +450,7 @@ impl Processor {
         fire
     }
 
-    /// Who wakes, when the processor wakes a thread now.
+    /// The waker, if the CPU wakes a thread now.
     pub(super) fn waker(&self) -> Waker {
         let Some(top) = self.depth.checked_sub(1) else {
             return Waker::Thread(self.current.thread);
@@ -458,7 +461,7 @@ impl Processor {
         }
     }
 
-    /// Forgets all but who is current, after a loss.
+    /// Drops everything but the current thread, after a loss.
     pub(super) fn forget(&mut self, lost: &Lost, observer: &mut impl Observer) {
         if self.seen {
             self.end_quantum(lost.cpu, lost.from, None, observer);

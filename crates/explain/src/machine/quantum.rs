@@ -1,20 +1,20 @@
-//! Effective quanta: a thread's time on a processor without a switch.
+//! Effective quanta: a thread's time on a CPU without a switch.
 
 use tactus_model::recording::{NameId, Priority, TaskState, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::span::Activity;
 
-/// The time from a thread's coming to a processor to its leaving it, for whatever reason.
+/// The time from a thread's arrival on a CPU to its departure, whatever the reason.
 ///
-/// The *effective quantum* of Etsion, Tsafir and Feitelson (*Effects of clock
-/// resolution on the scheduling of interactive and soft real-time processes*,
-/// 2003, section 4). Interrupts that took its time are in it. The quanta of a
-/// processor follow each other without gap or overlap from the start of the
-/// recording to its end, except where events were lost.
+/// The *effective quantum* of Etsion, Tsafrir and Feitelson (*Effects of clock resolution
+/// on the scheduling of interactive and soft real-time processes*, 2003, section 4). It
+/// includes interrupts that took the thread's time. The quanta of a CPU follow each other
+/// without gaps or overlaps from the start of the recording to its end, except where
+/// events were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantum {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
     /// The thread.
     pub thread: ThreadId,
@@ -22,44 +22,45 @@ pub struct Quantum {
     pub name: NameId,
     /// The thread's priority.
     pub priority: Priority,
-    /// From when.
+    /// When it began.
     pub from: Instant<Monotonic>,
-    /// Until when.
+    /// When it ended.
     pub to: Instant<Monotonic>,
-    /// Whether the switch to the thread was recorded; if not, the quantum may
-    /// have begun at another time.
+    /// Whether the switch to the thread was recorded; if not, the quantum may have
+    /// begun at another time.
     pub began: bool,
-    /// Where the switch to the thread was not recorded and all before it was: when it
-    /// had come at the latest. It came between `from` and this.
+    /// The latest time at which the thread came, if the sched_switch event is missing
+    /// but everything before it was recorded. The thread came between `from` and this
+    /// time.
     pub began_by: Option<Instant<Monotonic>>,
-    /// How it ended; none where no switch was recorded that ended it.
+    /// How it ended; `None` if no sched_switch event for the end was recorded.
     pub left: Option<Leaving>,
 }
 
 impl Quantum {
-    /// How long it was, so far as it was recorded.
+    /// The recorded duration.
     pub fn length(&self) -> Nanos {
         self.to - self.from
     }
 
-    /// Whether both its ends were recorded.
+    /// Whether both ends were recorded.
     pub const fn is_whole(&self) -> bool {
         self.began && self.left.is_some()
     }
 }
 
-/// How a thread left a processor.
+/// How a thread left a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaving {
-    /// In what state.
+    /// The state in which it left.
     pub state: TaskState,
-    /// Who came in its place.
+    /// The thread that came in its place.
     pub next: ThreadId,
-    /// The priority of who came.
+    /// The priority of the next thread.
     pub next_priority: Priority,
-    /// When who came had been woken; none where it had not slept.
+    /// When the next thread was woken; `None` if it had not slept.
     pub next_woken: Option<Instant<Monotonic>>,
-    /// What the processor did when the thread was first seen to be asked to give
-    /// way; none where it was not asked.
+    /// What the CPU did when the thread was first seen to be asked to reschedule;
+    /// `None` if it was not asked.
     pub asked: Option<Activity>,
 }

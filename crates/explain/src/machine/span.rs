@@ -1,46 +1,46 @@
-//! What a processor does at a time, and from when to when.
+//! What a CPU does, and when.
 
 use tactus_model::recording::{
     ChainId, Event, FunctionId, InterruptVector, NameId, Priority, Softirq, ThreadId,
 };
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-/// What a processor does.
+/// What a CPU does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
-    /// Nothing: it is idle, in the state of this number where it is in one.
+    /// Nothing: the CPU is idle.
     Idle {
-        /// The idle state's number; none while the idle thread runs on its way in or out.
+        /// The number of the idle state; `None` while the idle thread runs on its way in
+        /// or out.
         state: Option<u32>,
     },
-    /// It runs its thread.
+    /// The CPU runs its thread.
     Thread,
-    /// It serves an interrupt of the processor itself.
+    /// The CPU serves an interrupt of its own.
     Vector(InterruptVector),
-    /// It serves a device.
+    /// The CPU serves a device.
     Irq {
         /// The interrupt's number.
         irq: i32,
-        /// Who handles it.
+        /// The name of the handler.
         name: NameId,
     },
-    /// It serves a softirq.
+    /// The CPU serves a softirq.
     Softirq(Softirq),
-    /// It runs the function of a high-resolution timer.
+    /// The CPU runs the function of a high-resolution timer.
     Timer {
-        /// What is called.
+        /// The function.
         function: FunctionId,
     },
-    /// It runs the function of a timer of jiffies.
+    /// The CPU runs the function of a jiffies timer.
     JiffyTimer {
-        /// What is called.
+        /// The function.
         function: FunctionId,
     },
 }
 
 impl Activity {
-    /// Whether it is the serving of an interrupt or a softirq as a whole, not a
-    /// part of one.
+    /// Whether this is a whole interrupt or softirq, not a part of one.
     pub const fn is_entry(self) -> bool {
         matches!(self, Self::Vector(_) | Self::Irq { .. } | Self::Softirq(_))
     }
@@ -52,7 +52,7 @@ pub(super) struct Span {
     pub(super) activity: Activity,
     pub(super) from: Instant<Monotonic>,
     pub(super) chain: Option<ChainId>,
-    /// Whether it runs in hardware-interrupt context.
+    /// Whether it runs in hard interrupt context.
     pub(super) hard: bool,
 }
 
@@ -62,36 +62,36 @@ impl Span {
     }
 }
 
-/// A stretch of a processor's time in which it did one thing.
+/// A stretch of a CPU's time with one activity.
 ///
-/// The slices of a processor follow each other without gap or overlap, from
-/// its first event to its last.
+/// The slices of a CPU follow each other without gaps or overlaps, from its first event
+/// to its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
-    /// From when.
+    /// When it began.
     pub from: Instant<Monotonic>,
-    /// Until when.
+    /// When it ended.
     pub to: Instant<Monotonic>,
-    /// What it did: the innermost of what was open.
+    /// The activity: the innermost open one.
     pub activity: Activity,
-    /// The thread that was current, also under an interrupt that took its time.
+    /// The current thread, also while an interrupt took its time.
     pub thread: ThreadId,
     /// The thread's name.
     pub name: NameId,
     /// The thread's priority.
     pub priority: Priority,
-    /// When the thread had come to the processor.
+    /// When the thread came to the CPU.
     pub thread_since: Instant<Monotonic>,
-    /// Whether the thread had been asked to give way.
+    /// Whether the thread had been asked to reschedule.
     pub need_resched: bool,
-    /// Where in the kernel the slice ended, when call chains were recorded.
+    /// Where in the kernel the slice ended, if call chains were recorded.
     pub end_chain: Option<ChainId>,
 }
 
 impl Slice {
-    /// How long it was.
+    /// The duration.
     pub fn length(&self) -> Nanos {
         self.to - self.from
     }

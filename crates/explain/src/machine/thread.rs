@@ -10,8 +10,8 @@ use super::timer::TimerFire;
 
 /// How long before a thread leaves asleep it may already have been woken.
 ///
-/// Another processor tells `sched_waking` before it takes the thread's lock, so
-/// the event may stand before the `sched_switch` of a thread that is leaving.
+/// Another CPU writes `sched_waking` before it takes the thread's lock, so this event
+/// may come before the `sched_switch` event of a thread that is leaving.
 const WOKEN_WHILE_LEAVING: Nanos = Nanos::from_micros(200);
 
 /// Who woke a thread.
@@ -21,7 +21,7 @@ pub enum Waker {
     Timer(TimerFire),
     /// An interrupt or softirq, in this activity.
     Interrupt(Activity),
-    /// Another thread, or the thread's own processor of which nothing more is known.
+    /// Another thread, or the thread's own CPU if nothing more is known.
     Thread(ThreadId),
 }
 
@@ -30,29 +30,29 @@ pub enum Waker {
 pub struct Waking {
     /// When.
     pub at: Instant<Monotonic>,
-    /// The processor that woke it.
+    /// The CPU that woke it.
     pub cpu: u32,
-    /// By whom.
+    /// The waker.
     pub by: Waker,
 }
 
-/// A switch to a thread of which no event told.
+/// A missing sched_switch event of a thread that is on a CPU.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Untold {
-    /// When another thread was on the processor, at the latest that is known.
+pub(super) struct MissingSwitch {
+    /// The latest time at which another thread is known to have been on the CPU.
     pub(super) since: Instant<Monotonic>,
-    /// When the thread was heard there.
+    /// The time of the thread's first event on the CPU.
     pub(super) at: Instant<Monotonic>,
-    /// The processor.
+    /// The CPU.
     pub(super) cpu: u32,
 }
 
-/// What the replay knows of a thread.
+/// What the replay knows about a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreadState {
     pub(super) known: Known,
     pub(super) watched: Option<u16>,
-    /// Whether it was seen on a processor and has not left since.
+    /// Whether it was seen on a CPU and has not left since.
     present: bool,
     pub(super) absence: Option<Absence>,
     /// A waking that came while it was present.
@@ -65,7 +65,7 @@ impl ThreadState {
         Self { known, watched: None, present: false, absence: None, early: None }
     }
 
-    /// The thread leaves the processor.
+    /// The thread leaves the CPU.
     pub(super) fn leave(
         &mut self,
         at: Instant<Monotonic>,
@@ -92,11 +92,11 @@ impl ThreadState {
             queued: None,
             back_at: Instant::from_nanos(u64::MAX),
             back_cpu: cpu,
-            untold_since: None,
+            back_at_min: None,
         });
     }
 
-    /// The thread comes to a processor; gives the absence that ends, if its start was seen.
+    /// The thread comes to a CPU; returns the absence that ends, if its start was seen.
     pub(super) fn come(
         &mut self,
         at: Instant<Monotonic>,
@@ -112,16 +112,17 @@ impl ThreadState {
         Some(absence)
     }
 
-    /// The thread is heard though no event told that it came; gives the absence that
-    /// ends, if everything else of it was told and nothing was lost since `lost_until`.
+    /// The thread has an event although its sched_switch event is missing; returns the
+    /// absence that ends, if everything else about it was recorded and nothing was lost
+    /// since `lost_until`.
     ///
-    /// Of some threads some kernels tell nothing that they meet in their own time:
-    /// of the idle thread of some processors most often, so no switch out of it.
-    /// Nothing but that switch can have happened then: of a thread that can be heard
-    /// and ran in between, the next switch would have told.
-    pub(super) fn come_untold(
+    /// Some kernels write no events while certain threads are current, mostly the idle
+    /// thread of some CPUs, and so no switch away from them. Only that switch can be
+    /// missing here: if another thread with events had run in between, the next switch
+    /// would have shown it.
+    pub(super) fn come_without_switch(
         &mut self,
-        untold: Untold,
+        missing: MissingSwitch,
         lost_until: Instant<Monotonic>,
     ) -> Option<Absence> {
         let could_run = match &self.absence {
@@ -130,21 +131,21 @@ impl ThreadState {
             Some(absence) => absence.left_at,
             None => return None,
         };
-        let Untold { since, at, cpu } = untold;
+        let MissingSwitch { since, at, cpu } = missing;
         let mut absence = self.come(at, cpu, self.known)?;
-        absence.untold_since = Some(since.max(could_run).min(at));
+        absence.back_at_min = Some(since.max(could_run).min(at));
         Some(absence)
     }
 
-    /// The thread is on a processor though no event told that it came; says
-    /// whether it was known to be away.
+    /// The thread is on a CPU although its sched_switch event is missing; returns
+    /// whether it was known to be absent.
     pub(super) fn appear(&mut self) -> bool {
         self.present = true;
         self.early = None;
         self.absence.take().is_some()
     }
 
-    /// The thread is woken; says whether it was present, so far as is known.
+    /// The thread is woken; returns whether it was present, as far as is known.
     pub(super) fn wake(&mut self, waking: Waking) -> bool {
         match &mut self.absence {
             Some(absence) => {
@@ -174,7 +175,7 @@ impl ThreadState {
             queued: Some((at, wakeup.target_cpu)),
             back_at: Instant::from_nanos(u64::MAX),
             back_cpu: wakeup.target_cpu,
-            untold_since: None,
+            back_at_min: None,
         });
     }
 }

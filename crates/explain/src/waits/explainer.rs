@@ -1,4 +1,4 @@
-//! Walks a recording once and explains the waits of all its threads.
+//! Walks through a recording once and explains the waits of all its threads.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -26,29 +26,29 @@ use crate::task::Options;
 use crate::timeline::{draw, marks};
 
 /// Explains waits while events come in.
-///
-/// Events and losses are given in the order of time, then it is finished. Its
-/// memory grows with the number of names and threads, and with the number of events
-/// during the longest wait, not with that of all events or waits.
+/// The caller passes events and losses in the order of time and then calls
+/// [`Self::finish`]. Memory use grows with the number of names and threads, and with
+/// the number of events during the longest wait, not with the number of all events or
+/// waits.
 pub(super) struct WaitExplainer<W> {
     machine: Machine,
     watch: Watch,
     started: Instant<Monotonic>,
-    /// What began before this instant may have been several waits.
+    /// A wait that began before this instant may have been several waits.
     void_until: Instant<Monotonic>,
     options: Options,
     wanted: W,
-    /// By the number of the name.
+    /// The names by their numbers.
     names: NumberMap<u64, Name>,
     others: BTreeSet<NameId>,
-    /// Waits over the threshold that are to be divided among causes when what the
-    /// host took shows, in order.
+    /// Waits over the threshold, in order, that are divided among causes as soon as
+    /// steal time would show.
     open: VecDeque<OpenWait>,
-    /// When the log has so many slices it is seen what can be forgotten.
+    /// At this number of slices in the log, the explainer checks what can be dropped.
     slices_enough: usize,
 }
 
-/// The threads of one name.
+/// The threads with one name.
 struct Name {
     name: NameId,
     /// How many waits over the threshold each thread had.
@@ -62,11 +62,11 @@ struct Name {
 struct OpenWait {
     wait: Wait,
     absence: Absence,
-    /// Its number among those of its thread.
+    /// Its index among the waits of its thread.
     index: u64,
 }
 
-/// What the replay tells.
+/// Collects what the replay reports.
 #[derive(Default)]
 struct Watch {
     log: Log,
@@ -120,14 +120,14 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         while !self.open.is_empty() {
             self.divide_next(names);
         }
-        let mut told: Vec<WaitExplanation> =
+        let mut named: Vec<WaitExplanation> =
             self.names.into_values().map(|name| name.finish(names)).collect();
-        told.sort_by(|a, b| {
+        named.sort_by(|a, b| {
             let times = b.explanation.pareto.time.cmp(&a.explanation.pareto.time);
             times.then_with(|| a.name.cmp(&b.name))
         });
         let others: BTreeSet<&str> = self.others.iter().map(|name| names.name(*name)).collect();
-        Waits { names: told, others: others.into_iter().map(str::to_owned).collect() }
+        Waits { names: named, others: others.into_iter().map(str::to_owned).collect() }
     }
 
     fn take(&mut self, wait: &Wait, absence: Absence, names: &Dictionary) {
@@ -146,12 +146,11 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         }
     }
 
-    /// Divides the wait that was open longest among its causes.
+    /// Divides the wait that has been open longest among its causes.
     fn divide_next(&mut self, names: &Dictionary) {
         let Some(OpenWait { wait, absence, index }) = self.open.pop_front() else { return };
         let Some(name) = self.names.get_mut(&u64::from(wait.name.index())) else { return };
-        // What was told before the wait began is in the log only where another thread
-        // was waiting then.
+        // The log holds earlier data only if another thread was already waiting then.
         let log = self.watch.log.since(wait.from);
         let scene = Scene { log, machine: &self.machine, names };
         let absences = [absence];
@@ -163,7 +162,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             cpu: Some(absence.left_cpu),
         };
         let mut explained = ExplainedSample {
-            // The numbers of threads stand for their places until all are known.
+            // Thread ids stand for task numbers until all threads are known.
             task: wait.thread.0 as u32,
             index,
             sample: Sample { due: wait.from - self.started, came: wait.to - self.started },
@@ -181,13 +180,13 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
         name.tally.take(explained);
     }
 
-    /// Forgets what went on before all waits that are not told yet.
+    /// Drops what happened before all waits that are still open.
     fn forget(&mut self) {
         let open = self.open.iter().map(|open| open.wait.from).min();
-        // A wait across a loss is not told.
+        // A wait across a loss is not counted.
         let waiting = self.machine.waiting_since().max(self.void_until);
         self.watch.log.forget_before(open.map_or(waiting, |open| open.min(waiting)));
-        // What could not be forgotten is looked at again when there is twice as much.
+        // What could not be dropped is checked again when there is twice as much.
         self.slices_enough = (2 * self.watch.log.slice_count()).max(Log::FEW);
     }
 }
@@ -206,7 +205,7 @@ impl Name {
     fn finish(self, names: &Dictionary) -> WaitExplanation {
         let mut threads: Vec<ThreadId> = self.threads.into_keys().map(ThreadId).collect();
         threads.sort_unstable();
-        // The lengths of segments are told of a probe's samples only.
+        // Segments are reported only for a probe's samples.
         let segments = Segment::ALL.into_iter();
         let segments =
             segments.map(|segment| SegmentHistogram { segment, histogram: Histogram::default() });
@@ -225,7 +224,7 @@ impl Name {
     }
 }
 
-/// How the wait at the end of an absence had begun.
+/// How the wait at the end of an absence began.
 fn outcome(absence: &Absence) -> MatchOutcome {
     if !absence.slept() {
         return MatchOutcome::HadToLeave;

@@ -1,41 +1,41 @@
-//! Waits, told as soon as they are over.
+//! Waits, reported as soon as they are over.
 
 use tactus_model::recording::{About, Event, EventKind, Lost, NameId, Priority, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::machine::{Absence, Machine, Observer};
 
-/// A thread's wait for a processor.
+/// A runqueue wait: a thread's wait for a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// The thread.
     pub thread: ThreadId,
-    /// Its name, as the switch to it told.
+    /// Its name, from the switch to it.
     pub name: NameId,
-    /// Its priority, likewise.
+    /// Its priority, from the same event.
     pub priority: Priority,
-    /// From when it ought to have run.
+    /// When it should have run.
     pub from: Instant<Monotonic>,
-    /// When it came to a processor.
+    /// When it came to a CPU.
     pub to: Instant<Monotonic>,
 }
 
 impl Wait {
-    /// How long it was.
+    /// The duration of the wait.
     pub fn length(&self) -> Nanos {
         self.to - self.from
     }
 
-    /// The wait at the end of an absence that `event` ended; none where it is not
-    /// known when it began or ended, or it began before `void_until`.
+    /// The wait at the end of an absence that `event` ended; `None` if its beginning or
+    /// end is not known, or if it began before `void_until`.
     pub(super) fn of(
         absence: &Absence,
         event: &Event,
         void_until: Instant<Monotonic>,
     ) -> Option<Self> {
         let EventKind::Switch { next_name, next_priority, .. } = event.kind else { return None };
-        // A wait whose end is not told has no length.
-        if absence.untold_since.is_some() {
+        // A wait has no duration if the sched_switch event at its end is missing.
+        if absence.back_at_min.is_some() {
             return None;
         }
         let from = absence.ready_at().filter(|from| *from >= void_until)?;
@@ -44,11 +44,11 @@ impl Wait {
     }
 }
 
-/// Tells of every wait while events come in, as soon as it is over.
+/// Reports every wait while events come in, as soon as the wait is over.
 #[derive(Debug)]
 pub struct WaitWatch {
     machine: Machine,
-    /// What began before this instant may have been several waits.
+    /// A wait that began before this instant may have been several waits.
     void_until: Instant<Monotonic>,
 }
 
@@ -58,7 +58,7 @@ impl WaitWatch {
         Self { machine: Machine::new(about), void_until: about.started }
     }
 
-    /// Takes the next event; gives the wait that it ends, if it ends one.
+    /// Takes the next event; returns the wait that it ends, if any.
     pub fn event(&mut self, event: &Event) -> Option<Wait> {
         let mut ended = Ended(None);
         self.machine.step(event, &mut ended);

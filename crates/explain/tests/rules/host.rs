@@ -1,12 +1,12 @@
-//! What the host took.
+//! Time that the host took.
 
 use super::*;
 
 #[test]
-fn two_processors_that_resume_late_together_were_paused_by_the_host() {
+fn two_cpus_that_resume_late_together_were_paused_by_the_host() {
     let Stage { mut script, probe, .. } = stage();
     script.noise(400, 1).arm_function(401, 1, 0x99, "tick_nohz_handler", 2000, 0);
-    // Both are silent until 27000, where both serve what was due meanwhile.
+    // Both are silent until 27000, where both serve their overdue timers.
     script.timer_wakes(27_000, 0, probe, true).switch(27_010, 0, PREEMPTED, probe);
     script.vector_entry(27_004, 1, InterruptVector::LocalTimer);
     script.expire(27_006, 27_008, 1, 0x99, "tick_nohz_handler");
@@ -16,7 +16,7 @@ fn two_processors_that_resume_late_together_were_paused_by_the_host() {
 }
 
 #[test]
-fn silence_of_a_processor_with_nothing_due_proves_no_pause() {
+fn silence_of_a_cpu_without_a_due_timer_proves_no_pause() {
     let Stage { mut script, probe, .. } = stage();
     script.noise(400, 1);
     script.timer_wakes(27_000, 0, probe, true).switch(27_010, 0, PREEMPTED, probe);
@@ -26,22 +26,22 @@ fn silence_of_a_processor_with_nothing_due_proves_no_pause() {
 }
 
 #[test]
-fn what_was_not_charged_was_stolen() {
+fn time_that_was_not_charged_is_steal_time() {
     let Stage { mut script, probe, .. } = stage();
     script.noise(600, 1).noise(3000, 1);
     script.noise(900, 0);
     script.timer_wakes(8000, 0, probe, true);
-    // From 20 to 8003, where it is asked to give way, is 7983, of which 5 in the interrupt;
+    // From 20 to 8003, where it is asked to reschedule: 7983, of which 5 in the interrupt;
     // 978 were charged.
     script.charge(8006, 0, 978).switch(8010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 8012);
-    assert_eq!(shown(&explained)[0], "7000 steal: the host took processor 0");
+    assert_eq!(shown(&explained)[0], "7000 steal time on CPU 0");
 }
 
 #[test]
-fn steal_within_an_interrupt_is_told_once_charges_are_known_to_include_interrupts() {
+fn steal_within_an_interrupt_counts_once_charges_are_known_to_include_interrupts() {
     let Stage { mut script, probe, .. } = stage();
-    // Twenty charges over interrupts of 30 each, none of which leaves them out.
+    // Twenty charges over interrupts of 30 each, all of which include them.
     script.charge(21, 0, 1);
     for tick in 1..21 {
         let at = tick * 40;
@@ -52,7 +52,7 @@ fn steal_within_an_interrupt_is_told_once_charges_are_known_to_include_interrupt
     script.need_resched(0).vector_exit(8005, 0, InterruptVector::LocalTimer);
     script.charge(8006, 0, 199).switch(8010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 8012);
-    assert_eq!(shown(&explained)[0], "6975 steal: the host took processor 0");
+    assert_eq!(shown(&explained)[0], "6975 steal time on CPU 0");
 }
 
 #[test]
@@ -65,13 +65,13 @@ fn a_small_residual_is_not_called_steal() {
 }
 
 #[test]
-fn a_thread_that_was_asked_to_give_way_and_is_charged_until_then_lost_nothing() {
+fn a_thread_charged_until_it_was_asked_to_reschedule_has_no_steal_time() {
     let Stage { mut script, probe, .. } = stage();
     script.timer_wakes(1000, 0, probe, true);
-    // A kernel that does not preempt itself charges at the switch by the clock as it was
-    // read at the wakeup.
+    // A kernel without preemption charges at the switch by the clock as it was read at
+    // the wakeup.
     script.charge(8006, 0, 980).switch(8010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 8012);
-    assert!(shown(&explained)[0].contains("a kernel section not preempted"), "{explained:?}");
+    assert!(shown(&explained)[0].contains("preemption-off section"), "{explained:?}");
     assert!(!shown(&explained).iter().any(|cause| cause.contains("steal")), "{explained:?}");
 }

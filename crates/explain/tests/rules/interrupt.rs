@@ -1,4 +1,4 @@
-//! Interrupts, softirqs and timers that took the processor.
+//! Interrupts, softirqs and timers that took the CPU.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn an_interrupt_that_is_open_at_the_due_time_is_named() {
     script.irq(900, 1400, 0, 25, "eth0");
     script.timer_wakes(1402, 0, probe, true).switch(1410, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1412);
-    assert_eq!(shown(&explained)[0], "400 interrupt eth0 on processor 0");
+    assert_eq!(shown(&explained)[0], "400 interrupt eth0 on CPU 0");
 }
 
 #[test]
@@ -22,10 +22,10 @@ fn a_softirq_between_wakeup_and_switch_is_named() {
         probe,
         1714,
         &[
-            "700 softirq NET_RX on processor 0",
-            "7 the switch to the late thread and its return to user mode",
-            "4 timer interrupt on processor 0",
-            "3 timer hrtimer_wakeup on processor 0",
+            "700 softirq NET_RX on CPU 0",
+            "7 switch to the late thread and return to user mode",
+            "4 timer interrupt on CPU 0",
+            "3 timer hrtimer_wakeup on CPU 0",
         ],
     );
 }
@@ -41,7 +41,7 @@ fn an_interrupt_within_a_softirq_takes_its_own_time_only() {
     let explained = script.explain_one(probe, 1000, 1714);
     assert_eq!(
         shown(&explained)[..2],
-        ["500 softirq NET_RX on processor 0", "200 interrupt eth0 on processor 0"]
+        ["500 softirq NET_RX on CPU 0", "200 interrupt eth0 on CPU 0"]
     );
 }
 
@@ -53,7 +53,7 @@ fn a_storm_of_timers_is_timer_work_by_function() {
     script.vector_exit(1401, 0, InterruptVector::LocalTimer);
     script.timer_wakes(1402, 0, probe, true).switch(1410, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1412);
-    assert_eq!(shown(&explained)[0], "400 timer posix_timer_fn on processor 0");
+    assert_eq!(shown(&explained)[0], "400 timer posix_timer_fn on CPU 0");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_timer_served_by_the_interrupt_of_an_earlier_one_has_no_late_interrupt() {
     script.vector_entry(990, 0, InterruptVector::LocalTimer);
     script.expire(991, 1009, 0, 0x77, "tick_nohz_handler");
     let explained = {
-        // The same interrupt goes on to the probe's timer.
+        // The same interrupt continues with the probe's timer.
         script.expire(1010, 1014, 0, TIMER, "hrtimer_wakeup");
         script.wake(1012, 0, probe, 0);
         script.need_resched(0);
@@ -81,7 +81,7 @@ fn a_vector_whose_exit_is_not_recorded_takes_no_time() {
     let mut recording = script.into_recording();
     recording.about.events.retain(|event| event != "irq_vectors/irq_work_exit");
     let mut script = Script::new(2);
-    // The same stage again, now on a machine that tells no exit of irq_work.
+    // The same stage again on a machine without exit events for irq_work.
     script.switch(5, 0, PREEMPTED, probe).arm(10, 0, TIMER, 1000, 0);
     let about = recording.about;
     script.vector_entry(30, 0, InterruptVector::IrqWork);

@@ -17,26 +17,26 @@ fn interrupts_off_in_a_thread_are_named_by_the_call_chain() {
         probe,
         1510,
         &[
-            "500 interrupts off in flush_everything, thread hog (200, other)",
-            "5 the switch to the late thread and its return to user mode",
-            "3 timer hrtimer_wakeup on processor 0",
-            "2 timer interrupt on processor 0",
+            "500 IRQ-off section in flush_everything, thread hog (200, other)",
+            "5 switch to the late thread and return to user mode",
+            "3 timer hrtimer_wakeup on CPU 0",
+            "2 timer interrupt on CPU 0",
         ],
     );
 }
 
 #[test]
-fn a_late_interrupt_that_finds_user_mode_was_held_below_the_kernel() {
+fn a_late_interrupt_in_user_mode_is_a_vcpu_stall() {
     let Stage { mut script, probe, .. } = stage();
     script.in_chain(&["sysvec_apic_timer_interrupt", "asm_sysvec_apic_timer_interrupt"]);
     script.timer_wakes(1500, 0, probe, true).switch(1508, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1510);
-    let below = "500 processor 0 held below the kernel, by hypervisor or firmware";
+    let below = "500 vCPU stall of CPU 0 (hypervisor or SMI)";
     assert_eq!(shown(&explained)[0], below);
 }
 
 #[test]
-fn where_timers_expire_at_ticks_alone_a_tick_is_awaited_and_may_be_late_itself() {
+fn without_high_resolution_timers_a_sample_waits_for_a_tick_which_may_be_late() {
     for (tick, rest) in [(1000, None), (500, None), (300, Some(200))] {
         let Stage { mut script, probe, .. } = stage();
         script.timers_at_ticks(Nanos::from_micros(tick));
@@ -44,21 +44,18 @@ fn where_timers_expire_at_ticks_alone_a_tick_is_awaited_and_may_be_late_itself()
         script.timer_wakes(1500, 0, probe, true).switch(1508, 0, PREEMPTED, probe);
         let explained = script.explain_one(probe, 1000, 1510);
         let awaited = 500 - rest.unwrap_or(0);
-        let waiting =
-            format!("{awaited} waiting for a tick, at which alone this kernel serves timers");
+        let waiting = format!("{awaited} waiting for the next tick (no high-resolution timers)");
         assert_eq!(shown(&explained)[0], waiting);
-        let below = rest.map(|rest| {
-            format!("{rest} processor 0 held below the kernel, by hypervisor or firmware")
-        });
-        let told = shown(&explained).into_iter().find(|part| part.contains("below"));
-        assert_eq!(told, below, "ticks of {tick} µs");
+        let expected = rest.map(|rest| format!("{rest} vCPU stall of CPU 0 (hypervisor or SMI)"));
+        let stall = shown(&explained).into_iter().find(|part| part.contains("stall"));
+        assert_eq!(stall, expected, "ticks of {tick} µs");
     }
 }
 
 #[test]
-fn the_first_interrupt_after_a_silence_tells_where_it_was() {
+fn the_first_interrupt_after_a_silence_shows_where_the_cpu_was() {
     let Stage { mut script, probe, .. } = stage();
-    // The interrupt that another processor sends is taken before the timer's.
+    // The interrupt that another CPU sends is taken before the timer's interrupt.
     script.in_chain(&["sysvec_reschedule_ipi", "asm_sysvec_reschedule_ipi"]);
     script.vector_entry(1500, 0, InterruptVector::Reschedule);
     script.vector_exit(1503, 0, InterruptVector::Reschedule);
@@ -73,27 +70,27 @@ fn the_first_interrupt_after_a_silence_tells_where_it_was() {
         probe,
         1515,
         &[
-            "500 processor 0 held below the kernel, by hypervisor or firmware",
-            "5 the switch to the late thread and its return to user mode",
-            "4 timer interrupt on processor 0",
-            "3 interrupt reschedule on processor 0",
-            "3 timer hrtimer_wakeup on processor 0",
+            "500 vCPU stall of CPU 0 (hypervisor or SMI)",
+            "5 switch to the late thread and return to user mode",
+            "4 timer interrupt on CPU 0",
+            "3 interrupt reschedule on CPU 0",
+            "3 timer hrtimer_wakeup on CPU 0",
         ],
     );
 }
 
 #[test]
-fn a_late_interrupt_within_a_function_that_switches_none_was_held_below_the_kernel() {
+fn a_late_interrupt_in_a_function_that_enables_none_is_a_vcpu_stall() {
     let Stage { mut script, probe, .. } = stage();
     script.in_chain(&["asm_sysvec_apic_timer_interrupt", "clear_page_erms", "exc_page_fault"]);
     script.timer_wakes(1500, 0, probe, true).switch(1508, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1510);
-    let below = "500 processor 0 held below the kernel, by hypervisor or firmware";
+    let below = "500 vCPU stall of CPU 0 (hypervisor or SMI)";
     assert_eq!(shown(&explained)[0], below);
 }
 
 #[test]
-fn where_interrupts_were_not_just_switched_on_a_late_one_is_a_gap_with_its_place() {
+fn a_late_interrupt_elsewhere_in_the_kernel_is_a_gap_with_its_function() {
     let Stage { mut script, probe, .. } = stage();
     script.in_chain(&["asm_sysvec_apic_timer_interrupt", "vma_merge", "do_brk"]);
     script.timer_wakes(1500, 0, probe, true).switch(1508, 0, PREEMPTED, probe);
@@ -105,7 +102,7 @@ fn where_interrupts_were_not_just_switched_on_a_late_one_is_a_gap_with_its_place
 }
 
 #[test]
-fn a_thread_that_gave_way_on_the_way_out_of_an_interrupt_tells_nothing_of_a_late_one() {
+fn a_thread_that_rescheduled_on_interrupt_exit_does_not_explain_a_late_interrupt() {
     let Stage { mut script, probe, .. } = stage();
     let other = script.thread("other", 300, 120);
     script.in_chain(&["__schedule", "irqentry_exit", "asm_sysvec_reschedule_ipi"]);
@@ -125,7 +122,7 @@ fn without_a_call_chain_a_late_interrupt_is_a_gap() {
 }
 
 #[test]
-fn a_thread_whose_interrupts_alone_come_without_a_chain_is_named_beside_the_gap() {
+fn a_gap_names_the_thread_whose_interrupts_have_no_call_chain() {
     let Stage { mut script, probe, .. } = stage();
     script.in_chain(&["asm_sysvec_apic_timer_interrupt"]);
     script.vector_entry(100, 1, InterruptVector::LocalTimer);

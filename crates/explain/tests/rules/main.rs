@@ -1,29 +1,29 @@
-//! Every rule of matching and blame, each on a machine made up for it.
+//! Every rule of matching and blame, each on a machine simulated for it.
 
 mod circumstance;
 mod host;
 mod interrupt;
 mod late_interrupt;
+mod missing_switch;
 mod outcome;
 #[path = "../support/mod.rs"]
 mod support;
 mod thread;
 mod throttling;
-mod untold;
 mod waker;
 mod whole;
 
 use support::{IDLE, PREEMPTED, SLEEPING, STOPPED, Script, TIMER, Thread, UNINTERRUPTIBLE, shown};
 use tactus_explain::{
-    Circumstance, Circumstances, Explanation, MatchOutcome, Segment, Serving, ServingCount,
+    Cause, Circumstance, Circumstances, Explanation, MatchOutcome, Segment, Serving, ServingCount,
     Unmatched,
 };
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{InterruptVector, Softirq};
 use tactus_model::time::Nanos;
 
-/// Two processors; the probe (fifo:90) has gone to sleep on processor 0 with its
-/// timer armed for 1000, and `hog` runs there since 20.
+/// Two CPUs. The probe (fifo:90) has gone to sleep on CPU 0 with its timer armed for
+/// 1000, and `hog` has run there since 20.
 struct Stage {
     script: Script,
     probe: Thread,

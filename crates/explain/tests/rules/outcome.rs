@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_segments_of_a_sample_that_nothing_delays() {
+fn an_undelayed_sample_has_all_segments() {
     let Stage { mut script, probe, .. } = stage();
     script.timer_wakes(1002, 0, probe, true).switch(1010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1012);
@@ -120,7 +120,7 @@ fn samples_outside_the_recording_are_untraced() {
 }
 
 #[test]
-fn a_thread_of_which_nothing_was_recorded_is_unmatched() {
+fn a_thread_without_events_is_unmatched() {
     let Stage { mut script, .. } = stage();
     let stranger = script.thread("stranger", 999, 9);
     script.noise(3000, 0);

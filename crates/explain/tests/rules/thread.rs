@@ -1,4 +1,4 @@
-//! Threads, kernel sections and idle before the late thread.
+//! Threads, preemption-off sections and C-state exits before the late thread.
 
 use super::*;
 
@@ -11,11 +11,11 @@ fn leaving_idle_is_named_with_its_state() {
     script.timer_wakes(1300, 0, probe, false).idle_exit(1306, 0);
     script.switch(1310, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1312);
-    assert_eq!(shown(&explained)[0], "301 processor 0 leaving idle state 3");
+    assert_eq!(shown(&explained)[0], "301 C-state exit of CPU 0 (idle state 3)");
 }
 
 #[test]
-fn timer_slack_is_told_apart_for_ordinary_threads() {
+fn timer_slack_of_ordinary_threads_is_named() {
     let Stage { mut script, probe, .. } = stage_of(120, 120);
     script.timer_wakes(1051, 0, probe, true).switch(1060, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1062);
@@ -32,7 +32,7 @@ fn a_thread_of_higher_priority_is_named() {
 }
 
 #[test]
-fn a_thread_of_the_same_class_runs_until_it_is_asked_to_give_way() {
+fn a_thread_of_the_same_class_runs_until_it_is_asked_to_reschedule() {
     let Stage { mut script, probe, .. } = stage_of(120, 120);
     script.timer_wakes(1051, 0, probe, false);
     // The tick at 4000 ends the hog's turn.
@@ -44,7 +44,7 @@ fn a_thread_of_the_same_class_runs_until_it_is_asked_to_give_way() {
 }
 
 #[test]
-fn a_kernel_section_is_what_a_thread_takes_after_it_was_asked_to_give_way() {
+fn time_after_a_thread_was_asked_to_reschedule_is_a_preemption_off_section() {
     let Stage { mut script, probe, hog } = stage();
     script.in_chain(&["asm_sysvec_apic_timer_interrupt", "clear_user_pages", "read_zero"]);
     script.timer_wakes(1002, 0, probe, true).switch(1770, 0, PREEMPTED, probe);
@@ -52,12 +52,12 @@ fn a_kernel_section_is_what_a_thread_takes_after_it_was_asked_to_give_way() {
     let explained = script.explain_one(probe, 1000, 1772);
     assert_eq!(
         shown(&explained)[0],
-        "763 a kernel section not preempted in clear_user_pages, thread hog (200, other)"
+        "763 preemption-off section in clear_user_pages, thread hog (200, other)"
     );
 }
 
 #[test]
-fn a_kernel_section_is_named_by_where_it_gave_way_when_nothing_else_tells() {
+fn without_other_data_a_section_is_named_by_where_it_rescheduled() {
     let Stage { mut script, probe, .. } = stage();
     script.timer_wakes(1002, 0, probe, true);
     script.in_chain(&["__schedule", "__cond_resched", "copy_page_range", "do_syscall_64"]);
@@ -65,15 +65,15 @@ fn a_kernel_section_is_named_by_where_it_gave_way_when_nothing_else_tells() {
     let explained = script.explain_one(probe, 1000, 1772);
     assert_eq!(
         shown(&explained)[0],
-        "763 a kernel section not preempted in copy_page_range, thread hog (200, other)"
+        "763 preemption-off section in copy_page_range, thread hog (200, other)"
     );
 }
 
 #[test]
-fn a_thread_that_is_chosen_again_ran_because_it_was_chosen() {
+fn a_thread_that_is_chosen_again_is_not_in_a_section() {
     let Stage { mut script, probe, .. } = stage_of(120, 120);
     script.timer_wakes(1051, 0, probe, true);
-    // The scheduler takes the flag away and picks the hog once more.
+    // The scheduler clears the flag and picks the hog again.
     script.asked_no_more(0).noise(4000, 0);
     script.need_resched(0).noise(4001, 0).switch(4005, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 4007);
@@ -81,18 +81,18 @@ fn a_thread_that_is_chosen_again_ran_because_it_was_chosen() {
 }
 
 #[test]
-fn a_section_is_not_named_by_a_softirq_that_was_interrupted() {
+fn a_section_is_not_named_after_an_interrupted_softirq() {
     let Stage { mut script, probe, .. } = stage();
     script.softirq_entry(900, 0, Softirq::NET_RX);
     script.in_chain(&["asm_sysvec_apic_timer_interrupt", "udp_rcv", "handle_softirqs", "send"]);
     script.timer_wakes(1002, 0, probe, true);
     script.softirq_exit(1010, 0, Softirq::NET_RX).switch(1310, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 1312);
-    assert_eq!(shown(&explained)[0], "300 a kernel section not preempted, thread hog (200, other)");
+    assert_eq!(shown(&explained)[0], "300 preemption-off section, thread hog (200, other)");
 }
 
 #[test]
-fn other_slices_after_the_flag_are_theirs() {
+fn slices_of_other_threads_after_the_flag_are_theirs() {
     let Stage { mut script, probe, .. } = stage();
     let irq_thread = script.thread("irq/25-eth0", 300, 4);
     script.timer_wakes(1002, 0, probe, true);

@@ -1,4 +1,4 @@
-//! Budgets that were used up.
+//! Runtime budgets that were used up.
 
 use super::*;
 
@@ -11,17 +11,17 @@ fn real_time_throttling_is_named_by_the_timer_that_ends_it() {
     script.vector_exit(40_006, 0, InterruptVector::LocalTimer);
     script.switch(40_010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 40_012);
-    assert_eq!(shown(&explained)[0], "38993 throttling of real-time threads");
+    assert_eq!(shown(&explained)[0], "38993 real-time throttling (sched_rt_runtime_us)");
 }
 
 #[test]
-fn an_idle_processor_beside_a_real_time_thread_that_could_run_is_throttling() {
+fn an_idle_cpu_with_a_runnable_real_time_thread_is_throttling() {
     let Stage { mut script, probe, .. } = stage_of(9, 4);
     script.timer_wakes(1002, 0, probe, false);
     script.switch(1100, 0, PREEMPTED, IDLE).idle_entry(1102, 0, 1);
     script.idle_exit(40_000, 0).switch(40_010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 40_012);
-    assert_eq!(shown(&explained)[0], "38910 throttling of real-time threads");
+    assert_eq!(shown(&explained)[0], "38910 real-time throttling (sched_rt_runtime_us)");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_fair_server_is_named_by_its_timer() {
     script.vector_exit(1096, 0, InterruptVector::LocalTimer);
     script.switch(1100, 0, PREEMPTED, fair).switch(51_100, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 51_102);
-    assert_eq!(shown(&explained)[0], "50000 the share kept for ordinary threads (fair server)");
+    assert_eq!(shown(&explained)[0], "50000 fair server running ordinary threads");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn deadline_throttling_is_named() {
     script.vector_exit(9006, 0, InterruptVector::LocalTimer);
     script.switch(9010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 9012);
-    assert_eq!(shown(&explained)[0], "7993 throttling of a deadline thread");
+    assert_eq!(shown(&explained)[0], "7993 throttling of a SCHED_DEADLINE thread");
 }
 
 #[test]
@@ -59,5 +59,5 @@ fn throttling_by_a_quota_is_named_by_the_timer_that_renews_it() {
     script.vector_exit(60_006, 0, InterruptVector::LocalTimer);
     script.idle_exit(60_007, 0).switch(60_010, 0, PREEMPTED, probe);
     let explained = script.explain_one(probe, 1000, 60_012);
-    assert_eq!(shown(&explained)[0], "58944 throttling by the control group's quota");
+    assert_eq!(shown(&explained)[0], "58944 control group throttling (cpu.max)");
 }

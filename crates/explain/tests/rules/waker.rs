@@ -1,4 +1,4 @@
-//! What came before the wakeup: faults of its own, relays.
+//! Delays before the wakeup: page faults and relays.
 
 use super::*;
 
@@ -14,11 +14,11 @@ fn a_major_fault_of_the_probe_is_its_own() {
     let explained = script.explain_one(probe, 1000, 5020);
     assert_eq!(explained.outcome, MatchOutcome::Timer);
     // From the fault to the wakeup, and from the switch back to the arrival.
-    assert_eq!(shown(&explained)[0], "3999 a page fault of the late thread");
+    assert_eq!(shown(&explained)[0], "3999 page fault of the late thread");
 }
 
 #[test]
-fn a_relay_that_was_stopped_is_named_behind_the_wakeup_it_owes() {
+fn a_stopped_relay_is_named_for_the_late_wakeup() {
     let mut script = Script::new(2);
     let probe = script.thread("sink", 100, 9);
     let relay = script.thread("relay", 101, 9);

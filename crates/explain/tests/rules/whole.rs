@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_pareto_takes_threads_of_one_name_together() {
+fn the_pareto_combines_threads_with_one_name() {
     let mut script = Script::new(1);
     let probe = script.thread("probe", 100, 9);
     let first = script.thread("cc1", 200, 4);
@@ -22,7 +22,7 @@ fn the_pareto_takes_threads_of_one_name_together() {
     assert_eq!(explanation.pareto.explained(), 1.0);
     assert_eq!(
         explanation.pareto.headline(explanation.threshold).as_deref(),
-        Some("100 % of the time over 100us: thread cc1 (rt:95)")
+        Some("100 % of the latency of samples over 100us: thread cc1 (rt:95)")
     );
 }
 
@@ -34,4 +34,13 @@ fn an_explanation_comes_back_from_json() {
     let json = serde_json::to_string(&explanation).expect("it has no maps");
     let back: Explanation = serde_json::from_str(&json).expect("it was just written");
     assert_eq!(back, explanation);
+}
+
+#[test]
+fn renamed_tags_of_stored_explanations_are_still_read() {
+    let outcome: MatchOutcome = serde_json::from_str("\"timer-switch-untold\"").expect("an alias");
+    assert_eq!(outcome, MatchOutcome::TimerSwitchMissing);
+    let cause = r#"{"cause":"untold-switch","cpu":1}"#;
+    let cause: Cause = serde_json::from_str(cause).expect("an alias");
+    assert_eq!(cause, Cause::MissingSwitch { cpu: 1 });
 }

@@ -41,10 +41,10 @@ impl Names<'_> {
     }
 
     fn function(&mut self, function: FunctionId) -> FunctionId {
-        let told = self.old.function(function);
-        let new = self.new.intern_function(told.address);
-        if told.name != NameId::UNKNOWN {
-            self.new.name_function(new, self.old.name(told.name));
+        let old = self.old.function(function);
+        let new = self.new.intern_function(old.address);
+        if old.name != NameId::UNKNOWN {
+            self.new.name_function(new, self.old.name(old.name));
         }
         new
     }
@@ -66,7 +66,7 @@ impl Names<'_> {
     }
 
     fn renamed(&mut self, event: &Event) -> Event {
-        // Only these two kinds of place are named by their chains.
+        // Only these two kinds of events need their call chains for naming.
         let named = matches!(
             event.kind,
             EventKind::Switch { .. } | EventKind::VectorEntry(_) | EventKind::IrqEntry { .. }

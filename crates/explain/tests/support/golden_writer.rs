@@ -8,7 +8,8 @@ use crate::cut::cut;
 use crate::golden::{Golden, folder};
 use crate::live::Session;
 
-/// Keeps a sample of a session as the golden recording `name`, when that is asked for.
+/// Stores a sample of a session as the golden recording `name`, if `TACTUS_GOLDEN` is
+/// set.
 pub fn keep(name: &str, session: &Session, explained: &ExplainedSample) {
     if std::env::var_os("TACTUS_GOLDEN").is_none() {
         return;
@@ -16,7 +17,7 @@ pub fn keep(name: &str, session: &Session, explained: &ExplainedSample) {
     let task = ProbeTask { samples: vec![explained.sample], ..session.task.clone() };
     let due = task.opened + explained.sample.due;
     let came = task.opened + explained.sample.came;
-    // Back to where the thread went to sleep, and on to where it is charged.
+    // From the moment the thread went to sleep until it is charged.
     let left = |event: &&Event| {
         event.at <= due
             && matches!(event.kind, EventKind::Switch { prev, .. } if prev == task.thread)

@@ -1,4 +1,4 @@
-//! Records a real sleeper on this machine, with something planted beside it.
+//! Records a real sleeper on this machine together with a planted disturbance.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use tactus_record::RecordingSummary;
 use tactus_record::live::{CallChains, Keep, Options as RecordOptions, RecordError, Recorder};
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 
-/// The priority of a real-time probe: above the drainer, below what is planted.
+/// The priority of a real-time probe: above the drainer, below planted threads.
 pub const PROBE_PRIORITY: u8 = 50;
 
 pub fn fifo(priority: u8) -> Scheduling {
@@ -33,13 +33,14 @@ pub fn this_thread() -> ThreadId {
     ThreadId(number.expect("it ends in the thread's number"))
 }
 
-/// Binds the calling thread to one processor, then sets its class.
+/// Binds the calling thread to one CPU, then sets its class.
 ///
-/// A deadline thread is not bound: the kernel takes only those that may run anywhere.
+/// A deadline thread is not bound: the kernel accepts only threads that may run on
+/// every CPU.
 pub fn prepare(cpu: u32, scheduling: Scheduling) {
     if !matches!(scheduling, Scheduling::Deadline { .. }) {
         let cpus = CpuList::from_iter([cpu]);
-        tactus_sys::affinity::set(&cpus).expect("the processor exists");
+        tactus_sys::affinity::set(&cpus).expect("the CPU exists");
     }
     tactus_sys::sched::set(scheduling).expect("root may set every class");
 }
@@ -51,20 +52,21 @@ pub fn spin_until(end: Instant<Monotonic>) {
     }
 }
 
-/// Waits for a due time and tells when the thread came.
+/// Waits for a due time and returns when the thread came back.
 pub type Wait = Box<dyn FnMut(Instant<Monotonic>) -> Instant<Monotonic> + Send>;
 
-/// A sleeper to be measured.
+/// A sleeper to measure.
 pub struct SleeperPlan {
     pub cpu: u32,
     pub scheduling: Scheduling,
     pub interval: Nanos,
     pub count: u64,
-    /// What the sleeper does after each wakeup; the number of the sample is given.
+    /// What the sleeper does after each wakeup; gets the index of the sample.
     pub after_wakeup: Box<dyn FnMut(u64) + Send>,
-    /// Whether the arrival is stamped after that, not before it.
+    /// Whether the arrival is stamped after that instead of before it.
     pub stamps_again: bool,
-    /// How it waits for a due time, when not by clock_nanosleep(2); gives the arrival.
+    /// How the sleeper waits for a due time, if not by clock_nanosleep(2); returns the
+    /// arrival.
     pub sleep: Option<Wait>,
 }
 
@@ -83,7 +85,7 @@ impl SleeperPlan {
     }
 }
 
-/// A recording and the samples that were taken meanwhile.
+/// A recording and the samples that were taken during it.
 pub struct Session {
     pub recording: Recording,
     pub summary: RecordingSummary,
@@ -97,7 +99,7 @@ impl Session {
     }
 }
 
-/// Has `work` done by a new thread on processor `cpu` in class `scheduling`.
+/// Runs `work` in a new thread on CPU `cpu` in class `scheduling`.
 pub fn helper(
     name: &str,
     cpu: u32,
@@ -118,10 +120,10 @@ pub fn sleep_until(due: Instant<Monotonic>) {
     Nanosleep.sleep_until(due).expect("nanosleep is not refused");
 }
 
-/// Keeps a processor from going idle until it is `over`, in nobody's way.
+/// Keeps a CPU from going idle until it is `over`, at the lowest priority.
 ///
-/// The way out of idle would be a part of every sample, and it has been seen
-/// that a kernel counts the events of an idle processor without delivering them.
+/// Otherwise the C-state exit would be part of every sample, and some kernels count the
+/// events of an idle CPU without delivering them.
 fn fill(cpu: u32, over: Arc<AtomicBool>) -> JoinHandle<()> {
     let end = now() + Nanos::from_secs(30);
     helper("filler", cpu, Scheduling::Idle, move || {
@@ -131,10 +133,10 @@ fn fill(cpu: u32, over: Arc<AtomicBool>) -> JoinHandle<()> {
     })
 }
 
-/// Starts the sleeper, the recorder, then what `plant` starts, and lets the
-/// sleeper take its samples.
+/// Starts the sleeper, the recorder, then what `plant` starts, and lets the sleeper
+/// take its samples.
 ///
-/// `plant` is told when the first sample is due.
+/// `plant` gets the due time of the first sample.
 pub fn record_sleeper(
     plan: SleeperPlan,
     plant: impl FnOnce(Instant<Monotonic>) -> Vec<JoinHandle<()>>,
@@ -146,11 +148,11 @@ pub fn record_sleeper(
         .name("sleeper".to_owned())
         .spawn(move || {
             thread_sender.send(this_thread()).expect("the starter waits");
-            let opened = start_receiver.recv().expect("the starter tells");
+            let opened = start_receiver.recv().expect("the starter sends");
             sleep_through(plan, opened)
         })
         .expect("a thread can be made");
-    let thread = thread_receiver.recv().expect("the sleeper tells its number");
+    let thread = thread_receiver.recv().expect("the sleeper sends its thread id");
     let recorder = Recorder::start(RecordOptions {
         call_chains: CallChains::Always,
         keep: Keep::Memory { limit: 1 << 30 },
@@ -171,7 +173,7 @@ pub fn record_sleeper(
     std::thread::sleep(std::time::Duration::from_millis(30));
     let mut recorded = recorder.stop()?;
     let recording =
-        Recording::collect(&mut recorded.recording).expect("what was just kept can be read");
+        Recording::collect(&mut recorded.recording).expect("a new recording can be read");
     let task =
         ProbeTask { task: 0, thread, origin: Origin::Due(SleepMethod::Nanosleep), opened, samples };
     Ok(Session { recording, summary: recorded.summary, task })
@@ -192,7 +194,7 @@ fn sleep_through(mut plan: SleeperPlan, opened: Instant<Monotonic>) -> Vec<Sampl
             None => Nanosleep.sleep_until(opened + due).expect("nanosleep is not refused"),
         };
         (plan.after_wakeup)(index);
-        // What is done after the wakeup counts as the way back to user mode.
+        // Work after the wakeup counts as the return to user mode.
         let came = if plan.stamps_again { now() - opened } else { woke - opened };
         samples.push(Sample { due, came });
     }

@@ -1,4 +1,4 @@
-//! A small language in which tests tell what happened on a made-up machine.
+//! A small language in which tests describe what happened on a simulated machine.
 
 use tactus_explain::{
     ExplainedSample, Explanation, Options, Origin, ProbeTask, WitnessedSample, explain, witness,
@@ -11,7 +11,7 @@ use tactus_model::recording::{
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-/// A thread of the made-up machine.
+/// A thread of the simulated machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
     pub id: i32,
@@ -37,8 +37,8 @@ struct Cpu {
     need_resched: bool,
 }
 
-/// What happened. Times are in microseconds; steps may be told in any order as
-/// long as each processor's are in the order of time.
+/// The script of events. Times are in microseconds. Steps may come in any order as long
+/// as the steps of each CPU are in the order of time.
 pub struct Script {
     recording: Recording,
     cpus: Vec<Cpu>,
@@ -80,13 +80,13 @@ impl Script {
         }
     }
 
-    /// The recording ends with the last thing that was told, not after the samples.
+    /// The recording ends with the last event, not after the samples.
     pub fn ends_early(&mut self) -> &mut Self {
         self.ends_early = true;
         self
     }
 
-    /// Timers expire at ticks of this length alone.
+    /// Timers expire only at ticks with this period.
     pub fn timers_at_ticks(&mut self, tick: Nanos) -> &mut Self {
         self.recording.about.timer_tick = Some(tick);
         self
@@ -96,7 +96,7 @@ impl Script {
         Thread { id, name: self.recording.dictionary.intern(name), priority }
     }
 
-    /// The next event is recorded with this call chain, the innermost frame first.
+    /// The next event has this call chain, the innermost frame first.
     pub fn in_chain(&mut self, frames: &[&str]) -> &mut Self {
         let frames: Vec<_> = frames.iter().map(|name| self.function(name)).collect();
         self.chain = self.recording.dictionary.intern_chain(&frames);
@@ -139,7 +139,7 @@ impl Script {
         self.push_at(micros(at), cpu, kind)
     }
 
-    /// The processor goes to `next`; who ran leaves in `state`.
+    /// The CPU switches to `next`; the current thread leaves in `state`.
     pub fn switch(&mut self, at: u64, cpu: u32, state: TaskState, next: Thread) -> &mut Self {
         let prev = self.cpus[cpu as usize].thread;
         self.cpus[cpu as usize].need_resched = false;
@@ -165,13 +165,13 @@ impl Script {
         self
     }
 
-    /// The thread of the processor is asked no more to give way.
+    /// The thread of the CPU is no longer asked to reschedule.
     pub fn asked_no_more(&mut self, cpu: u32) -> &mut Self {
         self.cpus[cpu as usize].need_resched = false;
         self
     }
 
-    /// The thread is current from here on, though no switch tells so.
+    /// The thread is current from here on, although the sched_switch event is missing.
     pub fn appears(&mut self, cpu: u32, thread: Thread) -> &mut Self {
         self.cpus[cpu as usize].thread = thread;
         self
@@ -270,7 +270,7 @@ impl Script {
         }
     }
 
-    /// A thread is woken, and queued a microsecond later.
+    /// A thread is woken and queued a microsecond later.
     pub fn wake(&mut self, at: u64, cpu: u32, thread: Thread, target_cpu: u32) -> &mut Self {
         self.push(at, cpu, EventKind::Waking(Self::wakeup(thread, target_cpu)));
         self.push(at + 1, cpu, EventKind::Wakeup(Self::wakeup(thread, target_cpu)))
@@ -327,7 +327,7 @@ impl Script {
         self.push(to, cpu, EventKind::BlockComplete { device, sector, sectors, error: 0 })
     }
 
-    /// Something to be heard of a processor, which means nothing.
+    /// An event of a CPU without any meaning.
     pub fn noise(&mut self, at: u64, cpu: u32) -> &mut Self {
         self.push(at, cpu, EventKind::SoftirqRaise(Softirq::SCHED))
     }
@@ -337,13 +337,13 @@ impl Script {
         self.recording
     }
 
-    /// Explains one sample of `probe`, due and come at these microseconds.
+    /// Explains one sample of `probe` with this due time and arrival in microseconds.
     pub fn explain_one(self, probe: Thread, due: u64, came: u64) -> ExplainedSample {
         let explanation = self.explain(probe, SleepMethod::Nanosleep, &[(due, came)]);
         explanation.worst[0].clone()
     }
 
-    /// Tells of the samples of `probe` what went on while each was open.
+    /// Reports what happened while each sample of `probe` was open.
     pub fn witness(mut self, probe: Thread, samples: &[(u64, u64)]) -> Vec<WitnessedSample> {
         self.end_after(samples);
         let task = task_of(probe, SleepMethod::Nanosleep, samples);
@@ -391,7 +391,7 @@ fn task_of(probe: Thread, sleep: SleepMethod, samples: &[(u64, u64)]) -> ProbeTa
     }
 }
 
-/// What must hold of every explanation.
+/// Checks the invariants of every explanation.
 pub fn check_sums(explanation: &Explanation, samples: u64) {
     let counted: u64 = explanation.outcomes.iter().map(|counted| counted.count).sum();
     assert_eq!(counted, samples, "every sample has one outcome: {:?}", explanation.outcomes);
@@ -414,13 +414,13 @@ pub fn check_sums(explanation: &Explanation, samples: u64) {
         }
     }
     for pair in explanation.worst.windows(2) {
-        assert!(pair[0].sample.latency() >= pair[1].sample.latency(), "the slowest first");
+        assert!(pair[0].sample.latency() >= pair[1].sample.latency(), "the slowest comes first");
     }
     let rows: Nanos = explanation.pareto.rows.iter().map(|row| row.time).sum();
     assert_eq!(rows, explanation.pareto.time, "the rows of the Pareto add up");
 }
 
-/// The parts as they are shown, with microseconds, the greatest first.
+/// The parts as shown to users, in microseconds, the greatest first.
 pub fn shown(explained: &ExplainedSample) -> Vec<String> {
     explained
         .parts

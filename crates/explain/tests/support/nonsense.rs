@@ -1,4 +1,4 @@
-//! Streams of events in which nothing fits together.
+//! Event streams without any consistency.
 
 use proptest::prelude::*;
 use tactus_model::recording::{

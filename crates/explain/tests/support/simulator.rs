@@ -1,8 +1,8 @@
-//! A seeded machine of one processor whose delays are known.
+//! A seeded machine with one CPU whose delays are known.
 //!
-//! A probe sleeps to the points of a grid. Every wakeup is delayed by the cost
-//! of the way and, at random, by one planted disturbance, whose length and kind
-//! the simulator notes.
+//! A probe sleeps to the points of a grid. Every wakeup is delayed by the cost of the
+//! wakeup path and, at random, by one planted disturbance. The simulator records the
+//! length and kind of the disturbance.
 
 use tactus_model::recording::{InterruptVector, Softirq};
 
@@ -19,7 +19,7 @@ pub enum Planted {
     InterruptsOff,
 }
 
-/// One simulated sample: due and came in microseconds, and what was planted.
+/// A simulated sample: due time and arrival in microseconds, and what was planted.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulated {
     pub due: u64,

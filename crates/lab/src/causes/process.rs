@@ -63,7 +63,7 @@ fn record(aside: Option<CpuList>) -> Result<Recorder, RecordError> {
 }
 
 fn unavailable(error: &RecordError) -> CauseEvent {
-    CauseEvent::Unavailable { reason: error.to_string(), mend: error.mend() }
+    CauseEvent::Unavailable { reason: error.to_string(), mend: error.fix() }
 }
 
 /// Explains samples from what the recorder holds now.

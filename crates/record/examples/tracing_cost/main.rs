@@ -1,13 +1,13 @@
-//! What recording costs, in interleaved blocks beside the tools that are kept for it.
+//! The cost of recording, measured in interleaved blocks next to other tracers.
 //!
-//! In every block each tracer is started and stopped once. Under it two real-time
-//! threads, pinned to one processor, pass a byte to and fro (six scheduler events a
-//! round), and then one sleeps a thousand times a second. Everything is told as the
-//! difference to the same block's run without a tracer.
+//! Every block starts and stops each tracer once. While it traces, two real-time
+//! threads that are pinned to one CPU pass a byte to and fro (six scheduler events per
+//! round), and then one thread sleeps a thousand times per second. All results are
+//! differences to the run without a tracer in the same block.
 //!
-//! Usage: `cargo run --release -p tactus-record --example tracing_cost -- [BLOCKS] [ROUNDS] [SLEEPS] [COMMAND]`.
-//! Needs root and two processors; perf, trace-cmd and bpftrace, where they are installed. COMMAND
-//! is one more tracer that is compared, which must end by an interrupt.
+//! Usage: `cargo run --release -p tactus-record --example tracing_cost -- [BLOCKS] [ROUNDS]
+//! [SLEEPS] [COMMAND]`. Needs root and two CPUs; uses perf, trace-cmd and bpftrace if they are
+//! installed. COMMAND is an additional tracer to compare; an interrupt must end it.
 
 mod tracer;
 mod workload;
@@ -30,7 +30,7 @@ struct Cost {
     lost: u64,
 }
 
-/// Gives none when the tracer did not run.
+/// Returns `None` if the tracer did not run.
 fn block(tracer: &Tracer, rounds: u32, sleeps: u32) -> Option<Cost> {
     let (mut running, start) = tracer.start();
     let from = now::<Monotonic>();
@@ -99,7 +99,7 @@ fn main() {
     let mut costs = vec![Vec::new(); tracers.len()];
     for number in 0..blocks as usize {
         for place in 0..tracers.len() {
-            // Each block begins with another tracer.
+            // Each block starts with a different tracer.
             let index = (place + number * 5) % tracers.len();
             costs[index].extend(block(&tracers[index].1, rounds, sleeps));
         }

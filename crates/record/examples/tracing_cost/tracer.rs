@@ -1,4 +1,4 @@
-//! Who traces: nobody, this crate by either mechanism, or a kept tool.
+//! The tracers: none, this crate with either mechanism, or another tool.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,48 +13,48 @@ use crate::workload::MEASURED;
 /// The scheduler's events that every tracer records.
 const EVENTS: [&str; 3] = ["sched_switch", "sched_waking", "sched_wakeup"];
 
-/// Where tools write what they record.
+/// Where tools write their output.
 const SCRATCH: &str = "/tmp/tactus-tracing-cost";
 
-/// How long a tool gets to attach; there is no telling when it has.
+/// How long a tool gets to attach; nothing shows when it has.
 const ATTACHING: Duration = Duration::from_secs(4);
 
 #[derive(Clone)]
 pub(crate) enum Tracer {
-    Nobody,
+    Untraced,
     Ours {
         mechanism: Mechanism,
         events: Events,
         call_chains: CallChains,
     },
-    /// A command; it ends by an interrupt.
+    /// A command, which an interrupt must end.
     Tool(String),
 }
 
 #[derive(Clone, Copy)]
 pub(crate) enum Events {
-    /// Those that the tools record.
+    /// The events that the tools record.
     Scheduler,
-    /// All that explain latency.
+    /// All events that explain latency.
     All,
 }
 
 pub(crate) enum Running {
-    Nobody,
+    Untraced,
     Ours(Box<Recorder>),
     Tool(Option<Child>),
 }
 
-/// The tracers in the order of the table; the first is what others are compared with.
+/// The tracers in the order of the table; the others are compared with the first.
 ///
-/// `further` is the command of one more, as of a program of yours.
+/// `further` is the command of an additional tracer, for example a program of yours.
 pub(crate) fn all(further: Option<String>) -> Vec<(&'static str, Tracer)> {
     let ours = |mechanism, events, call_chains| Tracer::Ours { mechanism, events, call_chains };
     use CallChains::{Always, AtInterrupts, Never};
     use Events::{All, Scheduler};
     use Mechanism::{Perf, Tracefs};
     let mut all = vec![
-        ("nobody", Tracer::Nobody),
+        ("no tracer", Tracer::Untraced),
         ("ours by perf", ours(Perf, Scheduler, Never)),
         ("perf record", Tracer::Tool(perf_record())),
         ("ours by tracefs", ours(Tracefs, Scheduler, Never)),
@@ -67,7 +67,7 @@ pub(crate) fn all(further: Option<String>) -> Vec<(&'static str, Tracer)> {
         ("all by tracefs, irq chains", ours(Tracefs, All, AtInterrupts)),
         ("all by perf, chains", ours(Perf, All, Always)),
         ("all by tracefs, chains", ours(Tracefs, All, Always)),
-        ("nobody again", Tracer::Nobody),
+        ("no tracer again", Tracer::Untraced),
     ];
     all.extend(further.map(|command| ("the given command", Tracer::Tool(command))));
     all
@@ -97,11 +97,11 @@ fn bpftrace_printf() -> String {
 }
 
 impl Tracer {
-    /// Begins to trace; gives how long that took where it can be told.
+    /// Starts to trace; returns how long that took, if it is known.
     pub(crate) fn start(&self) -> (Running, Option<Duration>) {
         let begin = Instant::now();
         match self.clone() {
-            Self::Nobody => (Running::Nobody, None),
+            Self::Untraced => (Running::Untraced, None),
             Self::Ours { mechanism, events, call_chains } => {
                 let mut options =
                     Options { source: Source::Only(mechanism), call_chains, ..Options::default() };
@@ -128,21 +128,21 @@ impl Tracer {
 }
 
 impl Running {
-    /// Whether it still traces: a tool that is missing or refused has ended by itself.
+    /// Whether it still traces: a tool that is missing or was refused has ended.
     pub(crate) fn is_there(&mut self) -> bool {
         match self {
-            Self::Nobody | Self::Ours(_) => true,
+            Self::Untraced | Self::Ours(_) => true,
             Self::Tool(child) => {
                 child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)))
             }
         }
     }
 
-    /// Ceases to trace; gives how long that took, and what was recorded.
+    /// Stops tracing; returns how long that took, and the recording.
     pub(crate) fn stop(self) -> (Option<Duration>, Option<Recorded>) {
         let begin = Instant::now();
         match self {
-            Self::Nobody | Self::Tool(None) => (None, None),
+            Self::Untraced | Self::Tool(None) => (None, None),
             Self::Ours(recorder) => {
                 let recorded = recorder.stop().expect("recording ends");
                 (Some(begin.elapsed()), Some(recorded))
@@ -156,7 +156,7 @@ impl Running {
     }
 }
 
-/// How many events of the measured processor a recording has between two moments.
+/// The number of events of the measured CPU in a recording between two instants.
 pub(crate) fn events_between(
     recorded: &mut Recorded,
     from: Moment<Monotonic>,
@@ -171,7 +171,7 @@ pub(crate) fn events_between(
     count
 }
 
-/// Removes what the tools wrote.
+/// Removes the tools' output.
 pub(crate) fn clean() {
     for ending in ["perf", "perf.old", "dat"] {
         let _ = std::fs::remove_file(format!("{SCRATCH}.{ending}"));

@@ -1,4 +1,4 @@
-//! What is traced: two threads that wake each other, and one that sleeps.
+//! The traced workload: two threads that wake each other, and one that sleeps.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 
-/// The processor on which the workload runs; the tracers' own threads keep off it.
+/// The CPU of the workload; the tracers' own threads stay off it.
 pub(crate) const MEASURED: u32 = 1;
 
-/// Scheduler events a round of [`ping_pong`]: twice waking, wakeup and switch.
+/// Scheduler events per round of [`ping_pong`]: waking, wakeup and switch, twice each.
 pub(crate) const EVENTS_A_ROUND: f64 = 6.0;
 
 /// Pins the calling thread first, then makes it real-time.
 fn prepare() {
     let cpu: CpuList = [MEASURED].into_iter().collect();
-    tactus_sys::affinity::set(&cpu).expect("there are two processors");
+    tactus_sys::affinity::set(&cpu).expect("there are two CPUs");
     let priority = RealtimePriority::new(10).expect("10 is a priority");
     tactus_sys::sched::set(Scheduling::Fifo(priority)).expect("needs root");
 }
 
-/// Passes a byte to and fro; gives nanoseconds a round.
+/// Passes a byte to and fro; returns the nanoseconds per round.
 pub(crate) fn ping_pong(rounds: u32) -> f64 {
     real_time(move || {
         let (mut near, mut far) = UnixStream::pair().expect("sockets");
@@ -44,7 +44,7 @@ pub(crate) fn ping_pong(rounds: u32) -> f64 {
     })
 }
 
-/// Sleeps a millisecond at a time; gives the median by which it came late, in nanoseconds.
+/// Sleeps a millisecond at a time; returns the median lateness in nanoseconds.
 pub(crate) fn sleeper(sleeps: u32) -> f64 {
     const PERIOD: Duration = Duration::from_millis(1);
     real_time(move || {
@@ -59,7 +59,7 @@ pub(crate) fn sleeper(sleeps: u32) -> f64 {
     })
 }
 
-/// Runs `work` in a real-time thread of its own; threads that it starts inherit that.
+/// Runs `work` in a new real-time thread; threads that it starts inherit the class.
 fn real_time(work: impl FnOnce() -> f64 + Send + 'static) -> f64 {
     let prepared = move || {
         prepare();

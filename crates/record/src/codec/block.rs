@@ -1,19 +1,19 @@
-//! A block: a kind, a length, a checksum, a payload.
+//! A block: a kind, a length, a checksum and a payload.
 
 use super::crc::crc32;
 
-/// What a block holds.
+/// The content of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// What the recording covers, as JSON: the first block.
     About,
     /// New names, functions, call chains, processes.
     Dictionary,
-    /// Events of one processor.
+    /// Events of one CPU.
     Events,
     /// Losses.
     Losses,
-    /// The recording's summary, as JSON: the last block of one that ended well.
+    /// The recording's summary, as JSON: the last block of a complete recording.
     Summary,
 }
 
@@ -35,29 +35,29 @@ impl BlockKind {
 /// The first bytes of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockHeader {
-    /// What the block holds.
+    /// The kind of the block.
     pub kind: BlockKind,
     /// The length of its payload.
     pub length: usize,
     crc: u32,
 }
 
-/// Why bytes are not a block.
+/// Why bytes are not a valid block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBlock {
-    /// They end before the block does.
-    #[error("a block is cut off")]
+    /// The bytes end before the block does.
+    #[error("a block is truncated")]
     CutOff,
-    /// There is no such kind of block.
-    #[error("a block is of unknown kind {0}")]
+    /// The kind of block is unknown.
+    #[error("a block has the unknown kind {0}")]
     Kind(u8),
-    /// A block is never so long.
-    #[error("a block claims {0} bytes, more than any has")]
+    /// The length exceeds the maximum.
+    #[error("a block has a length of {0} bytes, which exceeds the maximum")]
     TooLong(u32),
-    /// The checksum does not fit.
+    /// The checksum does not match.
     #[error("the checksum of a block is wrong")]
     Checksum,
-    /// The payload is not what its kind wants.
+    /// The payload is invalid for its kind.
     #[error("{0}")]
     Payload(&'static str),
 }
@@ -66,13 +66,13 @@ impl BlockHeader {
     /// The length of a header.
     pub const LENGTH: usize = 12;
 
-    /// The longest payload.
+    /// The maximum length of a payload.
     pub const MAX_PAYLOAD: usize = 1 << 24;
 
-    /// Reads the header at the front of `bytes`.
+    /// Reads the header at the start of `bytes`.
     ///
     /// # Errors
-    /// There is none, or it claims what no block is.
+    /// There is no header, or its values are invalid.
     pub fn parse(bytes: &[u8]) -> Result<Self, BadBlock> {
         let header = bytes.first_chunk::<{ Self::LENGTH }>().ok_or(BadBlock::CutOff)?;
         let [code, _, _, _, l0, l1, l2, l3, c0, c1, c2, c3] = *header;
@@ -94,7 +94,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Makes a block of a payload that `fill` writes.
+    /// Builds a block; `fill` writes its payload.
     pub fn build(kind: BlockKind, fill: impl FnOnce(&mut Vec<u8>)) -> Self {
         let mut bytes = vec![0; BlockHeader::LENGTH];
         fill(&mut bytes);
@@ -106,10 +106,10 @@ impl Block {
         Self { kind, bytes }
     }
 
-    /// Reads the block at the front of `bytes` and checks its checksum.
+    /// Reads the block at the start of `bytes` and checks its checksum.
     ///
     /// # Errors
-    /// The block is cut off, damaged, or none.
+    /// The block is truncated, damaged or missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, BadBlock> {
         let header = BlockHeader::parse(bytes)?;
         let whole = bytes.get(..BlockHeader::LENGTH + header.length).ok_or(BadBlock::CutOff)?;
@@ -119,7 +119,7 @@ impl Block {
     /// Takes the bytes of a whole block and checks its checksum.
     ///
     /// # Errors
-    /// The bytes are longer or shorter than the block, damaged, or none.
+    /// The bytes are longer or shorter than the block, are damaged, or are not a block.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, BadBlock> {
         let header = BlockHeader::parse(&bytes)?;
         if bytes.len() != BlockHeader::LENGTH + header.length {
@@ -131,17 +131,17 @@ impl Block {
         Ok(Self { kind: header.kind, bytes })
     }
 
-    /// What it holds.
+    /// The kind of the block.
     pub fn kind(&self) -> BlockKind {
         self.kind
     }
 
-    /// What follows the header.
+    /// The bytes after the header.
     pub fn payload(&self) -> &[u8] {
         &self.bytes[BlockHeader::LENGTH..]
     }
 
-    /// The whole block, as it stands in a file.
+    /// The whole block as it is written to a file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -153,7 +153,7 @@ impl Block {
     }
 }
 
-/// The checksum over everything but itself.
+/// The checksum over everything except the checksum itself.
 fn checksum(bytes: &[u8]) -> u32 {
     crc32(crc32(0, &bytes[..8]), &bytes[BlockHeader::LENGTH..])
 }
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_that_was_touched_is_refused() {
+    fn a_modified_block_is_refused() {
         let block = Block::build(BlockKind::Losses, |bytes| bytes.extend_from_slice(b"payload"));
         assert_eq!(Block::parse(block.bytes()), Ok(block.clone()));
         for at in [0, 5, 13] {

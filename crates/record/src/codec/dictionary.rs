@@ -1,11 +1,11 @@
-//! What a dictionary has gained, in a block.
+//! The new entries of a dictionary, in a block.
 
 use tactus_model::recording::{Dictionary, FunctionId, NameId, ProcessId, ThreadId};
 use tactus_model::varint::{read_signed, read_unsigned, write_signed, write_unsigned};
 
 use super::block::{BadBlock, Block, BlockKind};
 
-/// How much of a dictionary is written already.
+/// How much of a dictionary is already written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DictionaryMark {
     names: usize,
@@ -21,7 +21,7 @@ impl Default for DictionaryMark {
 }
 
 impl DictionaryMark {
-    /// Everything that `dictionary` holds.
+    /// Marks everything that `dictionary` holds.
     pub fn of(dictionary: &Dictionary) -> Self {
         Self {
             names: dictionary.names().len(),
@@ -32,10 +32,12 @@ impl DictionaryMark {
     }
 }
 
-/// Entries of one kind in a block, so that none is longer than a block may be.
+/// The number of entries of one kind in a block, so that no block exceeds the maximum
+/// length.
 const MOST_ENTRIES: usize = 1 << 14;
 
-/// Packs what `dictionary` has gained since `mark` into blocks, and moves the mark.
+/// Packs the entries that `dictionary` has gained since `mark` into blocks, and moves
+/// the mark.
 pub fn encode_dictionary(dictionary: &Dictionary, mark: &mut DictionaryMark) -> Vec<Block> {
     let mut blocks = Vec::new();
     let end = DictionaryMark::of(dictionary);
@@ -83,14 +85,14 @@ fn encode_part(dictionary: &Dictionary, from: DictionaryMark, until: DictionaryM
     })
 }
 
-/// Adds the entries of a block's payload to `dictionary`, which holds those of
-/// all blocks before it.
+/// Adds the entries of a block's payload to `dictionary`, which must hold the entries
+/// of all blocks before it.
 ///
 /// # Errors
-/// The payload is not one, or an entry is there twice.
+/// The payload is invalid, or it repeats an entry.
 pub fn decode_dictionary(payload: &[u8], dictionary: &mut Dictionary) -> Result<(), BadBlock> {
-    const CUT_OFF: BadBlock = BadBlock::Payload("a dictionary is cut off");
-    const TWICE: BadBlock = BadBlock::Payload("an entry of a dictionary is there twice");
+    const CUT_OFF: BadBlock = BadBlock::Payload("a dictionary is truncated");
+    const TWICE: BadBlock = BadBlock::Payload("a dictionary has an entry twice");
     let rest = &mut &*payload;
     let number = |rest: &mut &[u8]| read_unsigned(rest).map_err(|_| CUT_OFF);
     let signed = |rest: &mut &[u8]| read_signed(rest).map_err(|_| CUT_OFF);
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dictionary_comes_back_part_by_part() {
+    fn a_dictionary_is_restored_part_by_part() {
         let mut original = Dictionary::new();
         let mut mark = DictionaryMark::default();
         assert!(encode_dictionary(&original, &mut mark).is_empty());

@@ -1,4 +1,4 @@
-//! One event in few bytes: differences to the event before it, as varints.
+//! Encodes an event in few bytes: differences from the event before it, as varints.
 
 use tactus_model::recording::{
     ChainId, Context, Event, EventKind, FunctionId, InterruptVector, NameId, PageFault, Priority,
@@ -9,7 +9,7 @@ use tactus_model::varint::{read_signed, read_unsigned, write_signed, write_unsig
 
 use super::block::BadBlock;
 
-/// What the next event is told as a difference to.
+/// The state that the next event is encoded relative to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coder {
     at: u64,
@@ -18,12 +18,12 @@ pub(super) struct Coder {
     address: u64,
 }
 
-/// The bits of an event's first byte beside its code.
+/// The bits of an event's first byte other than its code.
 const NEW_THREAD: u8 = 0x40;
 const NEW_CONTEXT: u8 = 0x80;
 const CODE: u8 = 0x3f;
 
-/// The code that says: a call chain follows, then the event.
+/// The code of a call chain, which precedes its event.
 const CHAIN: u8 = 0x3f;
 
 /// The codes of events; they are part of the format and never change.
@@ -99,7 +99,7 @@ const fn code_of(kind: &EventKind) -> u8 {
     }
 }
 
-/// Vectors and calls by their numbers in the format, which never change.
+/// Vectors and calls in the order of their numbers in the format, which never change.
 const VECTORS: [InterruptVector; 11] = [
     InterruptVector::LocalTimer,
     InterruptVector::Reschedule,
@@ -135,7 +135,7 @@ fn number_of<T: PartialEq>(values: &[T], value: &T) -> u64 {
 }
 
 impl Coder {
-    /// Begins a block whose first event is at `first`.
+    /// Starts a block whose first event is at `first`.
     pub(super) const fn new(first: u64) -> Self {
         Self {
             at: first,
@@ -273,7 +273,7 @@ impl Coder {
         }
     }
 
-    /// Takes an event of `cpu` from the front of `bytes`.
+    /// Takes an event of `cpu` from the start of `bytes`.
     pub(super) fn decode(&mut self, cpu: u32, bytes: &mut &[u8]) -> Result<Event, BadBlock> {
         let mut first = byte(bytes)?;
         let mut chain = None;
@@ -301,7 +301,7 @@ impl Coder {
     }
 }
 
-/// Where the fields of an event go.
+/// Writes the fields of an event.
 struct Out<'a> {
     coder: &'a mut Coder,
     bytes: &'a mut Vec<u8>,
@@ -316,7 +316,7 @@ impl Out<'_> {
         write_signed(self.bytes, value);
     }
 
-    /// Threads lie near the current one: most often they are it.
+    /// Most threads are close to the current thread, and usually equal to it.
     fn thread(&mut self, thread: ThreadId) {
         self.signed(i64::from(thread.0) - i64::from(self.coder.thread.0));
     }
@@ -326,12 +326,12 @@ impl Out<'_> {
         self.signed(i64::from(priority.0) - NICE_0);
     }
 
-    /// Times of timers lie near the event.
+    /// The times of timers are close to the event.
     fn time(&mut self, time: Nanos) {
         self.signed(difference(time.as_nanos(), self.coder.at));
     }
 
-    /// Addresses come in pairs: a start and its end.
+    /// Addresses come in pairs: a start event and its end event.
     fn address(&mut self, address: u64) {
         self.signed(difference(address, self.coder.address));
         self.coder.address = address;
@@ -340,7 +340,7 @@ impl Out<'_> {
 
 const NICE_0: i64 = 120;
 
-/// Where the fields of an event come from.
+/// Reads the fields of an event.
 struct In<'a, 'b> {
     coder: &'a mut Coder,
     bytes: &'a mut &'b [u8],
@@ -430,7 +430,7 @@ impl In<'_, '_> {
             }
             code::PAGE_FAULT_USER => EventKind::PageFaultUser(self.fault()?),
             code::PAGE_FAULT_KERNEL => EventKind::PageFaultKernel(self.fault()?),
-            _ => return Err(BadBlock::Payload("an event is of unknown kind")),
+            _ => return Err(BadBlock::Payload("an event has an unknown kind")),
         })
     }
 
@@ -459,7 +459,7 @@ impl In<'_, '_> {
         read_signed(self.bytes).map_err(cut_off)
     }
 
-    /// A number that fits a narrower type.
+    /// A number that must fit a narrower type.
     fn narrow<T: TryFrom<u64>>(&mut self) -> Result<T, BadBlock> {
         narrow(read_unsigned(self.bytes))
     }
@@ -503,7 +503,7 @@ impl In<'_, '_> {
 const TOO_GREAT: BadBlock = BadBlock::Payload("a number of an event is out of range");
 
 fn cut_off(_: tactus_model::varint::BadVarint) -> BadBlock {
-    BadBlock::Payload("an event is cut off")
+    BadBlock::Payload("an event is truncated")
 }
 
 fn narrow<T: TryFrom<u64>>(
@@ -513,7 +513,7 @@ fn narrow<T: TryFrom<u64>>(
 }
 
 fn byte(bytes: &mut &[u8]) -> Result<u8, BadBlock> {
-    let (&byte, rest) = bytes.split_first().ok_or(BadBlock::Payload("an event is cut off"))?;
+    let (&byte, rest) = bytes.split_first().ok_or(BadBlock::Payload("an event is truncated"))?;
     *bytes = rest;
     Ok(byte)
 }

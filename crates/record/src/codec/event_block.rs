@@ -1,4 +1,4 @@
-//! The events of one processor in a block.
+//! The events of one CPU in a block.
 
 use tactus_model::recording::Event;
 use tactus_model::time::{Instant, Monotonic};
@@ -6,17 +6,17 @@ use tactus_model::time::{Instant, Monotonic};
 use super::block::{BadBlock, Block, BlockKind};
 use super::event::Coder;
 
-/// What stands before the events of a block, at fixed places, so that a reader
+/// The head of a block of events. Its fields have fixed positions, so that a reader
 /// knows when it needs the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventBlockHead {
-    /// The time of the first event, which is the earliest.
+    /// The time of the first event, the earliest.
     pub first: Instant<Monotonic>,
-    /// The time of the last event, which is the latest.
+    /// The time of the last event, the latest.
     pub last: Instant<Monotonic>,
-    /// Their processor.
+    /// The CPU of the events.
     pub cpu: u32,
-    /// How many there are.
+    /// The number of events.
     pub count: u32,
 }
 
@@ -24,7 +24,7 @@ impl EventBlockHead {
     /// The length of the head in bytes.
     pub const LENGTH: usize = 24;
 
-    /// Reads the head at the front of a payload.
+    /// Reads the head at the start of a payload.
     ///
     /// # Errors
     /// The payload is too short.
@@ -46,7 +46,7 @@ impl EventBlockHead {
     }
 }
 
-/// Hands out the events of a block, one at a time.
+/// Returns the events of a block one at a time.
 #[derive(Clone, Debug)]
 pub struct EventBlock<B> {
     head: EventBlockHead,
@@ -56,11 +56,12 @@ pub struct EventBlock<B> {
     coder: Coder,
 }
 
-/// Events in a block, so that a reader holds little memory a processor.
+/// The number of events in a block, small so that a reader holds little memory for each
+/// CPU.
 const MOST_EVENTS: usize = 1 << 14;
 
 impl EventBlock<Vec<u8>> {
-    /// Packs events of `cpu`, in the order of time, into blocks.
+    /// Packs events of `cpu`, which must be in the order of time, into blocks.
     pub fn encode(cpu: u32, events: &[Event]) -> Vec<Block> {
         events.chunks(MOST_EVENTS).map(|events| encode_block(cpu, events)).collect()
     }
@@ -83,10 +84,10 @@ fn encode_block(cpu: u32, events: &[Event]) -> Block {
 }
 
 impl<B: AsRef<[u8]>> EventBlock<B> {
-    /// Begins to read a payload.
+    /// Starts reading a payload.
     ///
     /// # Errors
-    /// It has no head.
+    /// The payload has no head.
     pub fn parse(payload: B) -> Result<Self, BadBlock> {
         let head = EventBlockHead::parse(payload.as_ref())?;
         Ok(Self {
@@ -98,7 +99,7 @@ impl<B: AsRef<[u8]>> EventBlock<B> {
         })
     }
 
-    /// What stands before the events.
+    /// The head of the block.
     pub fn head(&self) -> EventBlockHead {
         self.head
     }
@@ -106,7 +107,7 @@ impl<B: AsRef<[u8]>> EventBlock<B> {
     /// The next event; `None` after the last.
     ///
     /// # Errors
-    /// The bytes are no event.
+    /// The bytes are not a valid event.
     pub fn next_event(&mut self) -> Result<Option<Event>, BadBlock> {
         if self.left == 0 {
             return Ok(None);

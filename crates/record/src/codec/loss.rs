@@ -22,11 +22,11 @@ pub fn encode_losses(losses: &[Lost]) -> Block {
 /// Reads the payload of a block of losses.
 ///
 /// # Errors
-/// It is not one.
+/// The payload is invalid.
 pub fn decode_losses(payload: &[u8]) -> Result<Vec<Lost>, BadBlock> {
     let mut rest = payload;
     let mut number =
-        || read_unsigned(&mut rest).map_err(|_| BadBlock::Payload("a loss is cut off"));
+        || read_unsigned(&mut rest).map_err(|_| BadBlock::Payload("a loss is truncated"));
     let count = number()?;
     let mut losses = Vec::new();
     for _ in 0..count {

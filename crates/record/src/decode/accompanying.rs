@@ -1,11 +1,12 @@
-//! Records that are no events of the model but accompany them in tracefs.
+//! Records that accompany events in tracefs but are not events themselves.
 
 use super::decoder::{BindError, Layout};
 use super::format::{Field, Format, int};
 
-/// Where the kernel's record of a call chain has its addresses.
+/// The position of the addresses in the kernel's record of a call chain.
 ///
-/// `ftrace/kernel_stack`: written behind the event whose chain it is.
+/// `ftrace/kernel_stack`: the kernel writes it after the event to which the chain
+/// belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct StackLayout {
     id: u16,
@@ -13,7 +14,8 @@ pub struct StackLayout {
     callers: Field,
 }
 
-/// Where the record of a new thread tells of whose process it is (`task/task_newtask`).
+/// The position of the fields that assign a new thread to a process
+/// (`task/task_newtask`).
 #[derive(Clone, Copy, Debug)]
 pub struct NewThreadLayout {
     id: u16,
@@ -22,14 +24,15 @@ pub struct NewThreadLayout {
     flags: Field,
 }
 
-/// A thread was made.
+/// A new thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewThread {
-    /// By this one.
+    /// Its creator.
     pub maker: i32,
-    /// Itself.
+    /// The new thread.
     pub thread: i32,
-    /// Whether it is of its maker's process; else it is the first of its own.
+    /// Whether it belongs to its creator's process; otherwise it is the first thread of
+    /// a new process.
     pub same_process: bool,
 }
 
@@ -40,16 +43,16 @@ impl StackLayout {
     /// The event's name.
     pub const EVENT: &'static str = "ftrace/kernel_stack";
 
-    /// Finds the fields in the kernel's description.
+    /// Finds the fields in the kernel's format.
     ///
     /// # Errors
-    /// The description lacks one.
+    /// The format lacks a field.
     pub fn new(format: &Format) -> Result<Self, BindError> {
         let (id, find) = (Layout::number(format)?, Layout::finder(format));
         Ok(Self { id, size: find("size")?, callers: find("caller")? })
     }
 
-    /// The addresses, the innermost first, if `raw` is such a record.
+    /// The addresses, the innermost first; `None` if `raw` is another kind of record.
     pub fn addresses<'a>(&self, raw: &'a [u8]) -> Option<impl Iterator<Item = u64> + use<'a>> {
         if Layout::number_of(raw) != Some(self.id) {
             return None;
@@ -58,7 +61,7 @@ impl StackLayout {
         let callers = raw.get(usize::from(self.callers.offset)..).unwrap_or_default();
         let words = callers.chunks_exact(size_of::<u64>()).take(frames);
         let words = words.filter_map(|word| word.first_chunk().copied().map(u64::from_ne_bytes));
-        // Markers of what tracing itself put on the stack stand at the top end.
+        // Markers for stack frames of tracing itself are at the upper end.
         Some(words.filter(|&address| address != 0 && address != u64::MAX))
     }
 }
@@ -67,17 +70,17 @@ impl NewThreadLayout {
     /// The event's name.
     pub const EVENT: &'static str = "task/task_newtask";
 
-    /// Finds the fields in the kernel's description.
+    /// Finds the fields in the kernel's format.
     ///
     /// # Errors
-    /// The description lacks one.
+    /// The format lacks a field.
     pub fn new(format: &Format) -> Result<Self, BindError> {
         let (id, find) = (Layout::number(format)?, Layout::finder(format));
         let (maker, thread) = (find("common_pid")?, find("pid")?);
         Ok(Self { id, maker, thread, flags: find("clone_flags")? })
     }
 
-    /// What `raw` says, if it is such a record.
+    /// The new thread; `None` if `raw` is another kind of record.
     pub fn thread(&self, raw: &[u8]) -> Option<NewThread> {
         (Layout::number_of(raw) == Some(self.id)).then(|| NewThread {
             maker: int(raw, self.maker) as i32,
@@ -123,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_thread_is_of_its_makers_process_or_of_its_own() {
+    fn a_new_thread_belongs_to_its_creators_process_or_a_new_one() {
         let layout = NewThreadLayout::new(&format(
             205,
             "\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n\

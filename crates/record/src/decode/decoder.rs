@@ -1,4 +1,4 @@
-//! Decodes records of the tracepoints that were bound to their descriptions.
+//! Decodes records of tracepoints whose formats are known.
 
 use tactus_model::recording::{ChainId, Context, Event, ThreadId};
 use tactus_model::time::Instant;
@@ -7,28 +7,28 @@ use super::format::{Field, Format, Place, int};
 use super::names::Names;
 use super::tracepoint::Tracepoint;
 
-/// The most fields that are kept of one tracepoint.
+/// The maximum number of fields to read from a tracepoint.
 const MOST_FIELDS: usize = 7;
 
-/// Turns the records of bound tracepoints into events.
+/// Turns the records of known tracepoints into events.
 #[derive(Debug, Default)]
 pub struct Decoder {
     names: Names,
-    /// By the tracepoint's number: an index into `layouts`.
+    /// The index into `layouts` for each tracepoint number.
     by_id: Vec<Option<u16>>,
     layouts: Vec<Layout>,
-    /// What recording itself adds to the count of disabled preemption.
+    /// What recording itself adds to the preemption count.
     own_preemption: u8,
 }
 
-/// Where the fields that are kept lie in the records of one tracepoint.
+/// The positions of the fields to read in the records of a tracepoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     id: u16,
     tracepoint: Tracepoint,
     common: [Field; 3],
     fields: [Field; MOST_FIELDS],
-    /// A record shorter than this has not all of them.
+    /// The minimum length of a record with all fields.
     shortest: usize,
 }
 
@@ -37,30 +37,30 @@ const NO_FIELD: Field = Field { offset: 0, size: 0, signed: false, place: Place:
 /// Why a tracepoint cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindError {
-    /// The kernel's record has no such field.
+    /// The kernel's record does not have the field.
     #[error("this kernel's record of it has no field `{0}`")]
     NoField(&'static str),
-    /// Its number is out of range.
+    /// The tracepoint's number is out of range.
     #[error("its number {0} is out of range")]
     Number(u32),
 }
 
-/// Why a record gave no event.
+/// Why a record is not decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undecoded {
-    /// It is shorter than the description says.
-    #[error("a record is shorter than its description")]
+    /// The record is shorter than its format says.
+    #[error("a record is shorter than its format says")]
     Short,
-    /// It is of a tracepoint that was not bound.
-    #[error("a record is of unknown type {0}")]
+    /// The record's tracepoint was not added.
+    #[error("a record has the unknown type {0}")]
     Unknown(u16),
 }
 
 impl Layout {
-    /// Finds the fields of `tracepoint` in the kernel's description of it.
+    /// Finds the fields of `tracepoint` in its format.
     ///
     /// # Errors
-    /// The description lacks a field that is needed.
+    /// The format lacks a required field.
     pub fn new(tracepoint: Tracepoint, format: &Format) -> Result<Self, BindError> {
         let (id, find) = (Self::number(format)?, Self::finder(format));
         let common = [find("common_pid")?, find("common_flags")?, find("common_preempt_count")?];
@@ -78,34 +78,34 @@ impl Layout {
         u16::try_from(format.id).map_err(|_| BindError::Number(format.id))
     }
 
-    /// What finds the fields that `format` describes.
+    /// Returns a function that finds the fields of `format`.
     pub(super) fn finder(
         format: &Format,
     ) -> impl Fn(&'static str) -> Result<Field, BindError> + use<'_> {
         |name| format.field(name).ok_or(BindError::NoField(name))
     }
 
-    /// The number that the record `raw` carries.
+    /// The tracepoint number of the record `raw`.
     ///
-    /// `common_type` is the first field of every record of every kernel; it alone
-    /// tells which description the rest follows.
+    /// `common_type` is the first field of every record of every kernel; it determines
+    /// the format of the rest.
     pub(super) fn number_of(raw: &[u8]) -> Option<u16> {
         raw.first_chunk::<2>().map(|id| u16::from_ne_bytes(*id))
     }
 }
 
 impl Decoder {
-    /// Makes a decoder of records whose `common_preempt_count` is `own_preemption`
-    /// higher than the thread's own.
+    /// Makes a decoder for records whose `common_preempt_count` exceeds the thread's
+    /// own by `own_preemption`.
     ///
-    /// perf disables preemption once before it takes the count
-    /// (`perf_trace_buf_update`); tracefs takes off what it disabled itself
+    /// perf disables preemption once before it reads the count
+    /// (`perf_trace_buf_update`); tracefs subtracts what it disabled itself
     /// (`tracing_gen_ctx_dec`).
     pub fn new(own_preemption: u8) -> Self {
         Self { own_preemption, ..Self::default() }
     }
 
-    /// Takes up a tracepoint; gives its index, counted from 0.
+    /// Adds a tracepoint; returns its index, from 0.
     pub fn add(&mut self, layout: Layout) -> usize {
         let id = usize::from(layout.id);
         if self.by_id.len() <= id {
@@ -117,16 +117,16 @@ impl Decoder {
         index
     }
 
-    /// The names that records were found to hold.
+    /// The names found in records.
     pub fn names(&mut self) -> &mut Names {
         &mut self.names
     }
 
-    /// Reads the tracepoint's record `raw`, made at `time` on `cpu`; gives the
-    /// tracepoint's index with its event.
+    /// Decodes the record `raw`, made at `time` on `cpu`; returns the tracepoint's
+    /// index and the event.
     ///
     /// # Errors
-    /// The record is not one of those that were bound, or is too short.
+    /// The tracepoint was not added, or the record is too short.
     pub fn decode(
         &mut self,
         time: u64,
@@ -157,14 +157,14 @@ impl Decoder {
     }
 }
 
-/// Takes `own` off the low half of a preemption count, which counts disabled
-/// preemption; a kernel that does not count it says 0.
+/// Subtracts `own` from the low half of a preemption count, which counts how often
+/// preemption is disabled; a kernel that does not count it has 0.
 const fn without(count: u8, own: u8) -> u8 {
     let (high, low) = (count & 0xf0, count & 0x0f);
     high | low.saturating_sub(own)
 }
 
-/// The kept fields of one record.
+/// The fields of one record that are read.
 #[derive(Debug)]
 pub(super) struct Values<'a> {
     raw: &'a [u8],
@@ -177,8 +177,8 @@ impl<'a> Values<'a> {
         int(self.raw, self.fields[index])
     }
 
-    /// The bytes of field `index`, or those that it points to; none where it
-    /// points out of the record.
+    /// The bytes of field `index`, or the bytes that it points to; empty if it points
+    /// outside the record.
     pub(super) fn bytes(&self, index: usize) -> &'a [u8] {
         let field = self.fields[index];
         let (offset, length) = match field.place {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_recording_adds_to_the_preemption_count_is_taken_off() {
+    fn recordings_own_preemption_count_is_subtracted() {
         let check = |count, own, expected| assert_eq!(without(count, own), expected, "{count:x}");
         check(0x01, 1, 0x00);
         check(0x12, 1, 0x11);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stands_elsewhere_is_found_there() {
+    fn a_name_elsewhere_in_the_record_is_found() {
         let mut raw = common(225);
         raw.extend_from_slice(&11_i32.to_ne_bytes());
         raw.extend_from_slice(&(16_u32 | 7 << 16).to_ne_bytes());
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_a_field_is_told_so() {
+    fn a_missing_field_is_an_error() {
         let lacking = SWITCH.replace("prev_state", "other");
         let error = Layout::new(Tracepoint::Switch, &format(1, &lacking)).unwrap_err();
         assert_eq!(error, BindError::NoField("prev_state"));

@@ -15,43 +15,44 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// The number of the tracepoint in this boot of this kernel.
+    /// The number of the tracepoint, valid until the next boot.
     pub id: u32,
     fields: Vec<(String, Field)>,
 }
 
-/// Where a field lies and how it is to be read.
+/// The position and the type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Bytes from the beginning of the record.
+    /// The offset in bytes from the start of the record.
     pub offset: u16,
     /// Its length in bytes.
     pub size: u16,
     /// Whether it is a signed number.
     pub signed: bool,
-    /// Whether the value is here.
+    /// The place of the value.
     pub place: Place,
 }
 
-/// Whether a field's value stands where the field is.
+/// The place of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In the field itself.
     Here,
-    /// Elsewhere in the record: the field holds offset and length (`__data_loc`).
+    /// Elsewhere in the record: the field holds the offset and the length
+    /// (`__data_loc`).
     Elsewhere,
-    /// The same, with an offset from the end of the field (`__rel_loc`).
+    /// The same, with the offset from the end of the field (`__rel_loc`).
     After,
 }
 
-/// Why a text is not the description of a tracepoint.
+/// Why a text is not a valid format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadFormat {
-    /// There is no number.
-    #[error("the description of the tracepoint has no line `ID:` with a number")]
+    /// The number is missing.
+    #[error("the tracepoint's format has no line `ID:` with a number")]
     NoId,
-    /// A field is not described as the kernel does it.
-    #[error("the description of the tracepoint has a field that cannot be understood: `{0}`")]
+    /// A field has an unknown syntax.
+    #[error("the tracepoint's format has an invalid field: `{0}`")]
     Field(String),
 }
 
@@ -75,7 +76,7 @@ impl std::str::FromStr for Format {
     }
 }
 
-/// The fields that lines as `field:int irq; offset:8; size:4; signed:1;` describe.
+/// The fields in lines such as `field:int irq; offset:8; size:4; signed:1;`.
 pub(super) fn fields(text: &str) -> Result<Vec<(String, Field)>, BadFormat> {
     text.lines()
         .filter_map(|line| line.trim().strip_prefix("field:"))
@@ -83,7 +84,7 @@ pub(super) fn fields(text: &str) -> Result<Vec<(String, Field)>, BadFormat> {
         .collect()
 }
 
-/// Reads a number of one to eight bytes; a field of another size has none.
+/// Reads a number of one to eight bytes; zero for fields with another size.
 #[inline]
 pub(super) fn int(raw: &[u8], field: Field) -> i64 {
     let Some(bytes) = raw.get(usize::from(field.offset)..) else { return 0 };
@@ -115,7 +116,7 @@ fn parse_field(line: &str) -> Option<(String, Field)> {
             Some(("offset", value)) => offset = value.parse().ok(),
             Some(("size", value)) => size = value.parse().ok(),
             Some(("signed", value)) => signed = Some(value != "0"),
-            // Later kernels may say more.
+            // Later kernels may add more.
             _ => {}
         }
     }

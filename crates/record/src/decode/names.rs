@@ -1,14 +1,14 @@
-//! Numbers for names and addresses, found without hashing text an event.
+//! Numbers for names and addresses, found without hashing text for each event.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use tactus_model::recording::{ChainId, Dictionary, FunctionId, NameId};
 
-/// A dictionary with quick ways to the numbers of what records hold.
+/// A dictionary with fast look-up of the numbers of names and addresses in records.
 ///
-/// The kernel repeats few names millions of times; a thread's name comes as 16
-/// bytes, which are a key of themselves.
+/// The kernel repeats few names millions of times; a thread's name has 16 bytes, which
+/// serve as the key directly.
 #[derive(Debug, Default)]
 pub struct Names {
     dictionary: Dictionary,
@@ -19,8 +19,8 @@ pub struct Names {
 
 type Mixing = BuildHasherDefault<Mixer>;
 
-/// A hash by multiplication: keys are the kernel's, nobody picks them to collide
-/// more dearly than by naming a thread, and the tables are bounded.
+/// A multiplicative hash. The keys come from the kernel; the worst attack is naming
+/// threads, and the tables are bounded.
 #[derive(Debug, Default)]
 pub struct Mixer(u64);
 
@@ -48,17 +48,17 @@ impl Hasher for Mixer {
 }
 
 impl Names {
-    /// What has been named so far.
+    /// The names so far.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 
-    /// The dictionary, to be added to.
+    /// The dictionary, for adding names.
     pub fn dictionary_mut(&mut self) -> &mut Dictionary {
         &mut self.dictionary
     }
 
-    /// The number of a thread's name as records hold it: up to 16 bytes, ended by NUL.
+    /// The number of a thread's name as in records: up to 16 bytes, terminated by NUL.
     pub fn thread_name(&mut self, bytes: &[u8]) -> NameId {
         let mut key = [0_u8; 16];
         for (slot, &byte) in key.iter_mut().zip(bytes.iter().take_while(|byte| **byte != 0)) {
@@ -75,7 +75,7 @@ impl Names {
         name
     }
 
-    /// The number of a text that ends at its first NUL; what is not UTF-8 is replaced.
+    /// The number of a text, which ends at its first NUL; invalid UTF-8 is replaced.
     pub fn text(&mut self, bytes: &[u8]) -> NameId {
         let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
         self.dictionary.intern(&String::from_utf8_lossy(text))

@@ -1,9 +1,9 @@
-//! The pages of the kernel's ring buffer, as it describes them itself.
+//! The pages of the kernel's ring buffer, laid out as the kernel describes them.
 //!
-//! `events/header_page` tells where a page has its time, its length and its
-//! records; `events/header_event` how a record's head is packed into 32 bits and
-//! which types are not records. What the two leave open is the meaning of the
-//! types, which is that of `include/linux/ring_buffer.h`.
+//! `events/header_page` gives the positions of a page's time, length and records.
+//! `events/header_event` describes how the head of a record is packed into 32 bits and
+//! which types are not records. The meaning of the types is in neither file; it follows
+//! `include/linux/ring_buffer.h`.
 
 use super::format::{BadFormat, Field, Place, fields, int};
 
@@ -36,32 +36,32 @@ pub struct PageShape {
     longest_short: u32,
 }
 
-/// Why the kernel's description of its pages is of no use.
+/// Why the kernel's description of its pages cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPageShape {
-    /// A field of the page cannot be understood.
+    /// A field of the page has an unknown syntax.
     #[error(transparent)]
     Field(#[from] BadFormat),
-    /// Something is missing or not as any kernel is known to say it.
-    #[error("the kernel's description of its pages does not tell `{0}` as expected")]
+    /// A value is missing or not as in any known kernel.
+    #[error("the kernel's description of its pages has no valid `{0}`")]
     Missing(&'static str),
 }
 
-/// Why a page cannot be read any further.
+/// Why the rest of a page cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPage {
-    /// It ends before its head does.
+    /// The page ends before its head does.
     #[error("a page is shorter than its head")]
     Short,
-    /// A record would reach over the end of the page.
-    #[error("a record reaches over the end of its page")]
+    /// A record crosses the end of the page.
+    #[error("a record crosses the end of its page")]
     Overlong,
 }
 
 /// A record as the kernel wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRecord<'a> {
-    /// When, on the clock that the buffer was told to use.
+    /// The time, on the clock of the buffer.
     pub time: u64,
     /// The tracepoint's own record.
     pub raw: &'a [u8],
@@ -76,19 +76,19 @@ pub struct PageRecords<'a> {
     missed: bool,
 }
 
-/// The bit of a page's length by which the kernel says that records before the
-/// page were overwritten (`RB_MISSED_EVENTS`), and the bits of the length itself.
+/// The bit of a page's length that marks overwritten records before the page
+/// (`RB_MISSED_EVENTS`), and the bits of the length itself.
 const MISSED: u64 = 1 << 31;
 const LENGTH: u64 = (1 << 27) - 1;
 
-/// The bytes of a word by which records are aligned and counted.
+/// The size of the words by which records are aligned and counted.
 const WORD: usize = 4;
 
 impl PageShape {
     /// Reads the texts of `events/header_page` and `events/header_event`.
     ///
     /// # Errors
-    /// The texts do not tell what is needed.
+    /// The texts lack required values.
     pub fn parse(header_page: &str, header_event: &str) -> Result<Self, BadPageShape> {
         let fields = fields(header_page)?;
         let field = |wanted: &'static str| {
@@ -110,7 +110,7 @@ impl PageShape {
             delta_bits: number("time_delta")?,
             padding: number("padding")?,
             time_extend: number("time_extend")?,
-            // Before 4.17 there were none.
+            // Kernels before 4.17 did not have them.
             time_stamp: number("time_stamp").ok(),
             longest_short: number("data max type_len")?,
         };
@@ -126,10 +126,10 @@ impl PageShape {
         usize::from(self.data.offset) + usize::from(self.data.size)
     }
 
-    /// Begins to read a page.
+    /// Starts reading a page.
     ///
     /// # Errors
-    /// It is shorter than its head.
+    /// The page is shorter than its head.
     pub fn records<'a>(&self, page: &'a [u8]) -> Result<PageRecords<'a>, BadPage> {
         let data = page.get(usize::from(self.data.offset)..).ok_or(BadPage::Short)?;
         let commit = int(page, self.commit) as u64;
@@ -139,10 +139,10 @@ impl PageShape {
         Ok(PageRecords { shape: *self, time, rest, missed: commit & MISSED != 0 })
     }
 
-    /// Takes the type and the time from the 32 bits of a record's head.
+    /// Extracts the type and the time from the 32 bits of a record's head.
     fn head(&self, word: u32) -> (u32, u64) {
-        // Bit fields begin at the low end of a word on little-endian machines and
-        // at its high end on others.
+        // Bit fields start at the low end of a word on little-endian machines and at
+        // the high end on others.
         let (kind, delta) = if cfg!(target_endian = "little") {
             (word & ((1 << self.length_bits) - 1), word >> self.length_bits)
         } else {
@@ -153,12 +153,12 @@ impl PageShape {
 }
 
 impl<'a> PageRecords<'a> {
-    /// Whether the kernel says that records before this page were overwritten.
+    /// Whether records before this page were overwritten.
     pub fn missed(&self) -> bool {
         self.missed
     }
 
-    /// How many bytes of the page are not yet read.
+    /// The number of bytes of the page that are not read yet.
     pub fn bytes(&self) -> usize {
         self.rest.len()
     }
@@ -175,32 +175,32 @@ impl<'a> PageRecords<'a> {
         Some(skipped)
     }
 
-    /// The next record; none at the end of the page or where it is damaged, which
-    /// leaves `rest` empty or not.
+    /// The next record; `None` at the end of the page, with `rest` empty, or at damage,
+    /// with `rest` not empty.
     fn record(&mut self) -> Option<PageRecord<'a>> {
         loop {
             let before = self.rest;
             let head = self.word()?;
             let (kind, delta) = self.shape.head(head);
             if kind == self.shape.padding {
-                // Padding without a time fills the page to its end; other padding
-                // is a record that was withdrawn.
+                // Padding without a time fills the page to its end; other padding is a
+                // discarded record.
                 if delta == 0 {
                     self.rest = &[];
                     return None;
                 }
                 self.time = self.time.wrapping_add(delta);
                 let length = self.word()? as usize;
-                // The length has counted the word it stands in.
+                // The length includes the word that holds it.
                 self.skip(length.checked_sub(WORD)?)?;
             } else if kind == self.shape.time_extend {
                 let high = u64::from(self.word()?) << self.shape.delta_bits;
                 self.time = self.time.wrapping_add(high | delta);
             } else if Some(kind) == self.shape.time_stamp {
                 let high = u64::from(self.word()?) << self.shape.delta_bits;
-                // Only 59 bits are told; the others are those of the time before.
-                let told = 32 + self.shape.delta_bits;
-                self.time = self.time >> told << told | high | delta;
+                // The record has only 59 bits; the others are those of the time before.
+                let bits = 32 + self.shape.delta_bits;
+                self.time = self.time >> bits << bits | high | delta;
             } else {
                 self.time = self.time.wrapping_add(delta);
                 let length = match kind {
@@ -255,7 +255,7 @@ mod tests {
         PageShape::parse(HEADER_PAGE, HEADER_EVENT).unwrap()
     }
 
-    /// A page that begins at time 1000, of these words.
+    /// A page of these words that starts at time 1000.
     fn page(words: &[u32], flags: u64) -> Vec<u8> {
         let mut page = 1000_u64.to_ne_bytes().to_vec();
         page.extend((flags | (words.len() as u64 * 4)).to_ne_bytes());
@@ -278,20 +278,21 @@ mod tests {
     }
 
     #[test]
-    fn records_of_every_type_are_taken_apart() {
+    fn records_of_every_type_are_parsed() {
         check(&[], &[]);
         check(&[head(2, 5), 1, 2, head(1, 7), 3], &[(1005, 8), (1012, 4)]);
-        // A long record tells its length in a word of its own.
+        // A long record has its length in a word of its own.
         check(&[head(0, 5), 12, 1, 2, head(1, 1), 9], &[(1005, 8), (1006, 4)]);
         check(&[head(30, 3), 1, head(1, 0), 9], &[(1003 + (1 << 27), 4)]);
         check(&[head(31, 3), 2, head(1, 4), 9], &[((2 << 27) + 7, 4)]);
-        // A withdrawn record takes time and room; padding without time ends the page.
+        // A discarded record takes time and space; padding without a time ends the
+        // page.
         check(&[head(29, 5), 8, 0, head(1, 1), 9], &[(1006, 4)]);
         check(&[head(1, 1), 9, head(29, 0), 77, 78], &[(1001, 4)]);
     }
 
     #[test]
-    fn a_page_tells_what_was_overwritten_before_it() {
+    fn a_page_shows_overwritten_records_before_it() {
         let whole = page(&[head(1, 1), 9], 0);
         let after_loss = page(&[head(1, 1), 9], MISSED);
         assert!(!shape().records(&whole).unwrap().missed());
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reaches_over_the_end_is_refused() {
+    fn a_record_across_the_end_is_refused() {
         let page = page(&[head(3, 1), 9], 0);
         let records: Vec<_> = shape().records(&page).unwrap().collect();
         assert_eq!(records, [Err(BadPage::Overlong)]);
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_describes_its_pages_otherwise_is_refused() {
+    fn an_unknown_page_description_is_refused() {
         let check = |page: &str, event: &str, what| {
             assert_eq!(PageShape::parse(page, event), Err(BadPageShape::Missing(what)));
         };
@@ -334,7 +335,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_written_is_read(lengths in prop::collection::vec((1_u32..29, 0_u32..1 << 27), 0..40)) {
+        fn written_records_are_read(lengths in prop::collection::vec((1_u32..29, 0_u32..1 << 27), 0..40)) {
             let mut words = Vec::new();
             let mut expected = Vec::new();
             let mut time = 1000_u64;

@@ -1,6 +1,6 @@
-//! The records of perf rings, as perf_event_open(2) lays them out.
+//! The records of perf rings, in the layout of perf_event_open(2).
 
-/// What the records of a ring hold, as their events were asked to fill them.
+/// The fields in the records of a ring, as its events are configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordShape {
     /// Whether samples carry the kernel's call chain.
@@ -12,31 +12,32 @@ pub struct RecordShape {
 pub enum PerfRecord<'a> {
     /// An occurrence of a tracepoint (`PERF_RECORD_SAMPLE`).
     Sample {
-        /// When, on the clock that was asked for.
+        /// The time, on the clock of the event.
         time: u64,
-        /// What the occurrence adds to the event's count: 1, but for few events.
+        /// The weight: what the occurrence adds to the event's count; 1 for most
+        /// events.
         weight: u64,
-        /// Addresses of the call chain, eight bytes each, the innermost first;
-        /// between them stand markers of context.
+        /// The addresses of the call chain, eight bytes each, the innermost first, with
+        /// context markers between them.
         chain: &'a [u8],
         /// The tracepoint's own record.
         raw: &'a [u8],
     },
-    /// Records found no room (`PERF_RECORD_LOST`).
+    /// Records were lost because the ring was full (`PERF_RECORD_LOST`).
     Lost {
-        /// When there was room again.
+        /// When there was space again.
         time: u64,
-        /// How many were lost.
+        /// The number of lost records.
         count: u64,
     },
     /// A thread was made (`PERF_RECORD_FORK`).
     Fork {
         /// Its process.
         process: i32,
-        /// Itself.
+        /// The thread.
         thread: i32,
     },
-    /// Of no interest here.
+    /// Another type of record.
     Other,
 }
 
@@ -46,7 +47,7 @@ pub enum PerfRecord<'a> {
 pub struct BadRecord {
     /// Its type (`PERF_RECORD_*`).
     pub kind: u32,
-    /// Its length without header.
+    /// Its length without the header.
     pub length: usize,
 }
 
@@ -54,14 +55,14 @@ const RECORD_LOST: u32 = 2;
 const RECORD_FORK: u32 = 7;
 const RECORD_SAMPLE: u32 = 9;
 
-/// Addresses from here up are markers of context (`PERF_CONTEXT_MAX`).
+/// Addresses from here on are context markers (`PERF_CONTEXT_MAX`).
 const FIRST_CONTEXT_MARKER: u64 = (-4095_i64) as u64;
 
 impl<'a> PerfRecord<'a> {
-    /// Reads the record of type `kind` whose `body` follows the header.
+    /// Reads the record of type `kind`; `body` follows the header.
     ///
     /// # Errors
-    /// The body is shorter than its type and `shape` want it.
+    /// The body is too short for its type and `shape`.
     pub fn parse(kind: u32, body: &'a [u8], shape: RecordShape) -> Result<Self, BadRecord> {
         let parsed = match kind {
             RECORD_SAMPLE => parse_sample(body, shape),
@@ -79,7 +80,8 @@ impl<'a> PerfRecord<'a> {
     }
 }
 
-/// Reads time, weight, call chain where there is one, length of the raw record, raw record.
+/// Reads the time, the weight, the call chain if any, the length of the raw record, and the
+/// raw record.
 fn parse_sample(body: &[u8], shape: RecordShape) -> Option<PerfRecord<'_>> {
     let (time, rest) = split_word(body)?;
     let (weight, mut rest) = split_word(rest)?;
@@ -95,7 +97,7 @@ fn parse_sample(body: &[u8], shape: RecordShape) -> Option<PerfRecord<'_>> {
     Some(PerfRecord::Sample { time, weight, chain, raw })
 }
 
-/// The addresses of a chain without the markers of context among them.
+/// The addresses of a chain without the context markers.
 pub fn addresses(chain: &[u8]) -> impl Iterator<Item = u64> {
     chain
         .chunks_exact(8)
@@ -128,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_taken_apart() {
+    fn a_sample_is_parsed() {
         let mut body = Vec::new();
         body.extend_from_slice(&77_u64.to_ne_bytes());
         body.extend_from_slice(&1_u64.to_ne_bytes());
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_tells_how_many_and_when() {
+    fn a_loss_has_its_count_and_time() {
         let mut body = Vec::new();
         for word in [5_u64, 11_131, 99] {
             body.extend_from_slice(&word.to_ne_bytes());

@@ -1,6 +1,6 @@
-//! The accounts of a ring buffer: `per_cpu/cpuN/stats` of tracefs.
+//! The statistics of a ring buffer: `per_cpu/cpuN/stats` of tracefs.
 
-/// What the kernel counted in the buffer of one processor.
+/// The kernel's counts for the buffer of one CPU.
 ///
 /// ```
 /// use tactus_record::decode::BufferStats;
@@ -13,21 +13,21 @@
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferStats {
-    /// Records that wait to be read.
+    /// Records that are waiting to be read.
     pub waiting: u64,
     /// Records that were read.
     pub read: u64,
-    /// Records that found no room, or were written over before they were read.
+    /// Records that did not fit, or were overwritten before they were read.
     pub lost: u64,
 }
 
-/// The accounts lack a line.
+/// The statistics lack a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the kernel's account of its buffer has no line `{0}:` with a number")]
+#[error("the kernel's buffer statistics have no line `{0}:` with a number")]
 pub struct BadStats(pub &'static str);
 
 impl BufferStats {
-    /// All records there were.
+    /// The number of all records.
     pub fn counted(&self) -> u64 {
         self.waiting + self.read + self.lost
     }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accounts_that_lack_a_line_are_refused() {
+    fn statistics_without_a_line_are_refused() {
         let refused = "entries: 3\noverrun: none\n".parse::<BufferStats>();
         assert_eq!(refused, Err(BadStats("overrun")));
     }

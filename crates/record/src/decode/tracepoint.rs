@@ -1,4 +1,4 @@
-//! The tracepoints that are recorded, which of their fields are kept, and what they mean.
+//! The recorded tracepoints, the fields that are read from them, and their meaning.
 
 use tactus_model::recording::{
     EventKind, InterruptVector, PageFault, Priority, SleepingCall, Softirq, TaskState, ThreadId,
@@ -46,7 +46,7 @@ pub enum Tracepoint {
     PageFaultKernel,
 }
 
-/// Those that stand for themselves, in the order of the documentation.
+/// The tracepoints without parameters, in the order of the documentation.
 const SINGLE: [Tracepoint; 27] = [
     Tracepoint::Switch,
     Tracepoint::Waking,
@@ -77,7 +77,7 @@ const SINGLE: [Tracepoint; 27] = [
     Tracepoint::PageFaultKernel,
 ];
 
-/// The state that stands for leaving idle (`PWR_EVENT_EXIT`).
+/// The state of a C-state exit (`PWR_EVENT_EXIT`).
 const IDLE_EXIT: i64 = u32::MAX as i64;
 
 impl Tracepoint {
@@ -93,7 +93,7 @@ impl Tracepoint {
         all
     }
 
-    /// The kernel's name, as `sched/sched_switch`.
+    /// The kernel's name, for example `sched/sched_switch`.
     pub fn name(self) -> String {
         let name = match self {
             Self::Switch => "sched/sched_switch",
@@ -131,7 +131,7 @@ impl Tracepoint {
         name.to_owned()
     }
 
-    /// The fields that are kept, in the order in which [`Self::event`] takes them.
+    /// The fields to read, in the order in which [`Self::event`] takes them.
     pub(super) const fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Switch => &[
@@ -167,13 +167,13 @@ impl Tracepoint {
         }
     }
 
-    /// What a record with these values of [`Self::fields`] says.
+    /// The event of a record with these values of [`Self::fields`].
     pub(super) fn event(self, values: &Values<'_>, names: &mut Names) -> EventKind {
         let int = |index| values.int(index);
         let address = |index| values.int(index) as u64;
         let thread = |index| ThreadId(values.int(index) as i32);
         let priority = |index| Priority::from_kernel(values.int(index));
-        // A timer that never expires has the greatest number; none is below zero.
+        // A timer that never expires has the maximum; no timer is negative.
         let timer_time = |index| Nanos::from_nanos(values.int(index).max(0) as u64);
         let wakeup = |names: &mut Names| Wakeup {
             thread: thread(1),

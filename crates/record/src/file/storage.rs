@@ -1,4 +1,4 @@
-//! Where a recording's bytes are.
+//! The storage of a recording's bytes.
 
 use std::fs::File;
 use std::io;
@@ -7,14 +7,14 @@ use std::os::unix::fs::FileExt;
 /// The bytes of a recording.
 #[derive(Debug)]
 pub(super) enum Storage {
-    /// In a file, of which only what is needed is read.
+    /// In a file, which is read only where needed.
     File(File),
     /// In memory.
     Memory(Vec<u8>),
 }
 
 impl Storage {
-    /// How many there are now.
+    /// The present number of bytes.
     pub(super) fn length(&self) -> io::Result<u64> {
         match self {
             Self::File(file) => Ok(file.metadata()?.len()),
@@ -22,7 +22,7 @@ impl Storage {
         }
     }
 
-    /// Exactly `length` bytes from `offset` on.
+    /// Exactly `length` bytes starting at `offset`.
     pub(super) fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         match self {
             Self::File(file) => {

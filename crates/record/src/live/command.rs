@@ -1,4 +1,4 @@
-//! Records a command until it ends, or the system for a while.
+//! Records a command until it ends, or the whole system for a while.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -13,38 +13,38 @@ use super::error::RecordError;
 use super::options::Options;
 use super::recorder::{Recorded, Recorder};
 
-/// What happens while a recording is made.
+/// What happens during a recording.
 #[derive(Clone, Debug)]
 pub enum RecordEvent {
-    /// Everything is recorded from now on.
+    /// Recording has started: every event is recorded from now on.
     Started(About),
-    /// The command runs.
+    /// The command has started.
     CommandStarted {
-        /// Its process.
+        /// The process id of the command.
         process: u32,
     },
     /// The command has ended.
     CommandEnded(ExitStatus),
 }
 
-/// What a recording is told.
+/// What another thread requests from a recording, or reports to it.
 #[derive(Debug)]
-enum Told {
+enum Signal {
     Stop,
     Mark,
     CommandEnded(ExitStatus),
 }
 
-/// Through which a recording is told what to do from outside.
+/// Controls a recording from other threads.
 #[derive(Debug)]
 pub struct Control {
-    sender: Sender<Told>,
-    receiver: Receiver<Told>,
+    sender: Sender<Signal>,
+    receiver: Receiver<Signal>,
 }
 
-/// Tells a recording from another thread.
+/// Stops or marks a recording from another thread.
 #[derive(Clone, Debug)]
-pub struct Stopper(Sender<Told>);
+pub struct Stopper(Sender<Signal>);
 
 impl Default for Control {
     fn default() -> Self {
@@ -59,47 +59,47 @@ impl Control {
         Self { sender, receiver }
     }
 
-    /// What tells that recording.
+    /// A handle that stops or marks that recording.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.sender.clone())
     }
 }
 
 impl Control {
-    /// The next thing that is told; none when it is `until` before that.
-    fn next(&self, until: Option<Instant>) -> Option<Told> {
+    /// The next signal; `None` if `until` comes first.
+    fn next(&self, until: Option<Instant>) -> Option<Signal> {
         match until {
             Some(until) => {
                 let left = until.saturating_duration_since(Instant::now());
                 self.receiver.recv_timeout(left).ok()
             }
-            // The control holds a sender itself, so this waits until something is told.
+            // The control holds a sender itself, so this waits until a signal comes.
             None => self.receiver.recv().ok(),
         }
     }
 }
 
 impl Stopper {
-    /// Ends the recording; it is kept as if it had ended by itself.
+    /// Ends the recording; it is stored as if it had ended by itself.
     pub fn stop(&self) {
-        // A recording that is over needs no ending.
-        let _ = self.0.send(Told::Stop);
+        // A recording that has ended needs no signal.
+        let _ = self.0.send(Signal::Stop);
     }
 
-    /// Says that something worth keeping has happened; see [`record_with`].
+    /// Reports that something worth storing has happened; see [`record_with`].
     pub fn mark(&self) {
-        // A recording that is over has nothing to keep any more.
-        let _ = self.0.send(Told::Mark);
+        // A recording that has ended has nothing left to store.
+        let _ = self.0.send(Signal::Mark);
     }
 }
 
-/// Records with `options` until `command` ends, `duration` is over, or a
-/// [`Stopper`] of `control` asks for the end, whichever comes first.
+/// Records with `options` until `command` ends, `duration` is over, or a [`Stopper`] of
+/// `control` stops the recording, whichever comes first.
 ///
-/// A command that is still running then is left running.
+/// If the command is still running then, it continues.
 ///
 /// # Errors
-/// Recording or the command cannot be started, or what was recorded cannot be kept.
+/// Recording or the command cannot be started, or the recording cannot be stored.
 pub fn record(
     options: Options,
     command: &[OsString],
@@ -111,12 +111,12 @@ pub fn record(
     record_with(recorder, command, duration, control, on_event, |_| Ok(ControlFlow::Continue(())))
 }
 
-/// Does as [`record`] with a recorder that has started, and calls `on_mark` with it
-/// at each [`Stopper::mark`]; the recording goes on meanwhile, and ends when
-/// `on_mark` says so.
+/// Like [`record`] with a recorder that has started. It calls `on_mark` at each
+/// [`Stopper::mark`]; the recording continues meanwhile, and ends if `on_mark` returns
+/// `Break`.
 ///
 /// # Errors
-/// As [`record`], and what `on_mark` fails with.
+/// Those of [`record`] and of `on_mark`.
 pub fn record_with(
     recorder: Recorder,
     command: &[OsString],
@@ -133,22 +133,22 @@ pub fn record_with(
     }
     loop {
         match control.next(until) {
-            Some(Told::Mark) if on_mark(&recorder)?.is_continue() => {}
-            Some(Told::CommandEnded(status)) => {
+            Some(Signal::Mark) if on_mark(&recorder)?.is_continue() => {}
+            Some(Signal::CommandEnded(status)) => {
                 on_event(RecordEvent::CommandEnded(status));
                 break;
             }
-            Some(Told::Stop | Told::Mark) | None => break,
+            Some(Signal::Stop | Signal::Mark) | None => break,
         }
     }
     recorder.stop()
 }
 
-/// Starts the command and has a thread wait for its end.
+/// Starts the command and a thread that waits for its end.
 fn start(
     program: &OsString,
     arguments: &[OsString],
-    ended: Sender<Told>,
+    ended: Sender<Signal>,
 ) -> Result<u32, RecordError> {
     let failed =
         |error| RecordError::Command { command: program.to_string_lossy().into_owned(), error };
@@ -158,8 +158,8 @@ fn start(
         .name("tactus-waiter".to_owned())
         .spawn(move || {
             if let Ok(status) = child.wait() {
-                // A recording that is over no longer listens.
-                let _ = ended.send(Told::CommandEnded(status));
+                // A recording that has ended has dropped its receiver.
+                let _ = ended.send(Signal::CommandEnded(status));
             }
         })
         .map_err(RecordError::Thread)?;

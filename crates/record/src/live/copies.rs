@@ -1,4 +1,4 @@
-//! Copies of what a recording keeps, for a reader beside it.
+//! Copies of a recording's blocks for a concurrent reader.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,19 +13,20 @@ use crate::summary::RecordingSummary;
 
 /// Sends every block to the reader too.
 ///
-/// A reader that falls behind by more than its share of memory misses events, and
-/// is told of a loss; the recording itself misses nothing.
+/// A reader that falls behind by more than its share of memory misses events and gets a
+/// loss; the recording itself misses nothing.
 pub(super) struct Copies {
     pub(super) parcels: Sender<Parcel>,
-    /// What the reader has not taken yet.
+    /// The bytes that the reader has not taken yet.
     pub(super) held: Arc<Held>,
     pub(super) complete_until: Instant<Monotonic>,
-    /// What it missed since it last had room.
+    /// What the reader missed since it last had space.
     pub(super) missed: Vec<Lost>,
 }
 
 impl Copies {
-    /// Sends copies of blocks after which every event up to `complete_until` is out.
+    /// Sends copies of blocks; after them, every event up to `complete_until` has been
+    /// sent.
     pub(super) fn send(&mut self, blocks: &[Block], complete_until: Instant<Monotonic>) {
         let has_room = self.held.bytes.load(Ordering::Relaxed) < self.held.limit;
         let mut copies = Vec::with_capacity(blocks.len() + 1);
@@ -41,11 +42,11 @@ impl Copies {
         self.complete_until = complete_until;
         let bytes: usize = copies.iter().map(|block| block.bytes().len()).sum();
         self.held.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        // A reader that is gone misses nothing.
+        // A reader that has ended misses nothing.
         drop(self.parcels.send(Parcel::Blocks { blocks: copies, complete_until }));
     }
 
-    /// Says that nothing more comes.
+    /// Signals the end.
     pub(super) fn end(&self, summary: &RecordingSummary) {
         drop(self.parcels.send(Parcel::End(Box::new(summary.clone()))));
     }
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_falls_behind_is_told_what_it_missed() {
+    fn a_reader_that_falls_behind_gets_a_loss() {
         let (parcels, received) = channel();
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: 1 });
         let start = Instant::from_nanos(0);
@@ -111,8 +112,8 @@ mod tests {
             .collect();
         let kinds: Vec<BlockKind> = blocks.iter().map(Block::kind).collect();
         assert_eq!(kinds, [BlockKind::Events, BlockKind::Losses, BlockKind::Events]);
-        let losses = decode_losses(blocks[1].payload()).expect("the block is whole");
-        let [lost] = losses[..] else { panic!("one processor: {losses:?}") };
+        let losses = decode_losses(blocks[1].payload()).expect("the block is complete");
+        let [lost] = losses[..] else { panic!("one CPU: {losses:?}") };
         assert_eq!((lost.count, lost.from.as_nanos(), lost.to.as_nanos()), (2, 11, 31));
     }
 }

@@ -19,27 +19,27 @@ use super::symbols::Symbols;
 use crate::codec::{Block, DictionaryMark, EventBlock, encode_dictionary, encode_losses};
 use crate::summary::{RecordingCost, RecordingSummary};
 
-/// What the drainer hands to the keeper.
+/// What the drainer sends to the writer.
 #[derive(Debug)]
 pub(super) enum Parcel {
-    /// Blocks; every event up to `complete_until` is in these or earlier ones.
+    /// Blocks; every event up to `complete_until` is in these or in earlier ones.
     Blocks { blocks: Vec<Block>, complete_until: Instant<Monotonic> },
-    /// What was asked of the keeper, in its place among the blocks.
-    Save(super::keeper::Save),
-    /// Nothing more will come.
+    /// A request to the writer, in its place among the blocks.
+    Save(super::writer::Save),
+    /// The end.
     End(Box<RecordingSummary>),
 }
 
-/// What is asked of the drainer.
+/// A request to the drainer.
 #[derive(Debug)]
-pub(super) enum Order {
-    /// Drain now, then have the keeper save.
-    Save(super::keeper::Save),
+pub(super) enum DrainRequest {
+    /// Drain now, then let the writer save.
+    Save(super::writer::Save),
     /// Drain a last time and end.
     Stop,
 }
 
-/// Bytes that the drainer has handed out and the keeper has not yet put away.
+/// Bytes that the drainer has sent and the writer has not stored yet.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) bytes: AtomicU64,
@@ -52,20 +52,20 @@ pub(super) struct Drainer {
     pub(super) symbols: Arc<Symbols>,
     pub(super) options: DrainerOptions,
     pub(super) waker: Arc<Waker>,
-    pub(super) orders: Receiver<Order>,
+    pub(super) requests: Receiver<DrainRequest>,
     pub(super) parcels: Sender<Parcel>,
     pub(super) held: Arc<Held>,
 }
 
-/// How long the drainer sleeps when the keeper has no room; the buffers are above
-/// their watermark then, and waiting for them would not wait.
+/// How long the drainer sleeps if the writer has no space; the buffers are then above
+/// their watermarks, so polling them would return at once.
 const NO_ROOM_SLEEP: Nanos = Nanos::from_millis(50);
 
 impl Drainer {
-    /// Drains until told to stop, and gives account.
+    /// Drains until a request to stop, then sends the summary.
     ///
     /// # Errors
-    /// A call failed that never should.
+    /// A system call failed that should never fail.
     pub(super) fn run(mut self) -> Result<(), SysError> {
         let shortfalls = prepare(&self.options)?;
         self.opened.shortfalls.extend(shortfalls);
@@ -79,28 +79,28 @@ impl Drainer {
                 (Vec::new(), NO_ROOM_SLEEP)
             };
             wait(&to_poll, &self.waker, sleep)?;
-            let order = match self.orders.try_recv() {
-                Ok(order) => Some(order),
+            let request = match self.requests.try_recv() {
+                Ok(request) => Some(request),
                 Err(TryRecvError::Empty) => None,
-                // Whoever held the recording is gone.
-                Err(TryRecvError::Disconnected) => Some(Order::Stop),
+                // The owner of the recording is gone.
+                Err(TryRecvError::Disconnected) => Some(DrainRequest::Stop),
             };
-            if matches!(order, Some(Order::Stop)) {
+            if matches!(request, Some(DrainRequest::Stop)) {
                 self.opened.buffers.disable()?;
             }
-            if has_room || order.is_some() {
+            if has_room || request.is_some() {
                 let parcel = drain.all(&mut *self.opened.buffers)?;
                 send(&self.parcels, &self.held, parcel);
             }
-            match order {
+            match request {
                 None => {}
-                Some(Order::Save(save)) => drop(self.parcels.send(Parcel::Save(save))),
-                Some(Order::Stop) => break,
+                Some(DrainRequest::Save(save)) => drop(self.parcels.send(Parcel::Save(save))),
+                Some(DrainRequest::Stop) => break,
             }
         }
         let ended = tactus_sys::clock::now::<Monotonic>();
         let accounts = self.opened.buffers.account(&mut drain.intake, ended)?;
-        let last = drain.losses_told().into_iter().collect();
+        let last = drain.new_losses().into_iter().collect();
         send(&self.parcels, &self.held, Parcel::Blocks { blocks: last, complete_until: ended });
         self.opened.shortfalls.extend(drain.intake.mute_idle_threads());
         let cpu_time = tactus_sys::usage::of_this_thread()?.cpu_time - cpu_time_before;
@@ -121,13 +121,14 @@ impl Drainer {
     }
 }
 
-/// Counts the blocks before the keeper can put them away.
+/// Counts the blocks before the writer can store them.
 fn send(parcels: &Sender<Parcel>, held: &Held, parcel: Parcel) {
     if let Parcel::Blocks { blocks, .. } = &parcel {
         let bytes: usize = blocks.iter().map(|block| block.bytes().len()).sum();
         held.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
-    // A keeper that is gone has told why; draining goes on until the end is asked for.
+    // A writer that has ended returns its error to the owner; draining continues until
+    // the request to stop.
     drop(parcels.send(parcel));
 }
 
@@ -148,13 +149,13 @@ fn prepare(options: &DrainerOptions) -> Result<Vec<Shortfall>, SysError> {
     Ok(pinned.into_iter().chain(scheduled).map(of_the_recorder).collect())
 }
 
-/// What goes on from one drain to the next.
+/// The state between two drains.
 struct Drain {
     intake: Intake,
     cpus: CpuList,
     symbols: Arc<Symbols>,
     mark: DictionaryMark,
-    /// Functions that have their names.
+    /// The number of functions that have been looked up.
     named: usize,
     loss_windows: u64,
     cost: RecordingCost,
@@ -164,7 +165,7 @@ struct Drain {
 impl Drain {
     fn new(opened: &mut Opened, started: Instant<Monotonic>, symbols: Arc<Symbols>) -> Self {
         let mut decoder = std::mem::take(&mut opened.decoder);
-        super::threads::tell_processes(decoder.names().dictionary_mut());
+        super::threads::add_processes(decoder.names().dictionary_mut());
         let (cpus, size) = (opened.cpus.clone(), opened.buffers.size());
         Self {
             intake: Intake::new(decoder, &cpus, opened.names.len(), started, size),
@@ -193,12 +194,12 @@ impl Drain {
             self.cost.events += events.len() as u64;
             events.clear();
         }
-        self.intake.tell_new_threads();
-        // Names stand before what refers to them.
-        let mut ordered = self.names_told();
+        self.intake.add_new_threads();
+        // Names must precede the events that refer to them.
+        let mut ordered = self.new_names();
         ordered.append(&mut blocks);
-        ordered.extend(self.losses_told());
-        // What was stamped before the last drain began has found its place by now.
+        ordered.extend(self.new_losses());
+        // Events stamped before the last drain began are in order by now.
         let complete_until = self.complete_until;
         self.complete_until = began;
         self.cost.drains += 1;
@@ -208,8 +209,8 @@ impl Drain {
         Ok(Parcel::Blocks { blocks: ordered, complete_until })
     }
 
-    /// Blocks of what the dictionary has gained, with the names of new functions.
-    fn names_told(&mut self) -> Vec<Block> {
+    /// Blocks of the dictionary's new entries, with the names of new functions.
+    fn new_names(&mut self) -> Vec<Block> {
         let dictionary = self.intake.decoder.names().dictionary_mut();
         for index in self.named..dictionary.functions().len() {
             let function = tactus_model::recording::FunctionId::from_index(index as u32);
@@ -221,7 +222,7 @@ impl Drain {
         encode_dictionary(dictionary, &mut self.mark)
     }
 
-    fn losses_told(&mut self) -> Option<Block> {
+    fn new_losses(&mut self) -> Option<Block> {
         let losses = &mut self.intake.losses;
         self.loss_windows += losses.len() as u64;
         let block = (!losses.is_empty()).then(|| encode_losses(losses));

@@ -1,4 +1,4 @@
-//! Why there is no recording, and what would mend it.
+//! Why a recording failed, and how to fix it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,74 +7,74 @@ use tactus_model::recording::AbsentEvent;
 use tactus_permission::grant_all;
 use tactus_sys::SysError;
 
-/// Why there is no recording.
+/// Why a recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The kernel shows no tracepoints.
-    #[error("the kernel's tracepoints cannot be found: {0}")]
+    #[error("cannot find the kernel's tracepoints: {0}")]
     NoTracefs(io::Error),
-    /// Their descriptions may not be read.
-    #[error("the descriptions of the kernel's tracepoints in {place} cannot be read: {error}")]
+    /// The formats of the tracepoints cannot be read.
+    #[error("cannot read the formats of the kernel's tracepoints in {place}: {error}")]
     Unreadable {
-        /// Where they are.
+        /// The directory.
         place: PathBuf,
-        /// What the kernel answered.
+        /// The error.
         error: io::Error,
     },
     /// Recording is not permitted.
-    #[error("the kernel does not permit recording its events ({0}): CAP_PERFMON is missing")]
+    #[error("cannot record kernel events ({0}): CAP_PERFMON is missing")]
     NotPermitted(SysError),
-    /// No instance of tracefs can be made.
-    #[error("no instance of tracefs can be made ({0}): only root may")]
+    /// A tracefs instance cannot be created.
+    #[error("cannot create a tracefs instance ({0}): only root may")]
     NoInstance(SysError),
     /// The buffers of this kernel cannot be read.
-    #[error("the buffers of this kernel's tracefs cannot be read: {0}")]
+    #[error("cannot read the tracefs buffers of this kernel: {0}")]
     Pages(String),
-    /// None of the events can be had.
-    #[error("none of the events can be recorded; the first: {}: {}", .0.event, .0.reason)]
+    /// None of the events can be recorded.
+    #[error("cannot record any of the events; the first is {}: {}", .0.event, .0.reason)]
     NoEvents(AbsentEvent),
-    /// No events were asked for.
-    #[error("no events to record were named")]
+    /// No events were given.
+    #[error("no events to record were given")]
     NothingAsked,
-    /// The processors are not there.
-    #[error("none of the processors {0} is online")]
+    /// None of the CPUs is online.
+    #[error("none of the CPUs {0} is online")]
     NoProcessors(String),
-    /// The kernel gives no memory for a buffer.
-    #[error("the kernel gives no memory for its buffers: {0}")]
+    /// The kernel does not allocate memory for a buffer.
+    #[error("the kernel cannot allocate its buffers: {0}")]
     NoRing(SysError),
-    /// A system call failed that is not known to.
+    /// An unexpected failure of a system call.
     #[error(transparent)]
     System(#[from] SysError),
-    /// What was recorded cannot be kept.
+    /// The recording cannot be stored.
     #[error("{path}: {error}")]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the kernel answered.
+        /// The error.
         error: io::Error,
     },
     /// A thread cannot be started.
-    #[error("a thread cannot be started: {0}")]
+    #[error("cannot start a thread: {0}")]
     Thread(io::Error),
-    /// The command to be recorded cannot be run.
+    /// The command cannot be executed.
     #[error("{command}: {error}")]
     Command {
         /// Its name.
         command: String,
-        /// What the kernel answered.
+        /// The error.
         error: io::Error,
     },
-    /// A thread of the recorder ended before it should; a defect of ours.
-    #[error("the recorder's {0} ended before it should")]
+    /// A thread of the recorder ended early; this is a bug.
+    #[error("the recorder's {0} thread ended early; this is a bug")]
     Ended(&'static str),
-    /// What was kept cannot be read back; a defect of ours.
-    #[error("what was recorded cannot be read back: {0}")]
+    /// The stored recording cannot be read; this is a bug.
+    #[error("cannot read the recording back: {0}")]
     ReadBack(String),
 }
 
 impl RecordError {
-    /// The command that would mend it, where there is one.
-    pub fn mend(&self) -> Option<String> {
+    /// The command that fixes the error, if there is one.
+    pub fn fix(&self) -> Option<String> {
         match self {
             Self::NoTracefs(error) if error.kind() == io::ErrorKind::NotFound => {
                 Some("sudo mount -t tracefs tracefs /sys/kernel/tracing".to_owned())
@@ -92,8 +92,8 @@ impl RecordError {
         }
     }
 
-    /// Whether the machine does not permit or offer what was asked, as against
-    /// something that went wrong.
+    /// Whether the machine does not permit or support recording, as opposed to a
+    /// failure.
     pub fn is_not_available(&self) -> bool {
         matches!(
             self,

@@ -16,16 +16,16 @@ use crate::codec::{Block, BlockKind, EventBlockHead, decode_dictionary, decode_l
 use crate::merge::{Merge, damaged};
 use crate::summary::RecordingSummary;
 
-/// Events of the running kernel, handed out as they are drained: of a recording of
-/// its own, or of one that is kept ([`Recorder::start_followed`](super::Recorder)).
+/// Events of the running kernel, returned as they are drained: from a recording of its
+/// own, or from one that is stored ([`Recorder::start_followed`](super::Recorder)).
 ///
-/// An event comes one drain later than it was read: only then is it sure that no
-/// processor has an earlier one. What the reader does not take in time stays in
-/// the rings, where losses are counted.
+/// An event is returned one drain after it was read: only then it is certain that no
+/// CPU has an earlier event. Events that the reader does not take in time stay in the
+/// rings, where losses are counted.
 #[derive(Debug)]
 pub struct LiveSource {
     about: About,
-    /// The drainer, where the recording is this reader's own.
+    /// The drainer, if the recording belongs to this reader.
     drainer: Option<Draining>,
     parcels: Receiver<Parcel>,
     held: Arc<Held>,
@@ -38,10 +38,10 @@ pub struct LiveSource {
 }
 
 impl LiveSource {
-    /// Begins to record; where the options keep events is of no account here.
+    /// Starts recording; `options.keep` is ignored.
     ///
     /// # Errors
-    /// As [`Recorder::start`](super::Recorder::start).
+    /// Those of [`Recorder::start`](super::Recorder::start).
     pub fn start(options: Options) -> Result<Self, RecordError> {
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
         let (drainer, parcels) = Draining::start(options, held.clone())?;
@@ -49,7 +49,7 @@ impl LiveSource {
         Ok(Self::new(about, Some(drainer), parcels, held))
     }
 
-    /// Follows a recording that another keeps; it ends when that ends.
+    /// Follows a recording that its owner stores; it ends when that recording ends.
     pub(super) fn beside(about: About, parcels: Receiver<Parcel>, held: Arc<Held>) -> Self {
         Self::new(about, None, parcels, held)
     }
@@ -74,21 +74,21 @@ impl LiveSource {
         }
     }
 
-    /// Ends the recording where it is this reader's own; what was recorded can still be
-    /// read, to its end.
+    /// Ends the recording if it belongs to this reader; the recorded events can still
+    /// be read to the end.
     ///
     /// # Errors
-    /// The drainer met with an error.
+    /// The drainer failed.
     pub fn stop(&mut self) -> Result<(), RecordError> {
         self.drainer.as_mut().map_or(Ok(()), Draining::stop)
     }
 
-    /// Accounts and costs, once everything has been read.
+    /// The accounts and costs, once everything has been read.
     pub fn summary(&self) -> Option<&RecordingSummary> {
         self.summary.as_ref()
     }
 
-    /// Waits for what the drainer hands over next; false at the end.
+    /// Waits for the drainer's next parcel; false at the end.
     fn take_parcel(&mut self) -> Result<bool, SourceError> {
         match self.parcels.recv() {
             Ok(Parcel::Blocks { blocks, complete_until }) => {

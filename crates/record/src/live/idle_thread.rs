@@ -1,17 +1,18 @@
-//! Whether the kernel tells anything of a processor's idle thread.
+//! Detects idle threads for which the kernel writes no events.
 //!
-//! In some guests it tells no event that an idle thread meets in its own time, whichever
-//! mechanism asks: switches into it are told, switches out of it never, nor its idle
-//! states; interrupts in its time are. Nothing counts such events as lost.
+//! In some guests the kernel writes no events while an idle thread is current, with
+//! either mechanism: there are switches to the idle thread but none away from it, and no
+//! idle states; interrupts in its time do have events. The kernel does not count the
+//! missing events as lost.
 
 use tactus_model::recording::EventKind;
 use tactus_model::result::Shortfall;
 
-/// So many switches into the idle thread and none out of it are no chance: a recording
-/// begins and ends in the middle of at most one stay.
+/// This many switches to the idle thread and none away from it are not a coincidence: a
+/// recording starts and ends within at most one stay.
 const SWITCHES_MIN: u64 = 20;
 
-/// The switches into and out of one processor's idle thread.
+/// The switches to and from one CPU's idle thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct IdleThread {
     into: u64,
@@ -19,7 +20,7 @@ pub(super) struct IdleThread {
 }
 
 impl IdleThread {
-    /// Takes an event of its processor.
+    /// Takes an event of the CPU.
     #[inline]
     pub(super) fn take(&mut self, event: &EventKind) {
         if let EventKind::Switch { prev, next, .. } = event {
@@ -28,15 +29,15 @@ impl IdleThread {
         }
     }
 
-    /// What is to be told when nothing was told of the idle thread of `cpu`.
+    /// The shortfall to report if the idle thread of `cpu` has no events.
     pub(super) fn shortfall(self, cpu: u32) -> Option<Shortfall> {
         let is_mute = self.out_of == 0 && self.into >= SWITCHES_MIN;
         is_mute.then(|| Shortfall {
-            asked: format!("all events of processor {cpu}"),
-            granted: "switches out of idle as they follow from what came after".to_owned(),
+            asked: format!("all events of CPU {cpu}"),
+            granted: "switches from idle inferred from later events".to_owned(),
             reason: format!(
-                "the kernel tells nothing of the idle thread of processor {cpu}, \
-                 no switch out of it for one"
+                "the kernel writes no events while the idle thread of CPU {cpu} is current, \
+                 so sched_switch events from idle are missing"
             ),
             mend: None,
         })
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_thread_is_mute_when_nobody_comes_back_from_it() {
+    fn an_idle_thread_without_switches_from_it_is_mute() {
         check(&[(7, 0)], 20, true);
         check(&[(7, 0)], 19, false);
         check(&[(7, 0), (0, 7)], 20, false);
@@ -78,11 +79,11 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_by_the_number_of_its_processor() {
-        let told = IdleThread { into: 31, out_of: 0 }.shortfall(3).unwrap();
+    fn the_shortfall_names_the_cpu() {
+        let shortfall = IdleThread { into: 31, out_of: 0 }.shortfall(3).unwrap();
         assert_eq!(
-            told.reason,
-            "the kernel tells nothing of the idle thread of processor 3, no switch out of it for one"
+            shortfall.reason,
+            "the kernel writes no events while the idle thread of CPU 3 is current, so sched_switch events from idle are missing"
         );
     }
 }

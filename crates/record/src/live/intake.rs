@@ -1,4 +1,4 @@
-//! Takes up what the buffers hold, whichever mechanism filled them.
+//! Takes the content of the buffers, whichever mechanism filled them.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::recording::{ChainId, Event, Lost, ProcessId, ThreadId};
@@ -8,28 +8,29 @@ use tactus_model::time::{Instant, Monotonic};
 use super::idle_thread::IdleThread;
 use crate::decode::{Decoder, NewThread};
 
-/// Events, losses and threads, from the records of one buffer after the other.
+/// Events, losses and threads from the records of the buffers, one buffer after the
+/// other.
 pub(super) struct Intake {
     pub(super) decoder: Decoder,
-    /// By processor: its number, its last event, its losses told so far.
+    /// For each CPU: its number, its last event, and its reported losses.
     cpus: Vec<OneCpu>,
-    /// The processor whose buffer is drained, an index into `cpus`.
+    /// The CPU whose buffer is being drained, as an index into `cpus`.
     index: usize,
-    /// By event: what was read of it.
+    /// What was read of each event.
     read: Vec<Read>,
-    /// Those of the current processor that were not yet put into blocks.
+    /// Events of the current CPU that are not in blocks yet.
     pub(super) events: Vec<Event>,
     pub(super) losses: Vec<Lost>,
-    /// Threads that were made, by when; told once all buffers are drained.
+    /// New threads by their time; added to the dictionary once all buffers are drained.
     new_threads: Vec<(u64, NewThread)>,
     pub(super) undecoded: u64,
 }
 
-/// What was read of an event.
+/// How much of an event was read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Read {
     pub(super) records: u64,
-    /// Their weights together; the kernel's count is of these.
+    /// The sum of the weights, which the kernel's count consists of.
     pub(super) weight: u64,
 }
 
@@ -43,14 +44,14 @@ struct OneCpu {
 /// An occurrence of a tracepoint, as a buffer holds it.
 pub(super) struct Sample<'a> {
     pub(super) time: u64,
-    /// What it adds to the kernel's count of the event: 1, but for few events.
+    /// The weight: what it adds to the kernel's count of the event; 1 for most events.
     pub(super) weight: u64,
     /// The tracepoint's own record.
     pub(super) raw: &'a [u8],
 }
 
 impl Intake {
-    /// Begins at `started`, when no event has yet been read of any of `cpus`.
+    /// Starts at `started`, with no events read from any of `cpus`.
     pub(super) fn new(
         decoder: Decoder,
         cpus: &CpuList,
@@ -79,12 +80,12 @@ impl Intake {
         }
     }
 
-    /// Goes to the processor of this index.
+    /// Moves to the CPU with this index.
     pub(super) fn stand_at(&mut self, index: usize) {
         self.index = index;
     }
 
-    /// The number of the processor that it stands at.
+    /// The number of the current CPU.
     pub(super) fn cpu(&self) -> u32 {
         self.cpus[self.index].cpu
     }
@@ -105,7 +106,7 @@ impl Intake {
         }
     }
 
-    /// Takes the call chain of the event that was taken last.
+    /// Takes the call chain of the last event.
     pub(super) fn chain_of_last(&mut self, addresses: impl Iterator<Item = u64>) {
         let chain = self.decoder.names().chain(addresses);
         if let Some(event) = self.events.last_mut() {
@@ -113,57 +114,57 @@ impl Intake {
         }
     }
 
-    /// The last event of this processor that was read.
+    /// The time of the last event read from this CPU.
     pub(super) fn last(&self) -> Instant<Monotonic> {
         let before = self.cpus[self.index].last;
         self.events.last().map_or(before, |event| event.at.max(before))
     }
 
-    /// Takes that `count` events were lost in a window of this processor's time.
+    /// Takes a loss of `count` events in a window of this CPU's time.
     pub(super) fn lost(&mut self, from: Instant<Monotonic>, to: Instant<Monotonic>, count: u64) {
         let cpu = &mut self.cpus[self.index];
         self.losses.push(Lost { cpu: cpu.cpu, from, to: to.max(from), count });
         cpu.lost += count;
     }
 
-    /// How many lost events of this processor were told.
+    /// The number of lost events of this CPU that were reported.
     pub(super) fn lost_so_far(&self) -> u64 {
         self.cpus[self.index].lost
     }
 
-    /// The processors of whose idle thread the kernel told nothing.
+    /// A shortfall for each CPU whose idle thread has no events.
     pub(super) fn mute_idle_threads(&self) -> impl Iterator<Item = Shortfall> + '_ {
         self.cpus.iter().filter_map(|processor| processor.idle_thread.shortfall(processor.cpu))
     }
 
-    /// Takes that a thread was made.
+    /// Takes a new thread.
     pub(super) fn new_thread(&mut self, time: u64, thread: NewThread) {
         self.new_threads.push((time, thread));
     }
 
-    /// Takes that `thread` is of `process`.
+    /// Takes that `thread` belongs to `process`.
     pub(super) fn thread_of(&mut self, process: i32, thread: i32) {
         let dictionary = self.decoder.names().dictionary_mut();
         dictionary.set_process(ThreadId(thread), ProcessId(process));
     }
 
-    /// What was read of each event, by the decoder's index.
+    /// How much of each event was read, by the decoder's index.
     pub(super) fn read(&self) -> &[Read] {
         &self.read
     }
 
-    /// Puts the events of the current processor in order and notes the last.
+    /// Sorts the events of the current CPU and notes the last.
     pub(super) fn sort(&mut self) {
-        // An interrupt may have put its record before that of the event it
-        // interrupted, whose stamp is older.
+        // An interrupt may have written its record before the event that it
+        // interrupted, which has an older time stamp.
         self.events.sort_by_key(|event| event.at);
         let last = self.last();
         self.cpus[self.index].last = last;
     }
 
-    /// Tells the processes of new threads, when every buffer was drained: who made
-    /// a thread may itself have been made on another processor.
-    pub(super) fn tell_new_threads(&mut self) {
+    /// Adds the processes of new threads, once every buffer is drained: the creator of
+    /// a thread may itself be new and from another CPU.
+    pub(super) fn add_new_threads(&mut self) {
         self.new_threads.sort_by_key(|(time, _)| *time);
         for (_, new) in std::mem::take(&mut self.new_threads) {
             let dictionary = self.decoder.names().dictionary_mut();

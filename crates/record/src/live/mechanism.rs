@@ -1,4 +1,4 @@
-//! What perf and tracefs have in common for the drainer.
+//! The common interface of perf and tracefs for the drainer.
 
 use std::os::fd::BorrowedFd;
 
@@ -11,44 +11,45 @@ use tactus_sys::SysError;
 use super::intake::Intake;
 use crate::decode::Decoder;
 
-/// Everything opened, nothing enabled.
+/// Everything opened, but nothing enabled.
 pub(super) struct Opened {
     pub(super) buffers: Box<dyn Buffers>,
     pub(super) cpus: CpuList,
     pub(super) decoder: Decoder,
-    /// The tracepoints by the decoder's index.
+    /// The names of the tracepoints, by the decoder's index.
     pub(super) names: Vec<String>,
     pub(super) absent: Vec<AbsentEvent>,
     pub(super) shortfalls: Vec<Shortfall>,
 }
 
-/// Buffers of the kernel, one a processor, into which it records the events that were enabled.
+/// Buffers of the kernel, one for each CPU, into which it records the enabled events.
 ///
-/// A buffer is told by its index among the processors of [`Opened`].
+/// A buffer is identified by its CPU's index in [`Opened`].
 pub(super) trait Buffers: Send {
-    /// By which mechanism the kernel records.
+    /// The mechanism by which the kernel records.
     fn mechanism(&self) -> Mechanism;
 
-    /// What to poll: each is readable when its buffer has filled to its watermark.
+    /// The descriptors to poll: each is readable when its buffer has filled to its
+    /// watermark.
     fn to_poll(&self) -> Vec<BorrowedFd<'_>>;
 
     /// The size of each buffer in bytes.
     fn size(&self) -> usize;
 
-    /// Begins to record on all processors.
+    /// Starts recording on all CPUs.
     fn enable(&self) -> Result<(), SysError>;
 
-    /// Ceases to record on all processors.
+    /// Stops recording on all CPUs.
     fn disable(&self) -> Result<(), SysError>;
 
-    /// Hands what waits in a buffer to `intake`, which stands at its processor;
-    /// gives how many bytes those were.
+    /// Passes the records in a buffer to `intake`, which must be at the buffer's CPU;
+    /// returns the number of bytes.
     ///
-    /// Ends after one buffer's worth of bytes, however fast the kernel writes.
+    /// Stops after the bytes of one buffer, however fast the kernel writes.
     fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError>;
 
-    /// Gives account after the last drain, which was at `ended`; losses that no
-    /// drain told of go to `intake`.
+    /// Returns the accounts after the last drain, which was at `ended`; passes losses
+    /// that no drain reported to `intake`.
     fn account(
         &mut self,
         intake: &mut Intake,
@@ -56,10 +57,10 @@ pub(super) trait Buffers: Send {
     ) -> Result<Accounts, SysError>;
 }
 
-/// What became of everything that occurred.
+/// The accounts of all occurrences.
 pub(super) struct Accounts {
-    /// Of each tracepoint, in the order of [`Opened::names`].
+    /// For each tracepoint, in the order of [`Opened::names`].
     pub(super) events: Vec<EventAccount>,
-    /// Of each processor, where the kernel counts so.
+    /// For each CPU, if the kernel counts by CPU.
     pub(super) processors: Vec<ProcessorAccount>,
 }

@@ -1,4 +1,4 @@
-//! Opens the events of all processors, by perf or by tracefs.
+//! Opens the events of all CPUs, by perf or by tracefs.
 
 use std::io;
 
@@ -13,11 +13,11 @@ use super::options::{Options, Source};
 use super::{perf, tracefs};
 use crate::decode::{Format, Tracepoint};
 
-/// The smallest buffer that is still worth having, in bytes.
+/// The minimum size of a useful buffer, in bytes.
 pub(super) const SMALLEST_BUFFER: usize = 1 << 16;
 
-/// Opens what `options` ask for, as far as it can be had, by the mechanism that
-/// they name or the best that is granted.
+/// Opens what `options` ask for, as far as possible, by the requested mechanism or the
+/// best available one.
 pub(super) fn open(options: &Options) -> Result<Opened, RecordError> {
     let tracefs = Tracefs::find().map_err(RecordError::NoTracefs)?;
     let wanted = describe(&tracefs, &options.tracepoints)?;
@@ -37,7 +37,7 @@ pub(super) fn open(options: &Options) -> Result<Opened, RecordError> {
         },
     };
     for event in options.tracepoints.iter().filter(|tracepoint| options.narrows(**tracepoint)) {
-        let reason = "it is recorded of some threads only".to_owned();
+        let reason = "it is recorded only for some threads".to_owned();
         opened.absent.push(AbsentEvent { event: event.name(), reason });
     }
     match opened.absent.first() {
@@ -50,14 +50,14 @@ pub(super) fn open(options: &Options) -> Result<Opened, RecordError> {
 fn perf_instead(refused: &RecordError) -> Shortfall {
     Shortfall {
         asked: "events by tracefs".to_owned(),
-        granted: "events by perf, which takes longer for each".to_owned(),
+        granted: "events by perf, which costs more time for each event".to_owned(),
         reason: refused.to_string(),
-        mend: refused.mend(),
+        mend: refused.fix(),
     }
 }
 
-/// Lets through the threads to which a recording of `tracepoint` is restricted;
-/// none when it is recorded of all.
+/// The filter for the threads to which a recording of `tracepoint` is restricted;
+/// `None` if all threads are recorded.
 pub(super) fn thread_filter(tracepoint: Tracepoint, options: &Options) -> Option<String> {
     let threads = &options.only_threads;
     let restricted = tracepoint.is_of_a_thread() || options.narrows(tracepoint);
@@ -70,7 +70,7 @@ pub(super) fn thread_filter(tracepoint: Tracepoint, options: &Options) -> Option
     })
 }
 
-/// Tracepoints with the kernel's descriptions of them, and those without.
+/// Tracepoints with the kernel's formats, and events without a format.
 pub(super) struct Wanted {
     pub(super) described: Vec<(Tracepoint, Format)>,
     pub(super) absent: Vec<AbsentEvent>,
@@ -89,7 +89,7 @@ fn describe(tracefs: &Tracefs, tracepoints: &[Tracepoint]) -> Result<Wanted, Rec
                 Err(error) => error.to_string(),
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                "this kernel has no such event".to_owned()
+                "this kernel does not have the event".to_owned()
             }
             Err(error) => {
                 let place = tracefs.directory().to_owned();
@@ -101,7 +101,7 @@ fn describe(tracefs: &Tracefs, tracepoints: &[Tracepoint]) -> Result<Wanted, Rec
     Ok(wanted)
 }
 
-/// The processors that are meant and online.
+/// The chosen CPUs that are online.
 fn online(choice: &CpuChoice) -> Result<CpuList, RecordError> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online");
     let online: Option<CpuList> = text.ok().and_then(|text| text.trim().parse().ok());

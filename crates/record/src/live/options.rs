@@ -14,14 +14,14 @@ use tactus_model::time::Nanos;
 use super::symbols::Symbols;
 use crate::decode::Tracepoint;
 
-/// By which mechanism the kernel is to record.
+/// The mechanism by which the kernel records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// tracefs where an instance of it can be made, perf elsewhere, which is told
-    /// as a shortfall.
+    /// tracefs if an instance can be created, otherwise perf, which is reported as a
+    /// shortfall.
     #[default]
     Auto,
-    /// This one or none.
+    /// Only this mechanism.
     Only(Mechanism),
 }
 
@@ -52,48 +52,50 @@ const AUTO: &str = "auto";
 /// What to record and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// By which mechanism.
+    /// The mechanism.
     pub source: Source,
-    /// The processors to record.
+    /// The CPUs to record.
     pub cpus: CpuChoice,
-    /// The tracepoints to record; those that cannot be had are told as absent.
+    /// The tracepoints to record; those that cannot be recorded are reported as absent.
     pub tracepoints: Vec<Tracepoint>,
-    /// System calls, page faults and signals are recorded of these threads
-    /// only; of all when empty.
+    /// The threads for which system calls, page faults and signals are recorded; all
+    /// threads if empty.
     pub only_threads: Vec<ThreadId>,
-    /// Whether switches and wakeups too are recorded of those threads only. Such
-    /// events count as absent, since they do not tell who runs where.
+    /// Whether switches and wakeups too are recorded only for those threads. Such
+    /// events count as absent, since they do not show which thread runs where.
     pub only_their_scheduling: bool,
-    /// With which events the kernel's call chain is recorded.
+    /// The events with which the kernel's call chain is recorded.
     pub call_chains: CallChains,
-    /// The size of each processor's buffer in bytes, for perf a power of two;
-    /// halved until it is granted.
+    /// The size of each CPU's buffer in bytes, for perf a power of two; halved until
+    /// the kernel grants it.
     pub ring_size: usize,
     /// The thread that empties the rings.
     pub drainer: DrainerOptions,
-    /// Where the events go.
+    /// Where to store the events.
     pub keep: Keep,
-    /// The kernel's symbols, when they were read before; otherwise they are read now.
+    /// The kernel's symbols, if they were read before; otherwise they are read when
+    /// recording starts.
     pub symbols: Option<Arc<Symbols>>,
 }
 
-/// With which events the kernel's call chain is recorded.
+/// The events with which the kernel's call chain is recorded.
 ///
-/// Walking the kernel's stack takes longer than recording the event itself, so
-/// chains are taken only where they tell what nothing else does.
+/// Walking the kernel's stack takes longer than recording the event itself, so call
+/// chains are taken only where nothing else gives the information.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CallChains {
-    /// With none.
+    /// No events.
     #[default]
     Never,
-    /// With the entries of interrupts: where the interrupt found the processor.
+    /// The entries of interrupts: the chain shows where the interrupt found the CPU.
     AtInterrupts,
-    /// With those, and with switches: where the thread gave way.
+    /// Interrupt entries and switches: the chain of a switch shows where the thread
+    /// rescheduled.
     Always,
 }
 
 impl CallChains {
-    /// Whether the events of `tracepoint` come with their chain. Chains of other events
+    /// Whether the events of `tracepoint` have call chains. Chains of other events
     /// would cost more than all events together and explain nothing.
     pub(super) fn are_of(self, tracepoint: Tracepoint) -> bool {
         match tracepoint {
@@ -109,40 +111,40 @@ impl CallChains {
 pub struct DrainerOptions {
     /// Its real-time priority.
     pub priority: RealtimePriority,
-    /// Where it may run, when it must be kept away from measured processors.
+    /// The CPUs on which it may run, if it must stay off measured CPUs.
     pub cpus: Option<CpuList>,
-    /// The longest time between two drains: at most so much is lost when the
-    /// recorder is killed.
+    /// The maximum time between two drains, and so the maximum loss if the recorder is
+    /// killed.
     pub longest_sleep: Nanos,
 }
 
-/// Where the events go.
+/// Where to store the events.
 #[derive(Clone, Debug)]
 pub enum Keep {
-    /// Into a file, as they come.
+    /// In a file, as they come.
     File(PathBuf),
-    /// Into memory, until the recording ends. What finds no room stays in the
-    /// rings and is lost there, which is counted.
+    /// In memory, until the recording ends. Events that do not fit stay in the rings
+    /// and are lost there, which is counted.
     Memory {
-        /// The most bytes to hold.
+        /// The maximum number of bytes.
         limit: u64,
     },
-    /// Into memory, the oldest making room for the newest: a flight recorder.
-    /// [`Recorder::save`](super::Recorder::save) writes what is there to a file.
+    /// In memory, where new events replace the oldest: a flight recorder.
+    /// [`Recorder::save`](super::Recorder::save) writes the content to a file.
     Flight {
         /// How far back it reaches.
         last: Nanos,
-        /// The most bytes to hold; reaching it shortens how far back it reaches.
+        /// The maximum number of bytes; at this limit it reaches less far back.
         limit: u64,
     },
 }
 
-/// Bytes that may wait for the keeper of a file.
+/// The number of bytes that may wait for the writer of a file.
 pub(super) const MOST_WAITING: u64 = 64 << 20;
 
 impl Default for Options {
-    /// The whole system, everything that explains latency and is not too frequent
-    /// to be recorded of all threads, into 256 MiB of memory.
+    /// The whole system, with everything that explains latency and is rare enough to be
+    /// recorded for all threads, into 256 MiB of memory.
     fn default() -> Self {
         Self {
             source: Source::Auto,
@@ -160,8 +162,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The usual size of a buffer: at 200 000 events a second of 70 bytes, the
-    /// drainer may be kept from running for half a second.
+    /// The default size of a buffer: with 200 000 events per second of 70 bytes each,
+    /// the drainer may be delayed by half a second.
     pub const RING_SIZE: usize = 8 << 20;
 
     /// Also records every sleeping call, page fault and signal of these threads.
@@ -169,14 +171,14 @@ impl Options {
         Self { tracepoints: Tracepoint::all(), only_threads: threads.to_vec(), ..Self::default() }
     }
 
-    /// Whether the events of `tracepoint`, which tell of every thread by themselves, are
-    /// recorded of some threads only.
+    /// Whether the events of `tracepoint`, which apply to all threads by themselves, are
+    /// recorded only for some threads.
     pub(super) const fn narrows(&self, tracepoint: Tracepoint) -> bool {
         self.only_their_scheduling && tracepoint.is_of_a_wakeup()
     }
 
-    /// Records what lies on the way of the wakeups of these threads, and what may
-    /// stand in it on behalf of nobody: interrupts, softirqs, timers, transfers.
+    /// Records the wakeup path of these threads and its possible delays that belong to
+    /// no thread: interrupts, softirqs, timers, transfers.
     pub fn of_wakeups(threads: &[ThreadId]) -> Self {
         let tracepoints = Tracepoint::all()
             .into_iter()
@@ -189,8 +191,8 @@ impl Options {
         }
     }
 
-    /// Records of the whole system who runs where and what interrupts it: all that is
-    /// recorded of it by default but system calls and signals, which concern the thread in
+    /// Records for the whole system which thread runs where and what interrupts it: the
+    /// default events without system calls and signals, which concern only the thread in
     /// whose time they come.
     pub fn of_scheduling() -> Self {
         let tracepoints = Tracepoint::of_the_system()
@@ -208,9 +210,9 @@ impl Default for DrainerOptions {
 }
 
 impl Tracepoint {
-    /// Those that are recorded of all threads unless asked otherwise: all but
-    /// page faults and the calls that do other things than sleep most often,
-    /// which on a busy machine would outnumber everything else.
+    /// The events that are recorded for all threads by default: all except page faults
+    /// and the calls that mostly do other things than sleep, which on a busy machine
+    /// would outnumber everything else.
     pub fn of_the_system() -> Vec<Self> {
         Self::all().into_iter().filter(|tracepoint| !tracepoint.is_frequent()).collect()
     }
@@ -225,8 +227,8 @@ impl Tracepoint {
         }
     }
 
-    /// Whether the event concerns the thread in whose time it comes, so that it
-    /// can be recorded of some threads only.
+    /// Whether the event concerns only the thread in whose time it comes, so that it
+    /// can be recorded for some threads only.
     pub(super) fn is_of_a_thread(self) -> bool {
         matches!(
             self,
@@ -238,7 +240,7 @@ impl Tracepoint {
         )
     }
 
-    /// Whether it tells of interrupts and softirqs, of what they serve, or of idleness.
+    /// Whether it concerns interrupts and softirqs, what they serve, or idle states.
     fn is_of_an_interrupt(self) -> bool {
         matches!(
             self,
@@ -258,12 +260,12 @@ impl Tracepoint {
         )
     }
 
-    /// Whether it tells of a thread's wakeup or of its coming to a processor.
+    /// Whether it concerns a thread's wakeup or its arrival on a CPU.
     const fn is_of_a_wakeup(self) -> bool {
         matches!(self, Self::Switch | Self::Waking | Self::Wakeup | Self::WakeupNew)
     }
 
-    /// The fields that name the threads whom the event concerns.
+    /// The fields with the threads that the event concerns.
     pub(super) const fn thread_fields(self) -> &'static [&'static str] {
         match self {
             Self::Switch => &["prev_pid", "next_pid"],
@@ -278,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scheduling_is_recorded_of_everybody_and_calls_of_nobody() {
+    fn scheduling_is_recorded_for_all_threads_and_calls_for_none() {
         let Options { tracepoints, only_threads, only_their_scheduling, call_chains, .. } =
             Options::of_scheduling();
         for needed in [Tracepoint::Switch, Tracepoint::Wakeup, Tracepoint::HrtimerExpireEntry] {

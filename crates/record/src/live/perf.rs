@@ -1,4 +1,4 @@
-//! The events of all processors by perf, each processor's in one ring.
+//! Records the events of all CPUs by perf, with one ring for each CPU.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -16,21 +16,21 @@ use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
 use super::options::{CallChains, Options};
 use crate::decode::{Decoder, Format, Layout, PerfRecord, RecordShape, Tracepoint, addresses};
 
-/// perf counts its own disabling of preemption among the thread's.
+/// perf counts its own disabling of preemption as the thread's.
 const OWN_PREEMPTION: u8 = 1;
 
-/// Events of perf, nothing enabled.
+/// Events of perf, disabled.
 struct Perf {
-    /// One of each processor: it owns the ring that all others write into.
+    /// One event for each CPU: it owns the ring into which all others write.
     leaders: Vec<CpuEvent>,
     rings: Vec<Ring>,
-    /// Of each processor the tracepoints, in the order of `names`.
+    /// The tracepoints of each CPU, in the order of `names`.
     tracepoints: Vec<Vec<CpuEvent>>,
     names: Vec<String>,
     shape: RecordShape,
 }
 
-/// Opens what is `wanted`, as far as perf gives it.
+/// Opens the `wanted` events, as far as perf provides them.
 pub(super) fn open(
     options: &Options,
     wanted: &Wanted,
@@ -66,7 +66,7 @@ pub(super) fn open(
     })
 }
 
-/// The rings of all processors and the events that own them.
+/// The rings of all CPUs and the events that own them.
 struct Rings {
     leaders: Vec<CpuEvent>,
     rings: Vec<Ring>,
@@ -74,7 +74,7 @@ struct Rings {
 }
 
 impl Rings {
-    /// Makes a ring on each processor, as large as is granted up to `wanted` bytes.
+    /// Creates a ring on each CPU, as large as the kernel grants, up to `wanted` bytes.
     fn open(cpus: &CpuList, wanted: usize) -> Result<Self, RecordError> {
         let mut size = wanted.next_power_of_two();
         loop {
@@ -113,19 +113,19 @@ fn smaller_rings(wanted: usize, size: usize) -> Shortfall {
     Shortfall {
         asked: format!("rings of {} KiB", wanted >> 10),
         granted: format!("rings of {} KiB", size >> 10),
-        reason: "more memory would be locked than this user may lock".to_owned(),
-        mend: RecordError::NoRing(SysError::new("mmap", Errno::PERM)).mend(),
+        reason: "the rings would exceed the limit on locked memory (RLIMIT_MEMLOCK)".to_owned(),
+        mend: RecordError::NoRing(SysError::new("mmap", Errno::PERM)).fix(),
     }
 }
 
-/// Wakes the drainer when a quarter of the ring is used: the rest is for the
-/// time it takes to come.
+/// Wakes the drainer when a quarter of the ring is used: the rest is for the time until
+/// the drainer runs.
 fn watermark(ring_size: usize) -> u32 {
     u32::try_from(ring_size / 4).unwrap_or(u32::MAX)
 }
 
 impl Perf {
-    /// Opens a tracepoint on each processor, on all or on none; tells why not.
+    /// Opens a tracepoint on all CPUs or on none; returns why not.
     fn add(
         &mut self,
         tracepoint: Tracepoint,
@@ -203,7 +203,7 @@ impl Buffers for Perf {
                 *lost = lost.zip(count.lost).map(|(all, here)| all + here);
                 lost_here += count.lost.unwrap_or(0);
             }
-            // A loss at the very end has no record: nothing fitted behind it.
+            // A loss at the very end has no record, since nothing fitted after it.
             intake.stand_at(index);
             if let Some(count @ 1..) = lost_here.checked_sub(intake.lost_so_far()) {
                 intake.lost(intake.last(), ended, count);
@@ -237,13 +237,13 @@ fn take(record: RawRecord<'_>, shape: RecordShape, intake: &mut Intake) {
     }
 }
 
-/// The account of one event of which the kernel counted a weight of `counted`.
+/// The account of one event, for which the kernel counted the weight `counted`.
 fn account(event: &str, read: Read, counted: u64, lost: Option<u64>) -> EventAccount {
     let Read { records, weight } = read;
-    // Of an event that is weighed the kernel counts weights, not occurrences;
-    // those are known only by what was read and lost.
+    // For a weighted event the kernel counts weights, not occurrences; occurrences are
+    // known only from what was read and lost.
     let counted = if weight == records { counted } else { records + lost.unwrap_or(0) };
-    // Kernels before 6.0 do not count losses; what was not read was lost.
+    // Kernels before 6.0 do not count losses; events that were not read were lost.
     let lost = lost.unwrap_or(counted.saturating_sub(records));
     EventAccount {
         event: event.to_owned(),
@@ -252,14 +252,14 @@ fn account(event: &str, read: Read, counted: u64, lost: Option<u64>) -> EventAcc
     }
 }
 
-/// Why perf does not give an event, in a sentence.
+/// Why perf does not provide an event, as a sentence.
 fn explain(error: SysError) -> String {
     match error.errno {
         Errno::PERM | Errno::ACCESS => {
-            format!("the kernel keeps this tracepoint from perf ({error})")
+            format!("the kernel does not provide this tracepoint to perf ({error})")
         }
         Errno::MFILE | Errno::NFILE => {
-            format!("too many files are open ({error}); `ulimit -n` says how many may be")
+            format!("too many open files ({error}); `ulimit -n` shows the limit")
         }
         _ => error.to_string(),
     }
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_counted_and_did_not_write_is_told() {
+    fn counted_events_without_a_record_are_reported() {
         let plain = Read { records: 10, weight: 10 };
         check(plain, 10, Some(0), 0);
         check(plain, 13, Some(3), 0);

@@ -1,4 +1,4 @@
-//! A recording in progress, as its owner sees it.
+//! A recording in progress, from its owner's view.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,60 +12,59 @@ use tactus_sys::wait::Waker;
 use tactus_sys::{SysError, clock};
 
 use super::copies::Copies;
-use super::drainer::{Drainer, Held, Order, Parcel};
+use super::drainer::{DrainRequest, Drainer, Held, Parcel};
 use super::error::RecordError;
 use super::follow::LiveSource;
-use super::keeper::{Keeper, Kept, Save, Store};
 use super::mechanism::Opened;
 use super::open::open;
 use super::options::{Keep, MOST_WAITING, Options};
 use super::symbols::Symbols;
+use super::writer::{Kept, Save, Store, Writer};
 use crate::file::RecordingFile;
 use crate::summary::RecordingSummary;
 
-/// A recording of the running kernel, in progress. Dropping it ends it.
+/// A recording of the running kernel in progress. Dropping it ends the recording.
 #[derive(Debug)]
 pub struct Recorder {
     drainer: Draining,
-    keeper: JoinHandle<Result<Kept, RecordError>>,
+    writer: JoinHandle<Result<Kept, RecordError>>,
     keep: Keep,
 }
 
-/// What a recording came to, and the recording itself.
+/// The result of a recording, and the recording itself.
 #[derive(Debug)]
 pub struct Recorded {
-    /// Accounts and costs.
+    /// The accounts and costs.
     pub summary: RecordingSummary,
     /// The recording, ready to be read.
     pub recording: RecordingFile,
 }
 
-/// The drainer at work.
+/// The running drainer.
 #[derive(Debug)]
 pub(super) struct Draining {
     pub(super) about: About,
     thread: Option<JoinHandle<Result<(), SysError>>>,
     waker: Arc<Waker>,
-    orders: Sender<Order>,
+    requests: Sender<DrainRequest>,
 }
 
 impl Recorder {
     /// Opens the events, starts the threads, and records from then on.
     ///
     /// # Errors
-    /// Recording is not permitted or not possible here, or the file cannot be
-    /// made. What is merely less than was asked is told in the summary.
+    /// Recording is not permitted or not possible on this machine, or the file cannot
+    /// be created. Smaller shortfalls are in the summary.
     pub fn start(options: Options) -> Result<Self, RecordError> {
         Self::start_with(options, |_| None)
     }
 
-    /// Does as [`start`](Self::start), and hands the events out to a reader as well.
+    /// Like [`start`](Self::start), and passes the events to a reader as well.
     ///
-    /// A reader that falls behind is told of a loss; the recording misses nothing
-    /// by it.
+    /// A reader that falls behind gets a loss; the recording itself misses nothing.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Those of [`start`](Self::start).
     pub fn start_followed(options: Options) -> Result<(Self, LiveSource), RecordError> {
         let (parcels, followed) = channel();
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
@@ -90,40 +89,41 @@ impl Recorder {
         let (drainer, parcels) = Draining::start(options, held.clone())?;
         let store = Store::open(&keep, &drainer.about)?;
         let copies = copies(&drainer.about);
-        let keeper = Keeper { about: drainer.about.clone(), parcels, held, store, copies };
-        let keeper = std::thread::Builder::new()
-            .name("tactus-keeper".to_owned())
-            .spawn(move || keeper.run())
+        let writer = Writer { about: drainer.about.clone(), parcels, held, store, copies };
+        let writer = std::thread::Builder::new()
+            .name("tactus-writer".to_owned())
+            .spawn(move || writer.run())
             .map_err(RecordError::Thread)?;
-        Ok(Self { drainer, keeper, keep })
+        Ok(Self { drainer, writer, keep })
     }
 
-    /// What is being recorded.
+    /// What the recording covers.
     pub fn about(&self) -> &About {
         &self.drainer.about
     }
 
-    /// Writes what a flight recorder holds up to now to a file, and goes on recording.
+    /// Writes the present content of a flight recorder to a file, and continues
+    /// recording.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), RecordError> {
-        let (done, answer) = channel();
-        self.drainer.order(Order::Save(Save { path: path.to_owned(), done }));
-        answer.recv().map_err(|_| RecordError::Ended("keeper"))?
+        let (done, result) = channel();
+        self.drainer.request(DrainRequest::Save(Save { path: path.to_owned(), done }));
+        result.recv().map_err(|_| RecordError::Ended("writer"))?
     }
 
     /// Ends the recording.
     ///
     /// # Errors
-    /// Something that was recorded could not be kept.
+    /// Part of the recording could not be stored.
     pub fn stop(mut self) -> Result<Recorded, RecordError> {
         self.drainer.stop()?;
-        let kept = self.keeper.join().map_err(|_| RecordError::Ended("keeper"))??;
+        let kept = self.writer.join().map_err(|_| RecordError::Ended("writer"))??;
         let recording = match (kept.bytes, &self.keep) {
             (Some(bytes), _) => RecordingFile::from_bytes(bytes),
             (None, Keep::File(path)) => RecordingFile::open(path),
-            (None, _) => return Err(RecordError::Ended("keeper")),
+            (None, _) => return Err(RecordError::Ended("writer")),
         };
         let recording = recording.map_err(|error| RecordError::ReadBack(error.to_string()))?;
         Ok(Recorded { summary: kept.summary, recording })
@@ -131,8 +131,8 @@ impl Recorder {
 }
 
 impl Draining {
-    /// Opens and enables the events and starts the thread; its parcels arrive
-    /// at the receiver.
+    /// Opens and enables the events and starts the thread; its parcels arrive at the
+    /// receiver.
     pub(super) fn start(
         options: Options,
         held: Arc<Held>,
@@ -143,7 +143,7 @@ impl Draining {
         opened.buffers.enable()?;
         let started = tactus_sys::clock::now::<Monotonic>();
         let about = about(&opened, started);
-        let (orders, order_receiver) = channel();
+        let (requests, request_receiver) = channel();
         let (parcels, parcel_receiver) = channel();
         let drainer = Drainer {
             opened,
@@ -151,7 +151,7 @@ impl Draining {
             symbols,
             options: options.drainer,
             waker: waker.clone(),
-            orders: order_receiver,
+            requests: request_receiver,
             parcels,
             held,
         };
@@ -159,19 +159,19 @@ impl Draining {
             .name(tactus_sys::facts::DRAINER.to_owned())
             .spawn(move || drainer.run())
             .map_err(RecordError::Thread)?;
-        Ok((Self { about, thread: Some(thread), waker, orders }, parcel_receiver))
+        Ok((Self { about, thread: Some(thread), waker, requests }, parcel_receiver))
     }
 
-    fn order(&self, order: Order) {
-        // A drainer that is gone is noticed where its answer is waited for.
-        let _ = self.orders.send(order);
+    fn request(&self, request: DrainRequest) {
+        // If the drainer has ended, waiting for its result shows it.
+        let _ = self.requests.send(request);
         self.waker.wake();
     }
 
-    /// Has the drainer drain a last time, and waits for its end.
+    /// Makes the drainer drain a last time, and waits for its end.
     pub(super) fn stop(&mut self) -> Result<(), RecordError> {
         let Some(thread) = self.thread.take() else { return Ok(()) };
-        self.order(Order::Stop);
+        self.request(DrainRequest::Stop);
         thread.join().map_err(|_| RecordError::Ended("drainer"))??;
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Draining {
 
 impl Drop for Draining {
     fn drop(&mut self) {
-        // Nobody is left to be told of an error.
+        // Nothing can handle an error here.
         let _ = self.stop();
     }
 }

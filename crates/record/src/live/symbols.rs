@@ -5,9 +5,9 @@ use std::fmt;
 /// The kernel's functions in the order of their addresses.
 #[derive(Clone, Default)]
 pub struct Symbols {
-    /// Address, then where the name stands in `names`.
+    /// The address, and the position of the name in `names`.
     starts: Vec<(u64, u32)>,
-    /// All names, each ended by a line end.
+    /// All names, each terminated by a newline.
     names: String,
 }
 
@@ -18,15 +18,16 @@ impl fmt::Debug for Symbols {
 }
 
 impl Symbols {
-    /// Reads `/proc/kallsyms`. Where the kernel hides its addresses
-    /// (`kernel.kptr_restrict`) or has no such file, nothing is known.
+    /// Reads `/proc/kallsyms`. If the kernel hides its addresses
+    /// (`kernel.kptr_restrict`) or does not have the file, there are no symbols.
     pub fn read() -> Self {
         std::fs::read("/proc/kallsyms")
             .map(|text| Self::parse(&String::from_utf8_lossy(&text)))
             .unwrap_or_default()
     }
 
-    /// Reads lines as `ffffffff81000000 T _text [module]`; what is no code is left out.
+    /// Reads lines such as `ffffffff81000000 T _text [module]`; symbols other than
+    /// functions are left out.
     pub fn parse(text: &str) -> Self {
         let mut symbols = Self::default();
         for line in text.lines() {
@@ -43,29 +44,29 @@ impl Symbols {
             symbols.names.push_str(name);
             symbols.names.push('\n');
         }
-        // Of several names at one address the first that the kernel lists stands.
+        // If an address has several names, the first in the kernel's list counts.
         symbols.starts.sort_by_key(|(address, _)| *address);
         symbols.starts.dedup_by_key(|(address, _)| *address);
         symbols
     }
 
-    /// The name of the function that `address` lies in.
+    /// The name of the function that contains `address`.
     pub fn name(&self, address: u64) -> Option<&str> {
         let after = self.starts.partition_point(|(start, _)| *start <= address);
         let (_, place) = self.starts.get(after.checked_sub(1)?)?;
-        // Far behind the last symbol lies nothing that it names.
+        // An address far behind the last symbol has no name.
         if after == self.starts.len() && address - self.starts[after - 1].0 > 1 << 20 {
             return None;
         }
         self.names.get(*place as usize..)?.lines().next()
     }
 
-    /// How many functions are known.
+    /// The number of functions.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Whether the kernel told nothing.
+    /// Whether there are no symbols.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_lies_in_the_function_that_begins_before_it() {
+    fn an_address_belongs_to_the_function_that_starts_before_it() {
         let symbols = Symbols::parse(
             "ffffffff81000000 T _text\nffffffff81000200 t tick_nohz_handler\n\
              ffffffff81000200 T its_alias\nffffffff81000300 d data\n\

@@ -1,4 +1,4 @@
-//! The events of all processors by an instance of the kernel's own tracing.
+//! Records the events of all CPUs by an instance of tracefs.
 
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -19,11 +19,11 @@ use crate::decode::{
     StackLayout,
 };
 
-/// tracefs does not count what it disables itself.
+/// tracefs does not count its own disabling of preemption.
 const OWN_PREEMPTION: u8 = 0;
 
-/// The share of a buffer in hundredths at which the drainer is woken: the rest
-/// is for the time it takes to come.
+/// The fill level of a buffer, in percent, at which the kernel wakes the drainer: the
+/// rest is for the time until the drainer runs.
 const WATERMARK: &str = "25";
 
 /// An instance with its buffers.
@@ -38,19 +38,19 @@ struct Traced {
     size: usize,
 }
 
-/// The buffer of one processor.
+/// The buffer of one CPU.
 struct Processor {
     files: ProcessorFiles,
-    /// Records that were read from it.
+    /// The number of records read from it.
     read: u64,
-    /// The kernel's count of losses when it was last looked at.
+    /// The kernel's count of losses at the last reading.
     lost: u64,
 }
 
-/// Opens what is `wanted` in a new instance.
+/// Opens the `wanted` events in a new instance.
 ///
 /// # Errors
-/// No instance can be made or used; perf may do all the same.
+/// The instance cannot be created or used; perf may still work.
 pub(super) fn open(
     options: &Options,
     wanted: &Wanted,
@@ -111,16 +111,16 @@ fn shape(tracefs: &Tracefs) -> Result<PageShape, RecordError> {
         .map_err(|error| RecordError::Pages(error.to_string()))
 }
 
-/// Sets the clock, the processors and the buffers, as large as is granted up to
-/// `wanted` bytes each.
+/// Sets the clock, the CPUs and the buffers, each as large as the kernel grants, up to
+/// `wanted` bytes.
 fn prepare(
     instance: &Instance,
     cpus: &CpuList,
     wanted: usize,
 ) -> Result<(usize, Option<Shortfall>), RecordError> {
     instance.write("trace_clock", "mono")?;
-    // What finds no room is lost, rather than what was recorded before it: a
-    // window of loss has one beginning then.
+    // New events that do not fit are lost, instead of older ones, so a window of loss
+    // has one beginning.
     instance.write("options/overwrite", "0")?;
     instance.write("buffer_percent", WATERMARK)?;
     instance.write("tracing_cpumask", &mask(cpus))?;
@@ -140,14 +140,14 @@ fn prepare(
     let shortfall = (size < wanted).then(|| Shortfall {
         asked: format!("buffers of {} KiB", wanted >> 10),
         granted: format!("buffers of {} KiB", size >> 10),
-        reason: "the kernel has no more memory to give".to_owned(),
+        reason: "the kernel cannot allocate more memory".to_owned(),
         mend: None,
     });
     Ok((size, shortfall))
 }
 
-/// Processors as the kernel writes masks: words of eight hexadecimal digits, the
-/// highest first, with commas between.
+/// CPUs as a mask in the kernel's format: words of eight hexadecimal digits, the
+/// highest first, separated by commas.
 fn mask(cpus: &CpuList) -> String {
     let words = cpus.iter().max().map_or(1, |highest| highest as usize / 32 + 1);
     let mut mask = vec![0_u32; words];
@@ -158,10 +158,10 @@ fn mask(cpus: &CpuList) -> String {
     words.join(",")
 }
 
-/// The layout of a wanted event, and its name with what became of enabling it.
+/// The layout of a wanted event, and its name with the result of enabling it.
 type Enabled = (Result<Layout, String>, (String, Result<(), String>));
 
-/// Enables the wanted events, those of some threads only with their filters.
+/// Enables the wanted events; events of some threads only get a filter.
 fn enable(
     instance: &Instance,
     wanted: &Wanted,
@@ -186,7 +186,7 @@ fn enable(
     Ok(layouts.zip(outcomes).collect())
 }
 
-/// Has the kernel write its call chain behind each event that tells where it was.
+/// Makes the kernel write its call chain after each event that has one.
 fn call_chains(
     tracefs: &Tracefs,
     instance: &Instance,
@@ -213,8 +213,8 @@ fn call_chains(
     Ok(Some(layout))
 }
 
-/// Has new threads tell their processes, where the kernel has that event: without
-/// it, who began during the recording is of no known process.
+/// Makes new threads report their processes, if the kernel has that event: without it,
+/// threads that start during the recording have no known process.
 fn new_threads(tracefs: &Tracefs, instance: &Instance) -> Option<NewThreadLayout> {
     let format = tracefs.format(NewThreadLayout::EVENT).ok()?.parse().ok()?;
     let layout = NewThreadLayout::new(&format).ok()?;
@@ -224,11 +224,11 @@ fn new_threads(tracefs: &Tracefs, instance: &Instance) -> Option<NewThreadLayout
 
 impl Processor {
     fn stats(&self) -> Result<BufferStats, SysError> {
-        // The kernel has written these lines since 2.6.36, and 3.9 the last of them.
+        // The kernel writes these lines since 2.6.36, and the last of them since 3.9.
         self.files.stats()?.parse().map_err(|_| SysError::new("read", Errno::PROTO))
     }
 
-    /// What was lost since this was last asked.
+    /// The number of losses since the last call.
     fn newly_lost(&mut self) -> Result<u64, SysError> {
         let lost = self.stats()?.lost;
         let before = std::mem::replace(&mut self.lost, lost);
@@ -263,11 +263,12 @@ impl Buffers for Traced {
         let began = tactus_sys::clock::now::<Monotonic>();
         let mut gap = Gap::new(began, intake.last());
         let lost_before = processor.newly_lost()?;
-        // The ring has a page more than its size says, and the last may come in two parts.
+        // The ring has one page more than its size, and the last page may come in two
+        // parts.
         let most = *size / shape.page_size() + size_of::<u64>();
         let mut bytes = 0;
-        // The kernel writes a chain behind its event, with nothing between: all
-        // that have chains come with interrupts off.
+        // The kernel writes a chain directly after its event: all events with chains
+        // come with interrupts off.
         let mut after_event = false;
         for _ in 0..most {
             let Some(page) = processor.files.pages.next_page()? else { break };
@@ -335,12 +336,12 @@ impl Buffers for Traced {
     }
 }
 
-/// Where in the stream of a buffer that was full something is missing.
+/// The position of a loss in the stream of a full buffer.
 ///
-/// A buffer that does not overwrite takes nothing more once it is full, until the
-/// drain takes the first page out: what was lost before the drain began was lost
-/// after the last event before that moment, and before the first one after it.
-/// What is lost during the drain is lost until its end at the latest.
+/// A buffer that does not overwrite accepts nothing once it is full, until the drain
+/// takes the first page out. Events lost before the drain began were lost after the
+/// last event before that instant and before the first event after it. Events lost
+/// during the drain were lost before its end.
 struct Gap {
     began: Instant<Monotonic>,
     from: Instant<Monotonic>,
@@ -348,7 +349,7 @@ struct Gap {
 }
 
 impl Gap {
-    /// Begins behind `last`, the last event of earlier drains.
+    /// Starts after `last`, the last event of earlier drains.
     fn new(began: Instant<Monotonic>, last: Instant<Monotonic>) -> Self {
         Self { began, from: last, to: None }
     }
@@ -369,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processors_are_written_as_the_kernel_writes_masks() {
+    fn cpus_are_written_as_kernel_masks() {
         let check = |cpus: &str, mask_of_them: &str| {
             assert_eq!(mask(&cpus.parse().unwrap()), mask_of_them, "{cpus}");
         };
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_lies_around_the_moment_when_there_was_room_again() {
+    fn a_loss_surrounds_the_instant_when_there_was_space_again() {
         let at = Instant::from_nanos;
         let gap = |last, times: &[u64]| {
             let mut gap = Gap::new(at(100), at(last));

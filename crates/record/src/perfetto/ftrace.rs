@@ -1,22 +1,22 @@
-//! Events that Perfetto knows as ftrace events.
+//! Events that Perfetto supports as ftrace events.
 
 use tactus_model::recording::{Dictionary, Event, EventKind, InterruptVector, Wakeup};
 
 use super::message::Message;
 
-/// Adds `event` to the events of a bundle; false when there is no message for it.
+/// Adds `event` to the events of a bundle; returns false if there is no message for it.
 pub(super) fn encode(event: &Event, dictionary: &Dictionary, events: &mut Message) -> bool {
     let mut payload = Message::default();
     let Some(field) = encode_kind(&event.kind, dictionary, &mut payload) else { return false };
     events.message(2, |message| {
-        // The kernel's number of the idle thread is 0 on every processor.
+        // The kernel's number of the idle thread is 0 on every CPU.
         message.number(1, event.at.as_nanos()).number(2, event.thread.0 as u64);
         message.message(field, |inner| inner.append(&payload));
     });
     true
 }
 
-/// Fills `out`; gives the field of `FtraceEvent` that it belongs into.
+/// Fills `out`; returns the field of `FtraceEvent` to which it belongs.
 fn encode_kind(kind: &EventKind, dictionary: &Dictionary, out: &mut Message) -> Option<u64> {
     let address = |function| dictionary.function(function).address;
     let signed = |value: i64| value as u64;
@@ -154,7 +154,7 @@ fn encode_kind(kind: &EventKind, dictionary: &Dictionary, out: &mut Message) -> 
             out.number(1, *work);
             57
         }
-        // Charged time has no place in a timeline; the rest goes on tracks.
+        // Charged time does not appear in a timeline; other events go on tracks.
         EventKind::Runtime { .. }
         | EventKind::VectorEntry(_)
         | EventKind::VectorExit(_)

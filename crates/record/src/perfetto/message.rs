@@ -1,10 +1,10 @@
-//! The encoding of protocol buffers, as far as it is needed to write them.
+//! The encoding of protocol buffers, as far as writing needs it.
 //!
 //! See <https://protobuf.dev/programming-guides/encoding/>.
 
 use tactus_model::varint::write_unsigned;
 
-/// A message in the making.
+/// A message being built.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Message(Vec<u8>);
 
@@ -13,12 +13,12 @@ const VARINT: u64 = 0;
 const LENGTH: u64 = 2;
 
 impl Message {
-    /// What was written.
+    /// The encoded bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Adds a number; one below zero is given by its two's complement in 64 bits.
+    /// Adds a number; a negative number is encoded as its 64-bit two's complement.
     pub(super) fn number(&mut self, field: u64, value: u64) -> &mut Self {
         write_unsigned(&mut self.0, field << 3 | VARINT);
         write_unsigned(&mut self.0, value);
@@ -30,7 +30,7 @@ impl Message {
         self.field(field, text.as_bytes())
     }
 
-    /// Adds a message that `fill` fills.
+    /// Adds a message; `fill` fills it.
     pub(super) fn message(&mut self, field: u64, fill: impl FnOnce(&mut Self)) -> &mut Self {
         let mut inner = Self::default();
         fill(&mut inner);

@@ -1,4 +1,4 @@
-//! Events that go out as slices and marks on tracks of ours.
+//! Events that become slices and marks on our own tracks.
 
 use tactus_model::recording::{Event, EventKind, InterruptVector};
 
@@ -20,11 +20,11 @@ pub(super) struct Slice {
     pub(super) name: &'static str,
 }
 
-/// Tracks are told apart by what they are of, in their upper half.
+/// The upper half of a track number is the kind of its object.
 const OF_CPU: u64 = 1 << 32;
 const OF_THREAD: u64 = 2 << 32;
 
-/// The slice that `event` begins or ends; none when it is no such event.
+/// The slice that `event` begins or ends; `None` for other events.
 pub(super) fn slice(event: &Event) -> Option<Slice> {
     let on_cpu = OF_CPU | u64::from(event.cpu);
     let on_thread = OF_THREAD | u64::from(event.thread.0 as u32);
@@ -43,12 +43,12 @@ pub(super) fn slice(event: &Event) -> Option<Slice> {
 }
 
 impl Slice {
-    /// What the track of this slice of `event` is called.
+    /// The name of the track for this slice of `event`.
     pub(super) fn track_name(&self, event: &Event) -> String {
         if self.track & OF_THREAD != 0 {
             format!("calls and faults of thread {}", event.thread)
         } else {
-            format!("interrupts of processor {}", event.cpu)
+            format!("interrupts of CPU {}", event.cpu)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One virtual processor: what happens next, and the events it leaves.
+//! A virtual CPU: what happens next, and its events.
 
 use tactus_model::recording::{
     Context, Dictionary, Event, EventKind, FunctionId, InterruptVector, NameId, Priority,
@@ -17,14 +17,14 @@ struct Thread {
     priority: Priority,
 }
 
-/// A virtual processor with its threads.
+/// A virtual CPU with its threads.
 pub(super) struct Processor<'a> {
     plan: &'a Plan,
     cpu: u32,
     random: Random,
     probe: Thread,
     urgent: Thread,
-    /// The background threads, or the idle thread alone.
+    /// The background threads, or only the idle thread.
     background: Vec<Thread>,
     /// Which of them runs or runs next.
     turn: usize,
@@ -39,10 +39,10 @@ pub(super) struct Processor<'a> {
     samples: Vec<SimulatedSample>,
 }
 
-/// How much of a thread's number tells its processor.
+/// The multiple in a thread id that identifies its CPU.
 const THREADS_A_CPU: i32 = 100;
 
-/// The number and the address of the virtual device and timers.
+/// The number and the addresses of the virtual device and timers.
 const DEVICE: i32 = 24;
 const TIMERS: u64 = 0xffff_8880_0000_0000;
 
@@ -85,7 +85,7 @@ impl<'a> Processor<'a> {
         }
     }
 
-    /// Simulates to the end of the plan.
+    /// Simulates until the end of the plan.
     pub(super) fn run(mut self) -> (Vec<Event>, Vec<SimulatedSample>) {
         let end = self.plan.length.as_nanos();
         let interval = self.plan.interval.as_nanos().max(100_000);
@@ -100,7 +100,7 @@ impl<'a> Processor<'a> {
                 tick += tick_length;
             } else {
                 self.wakeup(due);
-                // A due time that passed meanwhile is not slept for.
+                // A due time that has passed is skipped.
                 while due <= self.now + 10_000 {
                     due += interval;
                 }
@@ -110,12 +110,12 @@ impl<'a> Processor<'a> {
         (self.events, self.samples)
     }
 
-    /// Lets between `least` and `limit` nanoseconds pass.
+    /// Advances the time by `least` to `limit` nanoseconds.
     fn pass(&mut self, least: u64, limit: u64) {
         self.now += self.random.between(least, limit);
     }
 
-    fn tell(&mut self, kind: EventKind) {
+    fn push(&mut self, kind: EventKind) {
         self.events.push(Event {
             at: Instant::from_nanos(self.now),
             cpu: self.cpu,
@@ -124,7 +124,7 @@ impl<'a> Processor<'a> {
             chain: None,
             kind,
         });
-        // No two events of a processor come at one time.
+        // No two events of a CPU have the same time.
         self.now += 1;
     }
 
@@ -135,7 +135,7 @@ impl<'a> Processor<'a> {
     fn arm(&mut self, due: u64) {
         let timer = self.timer();
         let expires = Nanos::from_nanos(due);
-        self.tell(EventKind::HrtimerStart {
+        self.push(EventKind::HrtimerStart {
             timer,
             function: self.sleeper,
             expires,
@@ -147,13 +147,13 @@ impl<'a> Processor<'a> {
     /// Enters the timer's interrupt.
     fn enter(&mut self) {
         self.flags |= Context::HARDIRQ | Context::IRQS_OFF;
-        self.tell(EventKind::VectorEntry(InterruptVector::LocalTimer));
+        self.push(EventKind::VectorEntry(InterruptVector::LocalTimer));
         self.pass(200, 900);
     }
 
     fn leave(&mut self) {
         self.pass(200, 600);
-        self.tell(EventKind::VectorExit(InterruptVector::LocalTimer));
+        self.push(EventKind::VectorExit(InterruptVector::LocalTimer));
         self.flags &= !(Context::HARDIRQ | Context::IRQS_OFF);
     }
 
@@ -161,9 +161,9 @@ impl<'a> Processor<'a> {
         let timer = self.timer() + 0x800;
         self.enter();
         let now = Nanos::from_nanos(self.now);
-        self.tell(EventKind::HrtimerExpireEntry { timer, function: self.tick, now });
+        self.push(EventKind::HrtimerExpireEntry { timer, function: self.tick, now });
         self.pass(800, 2_000);
-        self.tell(EventKind::HrtimerExpireExit { timer });
+        self.push(EventKind::HrtimerExpireExit { timer });
         self.leave();
         if self.background.len() > 1 {
             self.turn = (self.turn + 1) % self.background.len();
@@ -175,11 +175,11 @@ impl<'a> Processor<'a> {
         let prev = self.running;
         if !prev.id.is_idle() {
             let runtime = Nanos::from_nanos(self.now - self.since);
-            self.tell(EventKind::Runtime { thread: prev.id, runtime });
+            self.push(EventKind::Runtime { thread: prev.id, runtime });
         }
         self.since = self.now;
         self.flags = 0;
-        self.tell(EventKind::Switch {
+        self.push(EventKind::Switch {
             prev: prev.id,
             prev_name: prev.name,
             prev_priority: prev.priority,
@@ -191,7 +191,7 @@ impl<'a> Processor<'a> {
         self.running = next;
     }
 
-    /// The probe's wakeup that is due at `due`, with what is planted on it.
+    /// The probe's wakeup at `due`, with its planted cause.
     fn wakeup(&mut self, due: u64) {
         let planted = self.plant();
         let length =
@@ -203,18 +203,18 @@ impl<'a> Processor<'a> {
         self.pass(500, 2_000);
         self.enter();
         let (timer, now) = (self.timer(), Nanos::from_nanos(self.now));
-        self.tell(EventKind::HrtimerExpireEntry { timer, function: self.sleeper, now });
+        self.push(EventKind::HrtimerExpireEntry { timer, function: self.sleeper, now });
         if planted == Planted::UrgentThread {
             self.wake(self.urgent);
         }
         self.wake(self.probe);
-        self.tell(EventKind::HrtimerExpireExit { timer });
+        self.push(EventKind::HrtimerExpireExit { timer });
         self.leave();
         let leaves = self.hold_up(planted, length);
         self.pass(500, 1_500);
         self.switch(self.probe, leaves);
         self.pass(300, 900);
-        self.tell(EventKind::CallExit { call: SleepingCall::ClockNanosleep, returned: 0 });
+        self.push(EventKind::CallExit { call: SleepingCall::ClockNanosleep, returned: 0 });
         self.pass(200, 600);
         self.samples.push(SimulatedSample {
             thread: self.probe.id,
@@ -236,7 +236,7 @@ impl<'a> Processor<'a> {
             Planted::KernelSection,
             Planted::UrgentThread,
         ];
-        // An idle processor has no thread that could hold it in the kernel.
+        // An idle CPU has no thread with a preemption-off section.
         let choice = all[(self.random.next() % 4) as usize];
         if choice == Planted::KernelSection && self.running.id.is_idle() {
             Planted::Softirq
@@ -250,9 +250,9 @@ impl<'a> Processor<'a> {
         let last = self.events.last().map_or(0, |event| event.at.as_nanos() + 1);
         self.now = last.max(due.saturating_sub(20_000));
         self.flags |= Context::HARDIRQ | Context::IRQS_OFF;
-        self.tell(EventKind::IrqEntry { irq: DEVICE, name: self.device });
+        self.push(EventKind::IrqEntry { irq: DEVICE, name: self.device });
         self.now = self.now.max(due) + length;
-        self.tell(EventKind::IrqExit { irq: DEVICE, handled: true });
+        self.push(EventKind::IrqExit { irq: DEVICE, handled: true });
         self.flags &= !(Context::HARDIRQ | Context::IRQS_OFF);
     }
 
@@ -264,22 +264,22 @@ impl<'a> Processor<'a> {
             target_cpu: self.cpu,
         };
         self.pass(100, 400);
-        self.tell(EventKind::Waking(wakeup));
+        self.push(EventKind::Waking(wakeup));
         self.pass(300, 900);
         self.flags |= Context::NEED_RESCHED;
-        self.tell(EventKind::Wakeup(wakeup));
+        self.push(EventKind::Wakeup(wakeup));
     }
 
-    /// What comes between the wakeup and the switch to the probe; tells how the
-    /// thread leaves that runs by then.
+    /// The time between the wakeup and the switch to the probe; returns the state in
+    /// which the current thread leaves.
     fn hold_up(&mut self, planted: Planted, length: u64) -> TaskState {
         match planted {
             Planted::Nothing | Planted::DeviceInterrupt => {}
             Planted::Softirq => {
                 self.flags |= Context::SOFTIRQ;
-                self.tell(EventKind::SoftirqEntry(Softirq::NET_RX));
+                self.push(EventKind::SoftirqEntry(Softirq::NET_RX));
                 self.now += length;
-                self.tell(EventKind::SoftirqExit(Softirq::NET_RX));
+                self.push(EventKind::SoftirqExit(Softirq::NET_RX));
                 self.flags &= !Context::SOFTIRQ;
             }
             Planted::KernelSection => self.now += length,
@@ -293,10 +293,10 @@ impl<'a> Processor<'a> {
         TaskState::PREEMPTED
     }
 
-    /// Has the probe work a little and sleep until `due`.
+    /// Lets the probe work a little and sleep until `due`.
     fn sleep(&mut self, due: u64) {
         self.pass(2_000, 8_000);
-        self.tell(EventKind::CallEnter(SleepingCall::ClockNanosleep));
+        self.push(EventKind::CallEnter(SleepingCall::ClockNanosleep));
         self.pass(200, 600);
         self.arm(due);
         self.pass(300, 900);

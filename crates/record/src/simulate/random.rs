@@ -14,7 +14,7 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// A number from `least` up to below `limit`.
+    /// A number from `least` to below `limit`.
     pub(super) fn between(&mut self, least: u64, limit: u64) -> u64 {
         least + self.next() % (limit - least).max(1)
     }

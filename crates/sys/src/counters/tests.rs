@@ -1,4 +1,4 @@
-//! What the counters are read from, as it is and as it should not be.
+//! Valid and invalid inputs of the counters.
 
 use proptest::prelude::*;
 

@@ -1,21 +1,22 @@
-//! Facts that no file tells.
+//! Facts that are in no file.
 
 use rustix::time::ClockId;
 use tactus_model::time::Nanos;
 
-/// What system calls tell of the running machine, in a form that a test can make up.
+/// Results of system calls about the running machine, in a form that a test can set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallFacts {
-    /// What [uname(2)](https://man7.org/linux/man-pages/man2/uname.2.html) calls the machine.
+    /// The machine name of [uname(2)](https://man7.org/linux/man-pages/man2/uname.2.html).
     pub machine: Option<String>,
-    /// The resolution of `CLOCK_MONOTONIC`: 1 ns with timers of high resolution, else a tick.
+    /// The resolution of `CLOCK_MONOTONIC`: 1 ns with high-resolution timers, otherwise a
+    /// tick.
     pub timer_resolution: Option<Nanos>,
     /// The resolution of `CLOCK_MONOTONIC_COARSE`, which is always a tick.
     pub tick: Option<Nanos>,
 }
 
 impl CallFacts {
-    /// Asks the running kernel, by uname(2) and
+    /// Calls the running kernel, by uname(2) and
     /// [clock_getres(2)](https://man7.org/linux/man-pages/man2/clock_getres.2.html).
     pub fn ask() -> Self {
         let resolution = |clock| {

@@ -25,8 +25,8 @@ pub(super) fn read(tree: &Tree<'_>) -> CgroupFacts {
     }
 }
 
-/// How long quotas have held back this process's group and those above it, together;
-/// nothing where no group has a quota.
+/// How long quotas throttled this process's group and its ancestors, in total; `None`
+/// if no group has a quota.
 pub(crate) fn throttled(tree: &Tree<'_>) -> Option<Nanos> {
     let group = Group::of("cpu", tree)?;
     let times = group.upwards().filter_map(|directory| {
@@ -45,14 +45,14 @@ pub(crate) fn throttled(tree: &Tree<'_>) -> Option<Nanos> {
 /// A group of this process in the hierarchy of one controller.
 struct Group {
     version: u8,
-    /// Where the hierarchy is mounted.
+    /// The mount point of the hierarchy.
     mount: String,
-    /// The group's directory, at or below the mount.
+    /// The group's directory, at or below the mount point.
     directory: String,
 }
 
 impl Group {
-    /// Finds the group in the hierarchy of version 1 that has `controller`, else in version 2.
+    /// Finds the group in the version 1 hierarchy with `controller`, otherwise in version 2.
     fn of(controller: &str, tree: &Tree<'_>) -> Option<Self> {
         let memberships = tree.text("proc/self/cgroup")?;
         let mounts = tree.text("proc/self/mountinfo")?;
@@ -73,7 +73,7 @@ impl Group {
         tree.value(&format!("{}/{file}", self.directory))
     }
 
-    /// The group's directory and those above it, up to the mount.
+    /// The directories of the group and its ancestors, up to the mount point.
     fn upwards(&self) -> impl Iterator<Item = &str> {
         let below_mount = |directory: &&str| directory.len() >= self.mount.len();
         std::iter::successors(Some(self.directory.as_str()), |directory| {
@@ -83,7 +83,7 @@ impl Group {
     }
 }
 
-/// The controllers and the path of a line of `/proc/self/cgroup`: `4:cpu,cpuacct:/user`.
+/// The controllers and the path in a line of `/proc/self/cgroup`: `4:cpu,cpuacct:/user`.
 fn membership(line: &str) -> Option<(&str, &str)> {
     let (_, rest) = line.split_once(':')?;
     rest.split_once(':')
@@ -95,9 +95,9 @@ fn has_word(list: &str, word: &str) -> bool {
 
 /// A line of `/proc/self/mountinfo`.
 struct Mount<'t> {
-    /// The part of the hierarchy that is mounted, as `/` or a container's own group.
+    /// The mounted part of the hierarchy, for example `/` or a container's own group.
     root: &'t str,
-    /// Where it is mounted.
+    /// The mount point.
     point: &'t str,
     kind: &'t str,
     options: &'t str,
@@ -123,7 +123,7 @@ impl<'t> Mount<'t> {
         mounts.lines().filter_map(Self::parse).find(|mount| mount.kind == "cgroup2")
     }
 
-    /// The directory of the group at `path`; `None` for a group that is not below this mount.
+    /// The directory of the group at `path`; `None` if the group is not below this mount.
     fn directory_of(&self, path: &str) -> Option<String> {
         let below = path.strip_prefix(self.root.trim_end_matches('/'))?;
         let below = below.trim_end_matches('/');
@@ -133,7 +133,7 @@ impl<'t> Mount<'t> {
     }
 }
 
-/// A limit of processor time for a group's ordinary tasks.
+/// A limit on the CPU time of a group's ordinary tasks.
 #[derive(Clone, Copy)]
 struct Quota {
     runtime_us: i64,
@@ -141,7 +141,7 @@ struct Quota {
 }
 
 impl Quota {
-    /// The tightest one of the group and those above it; `None` where none is limited.
+    /// The tightest quota of the group and its ancestors; `None` without a quota.
     fn tightest(group: &Group, tree: &Tree<'_>) -> Option<Self> {
         group
             .upwards()
@@ -162,7 +162,7 @@ impl Quota {
         (runtime_us >= 0 && period_us > 0).then_some(Self { runtime_us, period_us })
     }
 
-    /// Reads `cpu.max`: `50000 100000`, or `max 100000` without limit.
+    /// Reads `cpu.max`: `50000 100000`, or `max 100000` for no limit.
     fn of_version_2(text: &str) -> Option<Self> {
         let (runtime, period) = text.split_once(' ')?;
         let (runtime_us, period_us) = (runtime.parse().ok()?, period.trim().parse().ok()?);
@@ -170,13 +170,13 @@ impl Quota {
     }
 }
 
-/// The processors a group is confined to.
+/// The CPUs that a group is confined to.
 fn confined(group: &Group, tree: &Tree<'_>) -> Option<tactus_model::cpus::CpuList> {
     let file = match group.version {
         1 => "cpuset.effective_cpus",
         _ => "cpuset.cpus.effective",
     };
-    // Under version 2 a group without the controller is confined as the one above it.
+    // Under version 2, a group without the controller is confined like its parent.
     let effective =
         group.upwards().find_map(|directory| tree.value(&format!("{directory}/{file}")));
     effective.or_else(|| group.value(tree, "cpuset.cpus"))

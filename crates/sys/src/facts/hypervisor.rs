@@ -1,9 +1,9 @@
-//! The hypervisor below the kernel.
+//! The hypervisor of the machine.
 
 use super::Tree;
 use super::processor::field;
 
-/// What a hypervisor calls itself, and the word for it, the most particular first.
+/// What a hypervisor calls itself, and our word for it; the most specific comes first.
 const FIRMWARE_NAMES: [(&str, &str); 12] = [
     ("VMware", "vmware"),
     ("VirtualBox", "virtualbox"),
@@ -19,22 +19,22 @@ const FIRMWARE_NAMES: [(&str, &str); 12] = [
     ("QEMU", "qemu"),
 ];
 
-/// Clock sources that only a guest of that hypervisor is offered.
+/// Clock sources that only a guest of the given hypervisor has.
 const CLOCK_SOURCES: [(&str, &str); 4] =
     [("kvm-clock", "kvm"), ("hyperv", "hyper-v"), ("xen", "xen"), ("vmware", "vmware")];
 
-/// The hypervisor's name, `unnamed` where one is there that does not tell it,
-/// `none` where the processor would show one.
+/// The hypervisor's name; `unnamed` if there is one without a known name; `none` if the
+/// CPU would show a hypervisor and does not.
 pub(super) fn read(tree: &Tree<'_>, cpuinfo: Option<&str>) -> Option<String> {
-    // Xen's own first domain says so here and has no flag.
+    // Xen's first domain reports Xen here and has no CPU flag.
     if let Some(kind) = tree.words("sys/hypervisor/type") {
         return Some(kind);
     }
     let flags = cpuinfo.and_then(|text| field(text, "flags"));
     let flagged = flags.map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
     match flagged {
-        // Machines of cloud vendors bear the same firmware names, rented whole or
-        // in part. The flag tells them apart.
+        // Machines of cloud vendors have the same firmware names whether they are
+        // virtual or bare metal. The CPU flag distinguishes them.
         Some(false) => Some("none".to_owned()),
         Some(true) => Some(
             clock_source(tree)
@@ -67,7 +67,7 @@ fn firmware(tree: &Tree<'_>) -> Option<&'static str> {
         .map(|(_, word)| word)
 }
 
-/// What a device tree says, which is how most other architectures tell.
+/// The hypervisor according to the device tree, which most other architectures use.
 fn device_tree(tree: &Tree<'_>) -> Option<&'static str> {
     let hypervisor = tree.text("proc/device-tree/hypervisor/compatible").unwrap_or_default();
     let board = tree.text("proc/device-tree/compatible").unwrap_or_default();

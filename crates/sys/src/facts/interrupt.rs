@@ -1,4 +1,4 @@
-//! Where interrupts of devices go.
+//! The affinity of device interrupts.
 //!
 //! See the kernel's `Documentation/core-api/irq/irq-affinity.rst`.
 
@@ -6,13 +6,13 @@ use tactus_model::cpus::CpuList;
 
 use super::Tree;
 
-/// The processors to which interrupts go that have a handler; `None` where no
-/// number of an interrupt is shown.
+/// The CPUs that receive interrupts with a handler; `None` if no interrupt number is
+/// shown.
 pub(super) fn cpus(tree: &Tree<'_>) -> Option<CpuList> {
     let interrupts = tree.numbered("proc/irq", "")?;
     let places: Vec<CpuList> = interrupts
         .iter()
-        // A handler's directory stands below its interrupt's.
+        // A directory below the interrupt's directory belongs to its handler.
         .filter(|interrupt| tree.has_directory_in(interrupt))
         .filter_map(|interrupt| {
             let list = |file| tree.value(&format!("{interrupt}/{file}"));

@@ -1,4 +1,4 @@
-//! The kernel that runs.
+//! The running kernel.
 
 use tactus_model::facts::KernelFacts;
 use tactus_model::time::Nanos;
@@ -31,7 +31,7 @@ pub(super) fn read(tree: &Tree<'_>, calls: &CallFacts) -> KernelFacts {
     }
 }
 
-/// Options of kernels that were built to find defects, each of which slows all of it.
+/// Options of debug kernels; each of them slows the whole kernel.
 const DEBUGGING: [&str; 9] = [
     "PROVE_LOCKING",
     "LOCK_STAT",
@@ -50,10 +50,10 @@ fn watchdog(tree: &Tree<'_>, name: &str) -> Option<bool> {
     Some(on && tree.flag("proc/sys/kernel/watchdog") != Some(false))
 }
 
-/// More ticks a second than any kernel has: a resolution of 1 ns is no tick.
+/// More ticks per second than any kernel has: a resolution of 1 ns is not a tick.
 const TICK_RATE_MAX: u32 = 100_000;
 
-/// Ticks a second, from the length of one as the kernel rounds it.
+/// Ticks per second, from the length of a tick as the kernel rounds it.
 fn tick_rate(tick: Nanos) -> Option<u32> {
     let rate = 1_000_000_000_u64.checked_add(tick.as_nanos() / 2)?.checked_div(tick.as_nanos())?;
     u32::try_from(rate).ok().filter(|rate| (1..=TICK_RATE_MAX).contains(rate))
@@ -80,24 +80,24 @@ fn rt_groups(command_line: Option<&str>, config: &Config) -> Option<bool> {
     }
 }
 
-/// The last value of `name=` on the command line, since a later one wins.
+/// The last value of `name=` on the command line, because a later one overrides it.
 pub(super) fn parameter<'l>(command_line: Option<&'l str>, name: &str) -> Option<&'l str> {
     command_line?
         .split_whitespace()
-        // What follows a bare `--` belongs to init.
+        // Arguments after a bare `--` belong to init.
         .take_while(|word| *word != "--")
         .filter_map(|word| word.split_once('=').filter(|(key, _)| *key == name))
         .last()
         .map(|(_, value)| value)
 }
 
-/// The kernel's configuration, where it lies about as plain text.
+/// The kernel's configuration, if there is a readable plain text file.
 #[derive(Default)]
 pub(super) struct Config(Option<String>);
 
 impl Config {
     fn read(tree: &Tree<'_>, release: Option<&str>) -> Self {
-        // A release that could lead out of the directory is no release.
+        // A release that leads out of the directory is not valid.
         let Some(release) = release.filter(|release| !release.contains('/')) else {
             return Self(None);
         };

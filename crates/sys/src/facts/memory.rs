@@ -15,7 +15,7 @@ pub(super) fn read(tree: &Tree<'_>) -> MemoryFacts {
     }
 }
 
-/// A line of `/proc/meminfo`, as `MemTotal:  24684088 kB`, in bytes.
+/// The bytes of a line of `/proc/meminfo`, for example `MemTotal:  24684088 kB`.
 fn kilobytes(meminfo: &str, name: &str) -> Option<u64> {
     meminfo
         .lines()

@@ -1,10 +1,11 @@
-//! What this process may do.
+//! The permissions of this process.
 
 use tactus_model::facts::PermissionFacts;
 
 use super::{Tree, container};
 
-/// The capabilities that matter here, with their bits (`linux/capability.h`).
+/// The capabilities that matter to measurements, with their bits
+/// (`linux/capability.h`).
 const CAPABILITIES: [(u32, &str); 9] = [
     (1, "CAP_DAC_OVERRIDE"),
     (14, "CAP_IPC_LOCK"),
@@ -23,7 +24,8 @@ pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
     let (rtprio_limit, rtprio_limit_hard) = limit(&limits, "Max realtime priority").unzip();
     let (memlock_limit, memlock_limit_hard) = limit(&limits, "Max locked memory").unzip();
     PermissionFacts {
-        // So the kernel marks a program that was replaced since it was started.
+        // The kernel marks a program file that was replaced after the program started
+        // this way.
         program: tree
             .link("proc/self/exe")
             .map(|path| path.strip_suffix(" (deleted)").unwrap_or(&path).to_owned()),
@@ -46,10 +48,10 @@ pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
     }
 }
 
-/// Whether the description of an event that every recording needs can be read.
+/// Whether the format of an event that every recording needs can be read.
 fn tracefs_readable(tree: &Tree<'_>) -> Option<bool> {
     let places = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
-    // The kernel makes the first directory, mounted or not, where it has tracepoints.
+    // The kernel creates the first directory, mounted or not, if it has tracepoints.
     places.iter().any(|place| tree.has(place)).then(|| {
         let readable =
             |place: &&str| tree.words(&format!("{place}/events/sched/sched_switch/format"));
@@ -78,8 +80,8 @@ fn limit(limits: &str, name: &str) -> Option<(u64, u64)> {
     Some((values.next()??, values.next()??))
 }
 
-/// The nice value, the nineteenth field of `/proc/self/stat`. The second is the
-/// program's name in parentheses and may itself hold any character.
+/// The nice value, field 19 of `/proc/self/stat`. Field 2 is the program's name in
+/// parentheses and may contain any character.
 fn nice(stat: &str) -> Option<i8> {
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(19 - 3)?.parse().ok()

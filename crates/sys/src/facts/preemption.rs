@@ -1,11 +1,12 @@
-//! Where the kernel lets itself be preempted.
+//! The kernel's preemption model.
 
 use super::Tree;
 use super::kernel::{Config, parameter};
 
 /// `none`, `voluntary`, `full`, `lazy` or `rt`.
 ///
-/// What runs now goes before what was booted, and that before what was built.
+/// The running mode takes precedence over the boot parameter, and that over the
+/// configuration.
 pub(super) fn read(
     tree: &Tree<'_>,
     version: Option<&str>,
@@ -23,7 +24,7 @@ pub(super) fn read(
             Some(Built::Dynamic) => booted(command_line).or_else(|| configured(config)),
             Some(Built::Full) => Some("full"),
             Some(Built::Lazy) => Some("lazy"),
-            // The version does not tell none from voluntary.
+            // The version string does not distinguish none from voluntary.
             Some(Built::Without) | None => configured(config),
             Some(Built::Realtime) => Some("rt"),
         }
@@ -31,7 +32,7 @@ pub(super) fn read(
     found.map(str::to_owned)
 }
 
-/// What `uname -v` tells of how the kernel was built.
+/// What `uname -v` says about the kernel's configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Built {
     Realtime,
@@ -43,7 +44,7 @@ enum Built {
 
 impl Built {
     fn parse(version: &str) -> Self {
-        // The first real-time patches wrote two words, newer kernels write PREEMPT_{RT,…}.
+        // The first real-time patches wrote two words; newer kernels write PREEMPT_{RT,…}.
         if version.contains("PREEMPT_RT")
             || version.contains("PREEMPT RT")
             || version.contains("PREEMPT_{RT")
@@ -60,7 +61,7 @@ impl Built {
     }
 }
 
-/// What a kernel with a choice has chosen now: `none voluntary (full)`.
+/// The running mode of a kernel with a choice: `none voluntary (full)`.
 fn running(tree: &Tree<'_>) -> Option<&'static str> {
     let choices = tree.text("sys/kernel/debug/sched/preempt")?;
     let (_, rest) = choices.split_once('(')?;

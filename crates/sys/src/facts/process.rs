@@ -1,4 +1,4 @@
-//! Other programs that take processors from a measurement.
+//! Other programs that take CPU time from a measurement.
 //!
 //! See [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html).
 
@@ -12,28 +12,29 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 /// The number of the deadline class (`SCHED_DEADLINE`, `include/uapi/linux/sched.h`).
 const DEADLINE: u64 = 6;
 
-/// The name of the thread by which every recording of Tactus is known.
+/// The name of the thread that every recording of Tactus has.
 ///
-/// It stands here and not with the recorder, since facts of other machines name it too.
+/// It is here and not in the recorder because the facts of other machines name it too.
 pub const DRAINER: &str = "tactus-drainer";
 
-/// What is known of the programs that run.
+/// The facts about running programs.
 #[derive(Default)]
 pub(super) struct Programs {
     pub irqbalance: Option<bool>,
     pub realtime_tasks: Option<Vec<String>>,
     pub recordings: Option<u64>,
     pub deadline_tasks: Option<u64>,
-    /// What these have reserved at most; `None` where one does not tell.
+    /// The maximum bandwidth that they have reserved; `None` if it is unknown for one
+    /// of them.
     pub deadline_ppm: Option<u64>,
 }
 
-/// Looks at all processes, where all of them can be seen.
+/// Looks at all processes, if all of them are visible.
 ///
-/// This process and those below it do not count: what a measurement runs itself is
-/// part of it.
+/// This process and its descendants do not count: they belong to the measurement.
 pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
-    // In a container only its own processes are seen, and with `hidepid` only the user's.
+    // In a container only its own processes are visible, and with `hidepid` only the
+    // user's.
     let all_seen = container == Some("none") && tree.text("proc/1/stat").is_some();
     let Some(processes) = tree.numbered("proc", "").filter(|_| all_seen) else {
         return Programs::default();
@@ -78,15 +79,16 @@ pub(super) fn read(tree: &Tree<'_>, container: Option<&str>) -> Programs {
     }
 }
 
-/// Whether a process is `ancestor` or descends from it.
+/// Whether a process is `ancestor` or one of its descendants.
 fn is_below(process: u64, ancestor: u64, parents: &HashMap<u64, u64>) -> bool {
-    // Numbers are used again, so that parents read one after another may form a ring.
+    // Process ids are reused, so parents that are read one after another may form a
+    // cycle.
     std::iter::successors(Some(process), |process| parents.get(process).copied())
         .take(parents.len() + 1)
         .any(|process| process == ancestor)
 }
 
-/// A line of `/proc/PID/stat`, as far as it matters.
+/// The relevant fields of `/proc/PID/stat`.
 struct Task {
     id: u64,
     name: String,
@@ -97,7 +99,7 @@ struct Task {
 }
 
 impl Task {
-    /// The task's name and class, if that is a real-time one.
+    /// The task's name and class, if the class is a real-time one.
     fn realtime(self) -> Option<String> {
         let Self { name, priority, policy, .. } = self;
         match policy {
@@ -111,11 +113,11 @@ impl Task {
 
 fn task(tree: &Tree<'_>, directory: &str) -> Option<Task> {
     let stat = tree.text(&format!("{directory}/stat"))?;
-    // The name stands in parentheses and may itself hold any character.
+    // The name is in parentheses and may contain any character.
     let (start, fields) = stat.rsplit_once(')')?;
     let (id, name) = start.split_once('(')?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
-    // The first of these fields is the third of the manual.
+    // The first of these fields is field 3 in the man page.
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     Some(Task {
         id: id.trim().parse().ok()?,

@@ -1,4 +1,4 @@
-//! The processors and what slows or stops them.
+//! The CPUs, and what slows or stops them.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::ProcessorFacts;
@@ -13,7 +13,8 @@ pub(super) fn read(tree: &Tree<'_>) -> ProcessorFacts {
     let online: Option<CpuList> = tree.value(&format!("{CPUS}/online"));
     let isolated = list(tree, "isolated");
     let nohz_full = list(tree, "nohz_full")
-        // Both files came with Linux 4.2; the second only where the kernel can go without tick.
+        // Linux 4.2 introduced both files; the second one exists only if the kernel supports
+        // nohz_full.
         .or_else(|| isolated.as_ref().map(|_| CpuList::default()));
     ProcessorFacts {
         model: model(tree, cpuinfo.as_deref()),
@@ -42,11 +43,11 @@ pub(super) fn read(tree: &Tree<'_>) -> ProcessorFacts {
 
 fn list(tree: &Tree<'_>, name: &str) -> Option<CpuList> {
     let text = tree.text(&format!("{CPUS}/{name}"))?;
-    // Some kernels write a mask that was never allocated in this way.
+    // Some kernels print a mask that was never allocated this way.
     if text == "(null)" { Some(CpuList::default()) } else { text.parse().ok() }
 }
 
-/// The value of the first line of `/proc/cpuinfo` of this name.
+/// The value of the first line of `/proc/cpuinfo` with this name.
 pub(super) fn field<'t>(cpuinfo: &'t str, name: &str) -> Option<&'t str> {
     cpuinfo
         .lines()
@@ -56,7 +57,7 @@ pub(super) fn field<'t>(cpuinfo: &'t str, name: &str) -> Option<&'t str> {
         .filter(|value| !value.is_empty())
 }
 
-/// The processor's name, or the board's where processors do not tell theirs.
+/// The name of the CPU, or of the board if the CPU does not report one.
 fn model(tree: &Tree<'_>, cpuinfo: Option<&str>) -> Option<String> {
     let named = |name| cpuinfo.and_then(|text| field(text, name)).map(str::to_owned);
     named("model name")
@@ -74,7 +75,7 @@ fn smt(tree: &Tree<'_>, online: Option<&CpuList>) -> Option<bool> {
     })
 }
 
-/// The size of the cache of the highest level that the first processor online has.
+/// The size of the highest-level cache of the first online CPU.
 fn last_level_cache(tree: &Tree<'_>, online: Option<&CpuList>) -> Option<u64> {
     let cpu = online.and_then(|list| list.iter().next()).unwrap_or(0);
     let caches = tree.numbered(&format!("{CPUS}/cpu{cpu}/cache"), "index")?;
@@ -88,7 +89,7 @@ fn last_level_cache(tree: &Tree<'_>, online: Option<&CpuList>) -> Option<u64> {
     Some(size)
 }
 
-/// A size as the kernel writes those of caches: `32768K`.
+/// A size as the kernel writes cache sizes: `32768K`.
 fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit: u64 = match &text[digits.len()..] {
@@ -100,7 +101,8 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// What `file` says of all frequency domains; nothing where the kernel drives no frequencies.
+/// The words in `file` over all frequency domains; `None` if the kernel has no frequency
+/// driver.
 fn frequency_words(tree: &Tree<'_>, file: &str) -> Option<Vec<String>> {
     let policies = tree.numbered(&format!("{CPUS}/cpufreq"), "policy")?;
     let mut words: Vec<String> =
@@ -110,7 +112,7 @@ fn frequency_words(tree: &Tree<'_>, file: &str) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// The idle states; none where the kernel has the machinery and no driver for it.
+/// The idle states; an empty list if the kernel supports them but has no driver.
 fn idle_states(tree: &Tree<'_>) -> Option<Vec<String>> {
     let states = tree.numbered(&format!("{CPUS}/cpu0/cpuidle"), "state");
     let no_driver =
@@ -123,7 +125,7 @@ fn idle_states(tree: &Tree<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// The longest exit latency of the idle states that are not disabled.
+/// The longest exit latency of the enabled idle states.
 fn idle_exit_latency_us_max(tree: &Tree<'_>) -> Option<u64> {
     let states = tree.numbered(&format!("{CPUS}/cpu0/cpuidle"), "state")?;
     states
@@ -133,12 +135,11 @@ fn idle_exit_latency_us_max(tree: &Tree<'_>) -> Option<u64> {
         .max()
 }
 
-/// The register in which processors of Intel count interrupts of the firmware
-/// (`MSR_SMI_COUNT`; Intel 64 and IA-32 Architectures Software Developer's Manual, volume 4).
+/// The register in which Intel CPUs count SMIs (`MSR_SMI_COUNT`; Intel 64 and IA-32
+/// Architectures Software Developer's Manual, volume 4).
 const MSR_SMI_COUNT: u64 = 0x34;
 
-/// Interrupts of the firmware since boot, as the first processor online counts them:
-/// each of them stops all.
+/// SMIs since boot, as counted by the first online CPU: an SMI stops all CPUs.
 ///
 /// See [msr(4)](https://man7.org/linux/man-pages/man4/msr.4.html).
 fn smi_count(tree: &Tree<'_>, cpuinfo: Option<&str>, online: Option<&CpuList>) -> Option<u64> {
@@ -146,6 +147,6 @@ fn smi_count(tree: &Tree<'_>, cpuinfo: Option<&str>, online: Option<&CpuList>) -
     let cpu = online.and_then(|list| list.iter().next()).unwrap_or(0);
     let register =
         tree.bytes_at(&format!("dev/cpu/{cpu}/msr"), MSR_SMI_COUNT).filter(|_| counts)?;
-    // The counter is of 32 bits.
+    // The counter has 32 bits.
     Some(u64::from_le_bytes(register) & u64::from(u32::MAX))
 }

@@ -15,7 +15,8 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
         deadline_period_max_us: tree.value("proc/sys/kernel/sched_deadline_period_max_us"),
         autogroup: tree
             .flag("proc/sys/kernel/sched_autogroup_enabled")
-            // Where its neighbour is and it is not, the kernel was built without.
+            // If the neighbouring file exists and this one does not, the kernel was
+            // built without it.
             .or_else(|| rt_runtime_us.map(|_: i64| false)),
         rt_runtime_us,
         timer_slack: tree.value("proc/self/timerslack_ns").map(Nanos::from_nanos),
@@ -29,8 +30,8 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
     }
 }
 
-/// A parameter of the fair server, the least of all processors': the one with the
-/// least runtime is the first to starve.
+/// A parameter of the fair server, the minimum over all CPUs: ordinary threads starve
+/// first on the CPU with the least runtime.
 fn fair_server(tree: &Tree<'_>, file: &str) -> Option<Nanos> {
     let servers = tree.numbered("sys/kernel/debug/sched/fair_server", "cpu")?;
     servers

@@ -1,7 +1,7 @@
-//! Heat, and what it made the kernel and the processors do.
+//! Temperatures and thermal throttling.
 //!
 //! See the kernel's `Documentation/ABI/testing/sysfs-class-thermal` and, for the
-//! counters of processors of Intel, `arch/x86/kernel/cpu/mce/therm_throt.c`.
+//! counters of Intel CPUs, `arch/x86/kernel/cpu/mce/therm_throt.c`.
 
 use tactus_model::facts::{ThermalFacts, ThermalZone};
 
@@ -20,12 +20,12 @@ pub(super) fn read(tree: &Tree<'_>) -> ThermalFacts {
     }
 }
 
-/// A machine without any tells nothing of its heat.
+/// A machine without entries does not report its temperatures.
 fn known(entries: Option<Vec<String>>) -> Option<Vec<String>> {
     entries.filter(|entries| !entries.is_empty())
 }
 
-/// The events of all processors together, those of packages once a processor.
+/// The throttling events of all CPUs; package events count once for each CPU.
 fn throttle_count(tree: &Tree<'_>) -> Option<u64> {
     let counts: Vec<u64> = tree
         .numbered(CPUS, "cpu")?
@@ -48,7 +48,7 @@ fn thermal_zone(tree: &Tree<'_>, zone: &str) -> Option<ThermalZone> {
             Some(degrees.filter(|_| slowing(&kind)))
         })
         .flatten()
-        // A trip point that is not used is below what any machine is kept at.
+        // An unused trip point is below any temperature a machine runs at.
         .filter(|millidegrees| *millidegrees > 0)
         .min();
     Some(ThermalZone {
@@ -58,10 +58,11 @@ fn thermal_zone(tree: &Tree<'_>, zone: &str) -> Option<ThermalZone> {
     })
 }
 
-/// The most trip points that a zone has (`THERMAL_MAX_TRIPS` of kernels that had a limit).
+/// The maximum number of trip points of a zone (`THERMAL_MAX_TRIPS` of kernels with a
+/// limit).
 const TRIP_POINTS: u32 = 12;
 
-/// A device that slows processors and is at work, as `thermal-cpufreq-0 3 of 7`.
+/// A device that slows CPUs and is active, for example `thermal-cpufreq-0 3 of 7`.
 fn cooling(tree: &Tree<'_>, device: &str) -> Option<String> {
     let kind = tree.words(&format!("{device}/type"))?;
     let slows = ["Processor", "thermal-cpufreq", "thermal-cpuidle", "cpufreq", "intel_powerclamp"];

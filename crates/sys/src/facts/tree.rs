@@ -1,4 +1,5 @@
-//! A directory tree that facts are read from: the machine's own, or one made up for a test.
+//! The directory tree that facts are read from: the machine's own, or a simulated one in a
+//! test.
 
 use std::fs;
 use std::io::Read;
@@ -6,10 +7,11 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The most bytes read from a file; a kernel's configuration is the longest, of about 300 KB.
+/// The maximum number of bytes to read from a file; a kernel's configuration is the longest,
+/// about 300 KB.
 const FILE_LIMIT: u64 = 4 << 20;
 
-/// Files below a root directory. Whatever cannot be read is `None`.
+/// Files below a root directory. Anything that cannot be read is `None`.
 pub(crate) struct Tree<'r> {
     root: &'r Path,
 }
@@ -23,32 +25,32 @@ impl<'r> Tree<'r> {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    /// Whether there is such a file or directory.
+    /// Whether the file or directory exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.path(path).exists()
     }
 
-    /// Whether there is a directory in this one.
+    /// Whether the directory contains a directory.
     pub(crate) fn has_directory_in(&self, directory: &str) -> bool {
         let entries = fs::read_dir(self.path(directory)).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_type()).any(|kind| kind.is_ok_and(|kind| kind.is_dir()))
     }
 
-    /// The bytes of a file from `offset` on, as many as `N`.
+    /// `N` bytes of a file starting at `offset`.
     pub(crate) fn bytes_at<const N: usize>(&self, path: &str, offset: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         fs::File::open(self.path(path)).ok()?.read_exact_at(&mut bytes, offset).ok()?;
         Some(bytes)
     }
 
-    /// The text with which a file begins, of at most `limit` bytes and perhaps cut in a character.
+    /// The beginning of a text file, at most `limit` bytes; the last character may be cut.
     pub(crate) fn beginning(&self, path: &str, limit: u64) -> Option<String> {
         let mut bytes = Vec::new();
         fs::File::open(self.path(path)).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The text of a file, without the white space and NUL at its ends.
+    /// The text of a file, without leading and trailing white space and NUL.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let mut bytes = Vec::new();
         fs::File::open(self.path(path)).ok()?.take(FILE_LIMIT).read_to_end(&mut bytes).ok()?;
@@ -61,12 +63,12 @@ impl<'r> Tree<'r> {
         self.text(path).filter(|text| !text.is_empty())
     }
 
-    /// The value of a file that holds nothing else.
+    /// The value of a file that contains only this value.
     pub(crate) fn value<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.parse().ok()
     }
 
-    /// A file that holds 0 or 1.
+    /// The value of a file that contains 0 or 1.
     pub(crate) fn flag(&self, path: &str) -> Option<bool> {
         match self.text(path)?.as_str() {
             "0" => Some(false),
@@ -75,14 +77,14 @@ impl<'r> Tree<'r> {
         }
     }
 
-    /// What a symbolic link says.
+    /// The target of a symbolic link.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
         let target = fs::read_link(self.path(path)).ok()?;
         Some(target.to_string_lossy().into_owned())
     }
 
-    /// The entries of a directory whose names are `prefix` and a number, in
-    /// the order of that number.
+    /// The entries of a directory whose names are `prefix` and a number, in the order
+    /// of the numbers.
     pub(crate) fn numbered(&self, directory: &str, prefix: &str) -> Option<Vec<String>> {
         let mut numbers: Vec<u32> = fs::read_dir(self.path(directory))
             .ok()?

@@ -1,26 +1,26 @@
-//! What is asked of an event: `struct perf_event_attr`.
+//! The configuration of an event: `struct perf_event_attr`.
 
 use std::mem::size_of;
 
-/// The most kernel frames that are asked for with a call chain.
+/// The maximum number of kernel frames in a call chain.
 pub const MAX_STACK: u16 = 24;
 
-/// Which call chain the records of an event carry.
+/// Which call chain the records of an event have.
 ///
-/// All events of one ring must agree whether there is one at all, since a record
-/// does not tell.
+/// All events of one ring must agree whether there is a call chain, since a record does
+/// not say so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallChain {
-    /// None, nor room for one.
+    /// No call chain field.
     Absent,
-    /// One without frames, which costs eight bytes and no time.
+    /// An empty call chain, which costs eight bytes and no time.
     Empty,
-    /// The kernel's, of at most [`MAX_STACK`] frames.
+    /// The kernel's call chain, at most [`MAX_STACK`] frames.
     Kernel,
 }
 
-/// `struct perf_event_attr` of `include/uapi/linux/perf_event.h`, as far as its
-/// fifth version, which every kernel since 4.8 takes.
+/// `struct perf_event_attr` of `include/uapi/linux/perf_event.h` up to its fifth
+/// version, which every kernel since 4.8 accepts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Attr {
@@ -68,15 +68,15 @@ const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 const USE_CLOCKID: u64 = 1 << 25;
 
 impl Attr {
-    /// Asks for every occurrence of a tracepoint, stamped by `CLOCK_MONOTONIC`.
+    /// Records every occurrence of a tracepoint, stamped by `CLOCK_MONOTONIC`.
     pub(super) fn tracepoint(id: u32, call_chain: CallChain) -> Self {
         let mut attr = Self {
             kind: TYPE_TRACEPOINT,
             config: u64::from(id),
             sample_period: 1,
-            // Without its period an occurrence that the kernel weighs (as
-            // sched_stat_runtime by its nanoseconds) would be written as often
-            // as it weighs.
+            // Without a period, the kernel would repeat the record of a weighted
+            // occurrence (e.g. sched_stat_runtime with its nanoseconds) as often as its
+            // weight.
             sample_type: SAMPLE_TIME | SAMPLE_PERIOD | SAMPLE_RAW,
             ..Self::stamped()
         };
@@ -95,8 +95,8 @@ impl Attr {
         attr
     }
 
-    /// Asks for records of new threads and of ended ones; the owner of a ring
-    /// that wakes its reader at `watermark` bytes.
+    /// Records the creation and the end of threads; the owner of a ring, which wakes
+    /// the reader at `watermark` bytes.
     pub(super) fn tasks(watermark: u32) -> Self {
         let mut attr = Self {
             kind: TYPE_SOFTWARE,

@@ -1,4 +1,4 @@
-//! One event on one processor.
+//! One event on one CPU.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -14,45 +14,48 @@ const IOC_DISABLE: libc::c_ulong = 0x2401;
 const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
 const IOC_SET_FILTER: libc::c_ulong = 0x4008_2406;
 
-/// An event on one processor, for all threads. Closed when dropped.
+/// An event on one CPU, for all threads. Closed when dropped.
 #[derive(Debug)]
 pub struct CpuEvent {
     fd: OwnedFd,
     counts_lost: bool,
 }
 
-/// What the kernel counted of an event since it was opened.
+/// The kernel's counts for an event since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Occurrences, each as often as the kernel weighs it: once, but for few.
+    /// Occurrences, each counted with its weight, which is 1 for most events.
     pub counted: u64,
-    /// Of those, records that found no room; `None` where the kernel cannot tell
-    /// (`PERF_FORMAT_LOST`, since Linux 6.0).
+    /// How many of them were lost because the ring was full; `None` if the kernel does
+    /// not count this (`PERF_FORMAT_LOST`, since Linux 6.0).
     pub lost: Option<u64>,
 }
 
 impl CpuEvent {
-    /// Opens the tracepoint of number `id` (from its `format` file) on `cpu`, not
-    /// yet enabled.
+    /// Opens the tracepoint with the number `id` (from its `format` file) on `cpu`,
+    /// disabled.
     ///
     /// # Errors
-    /// `EACCES` or `EPERM`: CAP_PERFMON is missing, or the kernel keeps this
-    /// tracepoint from perf. `ENODEV`: the processor is offline. `EMFILE`: too
-    /// many open files. See
+    /// - `EACCES` or `EPERM`: the process does not have CAP_PERFMON, or the kernel does
+    ///   not give this tracepoint to perf.
+    /// - `ENODEV`: the CPU is offline.
+    /// - `EMFILE`: too many open files.
+    ///
+    /// See
     /// [perf_event_open(2)](https://man7.org/linux/man-pages/man2/perf_event_open.2.html).
     pub fn tracepoint(id: u32, cpu: u32, call_chain: CallChain) -> Result<Self, SysError> {
         Self::open(cpu, Attr::tracepoint(id, call_chain))
     }
 
-    /// Opens an event that never occurs, for whose ring the kernel writes when
-    /// threads are made and end (`PERF_RECORD_FORK`, `PERF_RECORD_EXIT`).
+    /// Opens an event that never occurs; into its ring the kernel writes the creation
+    /// and the end of threads (`PERF_RECORD_FORK`, `PERF_RECORD_EXIT`).
     ///
-    /// It leads: other events are redirected into its ring, whose reader is
-    /// woken when `watermark` bytes wait. Its own count of losses is that of
-    /// those records alone, so the others' count occurrences exactly.
+    /// It is the leader: other events are redirected into its ring, which wakes its
+    /// reader at `watermark` bytes. Its count of losses covers only these records, so
+    /// the counts of the other events are exact.
     ///
     /// # Errors
-    /// As [`Self::tracepoint`].
+    /// Those of [`Self::tracepoint`].
     #[doc(alias = "PERF_COUNT_SW_DUMMY")]
     pub fn tasks(cpu: u32, watermark: u32) -> Result<Self, SysError> {
         Self::open(cpu, Attr::tasks(watermark))
@@ -68,7 +71,7 @@ impl CpuEvent {
     }
 
     fn open_with(cpu: u32, attr: Attr, counts_lost: bool) -> Result<Self, SysError> {
-        // SAFETY: `attr` is a valid perf_event_attr whose size field tells its length.
+        // SAFETY: `attr` is a valid perf_event_attr whose size field holds its length.
         let fd = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,
@@ -80,52 +83,53 @@ impl CpuEvent {
             )
         };
         let fd = SysError::check("perf_event_open", fd)?;
-        // SAFETY: the kernel has just made this descriptor, and nobody else knows it.
+        // SAFETY: the kernel has just created this descriptor, and nothing else uses
+        // it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
         Ok(Self { fd, counts_lost })
     }
 
-    /// Has this event write into the ring that is mapped from `first`, of the same processor.
+    /// Redirects this event into the ring of `first`, which must be on the same CPU.
     ///
     /// # Errors
-    /// `EINVAL`: the two are of different processors or clocks, or `first` has no ring.
+    /// `EINVAL`: the two have different CPUs or clocks, or `first` has no ring.
     #[doc(alias = "PERF_EVENT_IOC_SET_OUTPUT")]
     pub fn redirect_to(&self, first: &Self) -> Result<(), SysError> {
         self.ioctl(IOC_SET_OUTPUT, first.fd.as_raw_fd() as libc::c_ulong)
     }
 
-    /// Lets through only what the expression admits, as `common_pid == 42`.
+    /// Passes only records that match the expression, for example `common_pid == 42`.
     ///
     /// # Errors
-    /// `EINVAL`: the expression is not one, or names a field that the event does
-    /// not have, or contains a NUL.
+    /// `EINVAL`: the expression is invalid, names a field that the event does not have,
+    /// or contains a NUL.
     #[doc(alias = "PERF_EVENT_IOC_SET_FILTER")]
     pub fn filter(&self, expression: &str) -> Result<(), SysError> {
         let expression =
             CString::new(expression).map_err(|_| SysError::new("ioctl", Errno::INVAL))?;
-        // The string outlives the call, which copies it.
+        // The kernel copies the string, which outlives the call.
         self.ioctl(IOC_SET_FILTER, expression.as_ptr() as libc::c_ulong)
     }
 
-    /// Begins to record.
+    /// Starts recording.
     ///
     /// # Errors
-    /// None that a valid event is known to give.
+    /// None known for a valid event.
     #[doc(alias = "PERF_EVENT_IOC_ENABLE")]
     pub fn enable(&self) -> Result<(), SysError> {
         self.ioctl(IOC_ENABLE, 0)
     }
 
-    /// Ceases to record; the ring keeps what it holds.
+    /// Stops recording; the ring keeps its records.
     ///
     /// # Errors
-    /// None that a valid event is known to give.
+    /// None known for a valid event.
     #[doc(alias = "PERF_EVENT_IOC_DISABLE")]
     pub fn disable(&self) -> Result<(), SysError> {
         self.ioctl(IOC_DISABLE, 0)
     }
 
-    /// Reads how often the event occurred and how often it was lost.
+    /// Reads the number of occurrences and of losses.
     ///
     /// # Errors
     /// `ENOSPC`: the event is in an error state (see read in perf_event_open(2)).
@@ -146,7 +150,8 @@ impl CpuEvent {
 
     fn ioctl(&self, request: libc::c_ulong, argument: libc::c_ulong) -> Result<(), SysError> {
         // SAFETY: the requests of this module take a number, a descriptor or a
-        // NUL-terminated string that lives through the call; none writes to memory.
+        // NUL-terminated string that lives through the call; none of them writes to
+        // memory.
         let returned =
             unsafe { libc::ioctl(self.fd.as_raw_fd(), request as libc::Ioctl, argument) };
         SysError::check("ioctl", returned).map(drop)

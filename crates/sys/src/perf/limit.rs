@@ -1,19 +1,19 @@
-//! Room for the many descriptors that a recording opens.
+//! File descriptors for the many events of a recording.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Holds the limit of open files at what it may be raised to, and puts it back
-/// when dropped, so that programs started later find what they know.
+/// Raises the limit of open files while it exists, and restores it when dropped, so that programs
+/// started later see the original limit.
 ///
-/// An event on every processor is a descriptor each:
-/// see `RLIMIT_NOFILE` in [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html).
+/// An event needs a descriptor on every CPU: see `RLIMIT_NOFILE` in
+/// [getrlimit(2)](https://man7.org/linux/man-pages/man2/getrlimit.2.html).
 #[derive(Debug)]
 pub struct OpenFileLimit {
     before: Rlimit,
 }
 
 impl OpenFileLimit {
-    /// Raises the limit as far as this process may.
+    /// Raises the limit as far as this process is permitted to.
     pub fn raise() -> Self {
         let before = getrlimit(Resource::Nofile);
         // Raising the soft limit to the hard one is always permitted.

@@ -9,28 +9,28 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use super::event::CpuEvent;
 use crate::error::{Errno, SysError};
 
-/// Where `data_head` and `data_tail` stand in `struct perf_event_mmap_page`.
+/// The offsets of `data_head` and `data_tail` in `struct perf_event_mmap_page`.
 const HEAD_OFFSET: usize = 1024;
 const TAIL_OFFSET: usize = 1032;
 
 /// The length of `struct perf_event_header`.
 const HEADER: usize = 8;
 
-/// A ring of records, shared with the kernel: one a processor.
+/// A ring of records shared with the kernel; there is one for each CPU.
 ///
-/// The kernel writes at its head and never over what was not yet read; what
-/// finds no room is lost and counted.
+/// The kernel writes at the head and never over unread records; records that do not fit
+/// are lost and counted.
 #[derive(Debug)]
 pub struct Ring {
     base: NonNull<u8>,
     page: usize,
     size: usize,
-    /// A record that goes over the end of the memory is put together here.
+    /// Holds a record that wraps around the end of the memory.
     joined: Vec<u8>,
 }
 
-// SAFETY: the mapping belongs to this value alone on our side, every method that
-// reads records takes `&mut self`, and the kernel does not care which thread reads.
+// SAFETY: only this value owns the mapping on our side, every method that reads records
+// takes `&mut self`, and the kernel does not care which thread reads.
 unsafe impl Send for Ring {}
 
 /// A record as the kernel wrote it.
@@ -38,35 +38,38 @@ unsafe impl Send for Ring {}
 pub struct RawRecord<'a> {
     /// Its type (`PERF_RECORD_*`).
     pub kind: u32,
-    /// What follows its header.
+    /// The bytes after its header.
     pub body: &'a [u8],
 }
 
 /// What a call of [`Ring::drain`] read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drained {
-    /// How many records.
+    /// The number of records.
     pub records: u64,
-    /// How many bytes, with headers.
+    /// The number of bytes, including headers.
     pub bytes: u64,
-    /// Bytes that were thrown away because they were no records. The kernel
-    /// writes none such.
+    /// Bytes that were discarded because they were not records. The kernel does not
+    /// write such bytes.
     pub garbled: u64,
 }
 
 impl Ring {
-    /// Maps a ring of `size` bytes for `event`: a power of two, of whole pages.
+    /// Maps a ring of `size` bytes for `event`; the size must be a power of two of
+    /// whole pages.
     ///
     /// # Errors
-    /// `EPERM`: more memory would be locked than is allowed (`RLIMIT_MEMLOCK`
-    /// plus `kernel.perf_event_mlock_kb` for each processor); `EINVAL`: the size
-    /// is not a power of two of pages; `ENOMEM`.
+    /// - `EPERM`: the ring would lock more memory than allowed (`RLIMIT_MEMLOCK` plus
+    ///   `kernel.perf_event_mlock_kb` for each CPU).
+    /// - `EINVAL`: the size is not a power of two of pages.
+    /// - `ENOMEM`: there is not enough memory.
     pub fn map(event: &CpuEvent, size: usize) -> Result<Self, SysError> {
         let page = page_size();
         if !size.is_power_of_two() || size < page {
             return Err(SysError::new("mmap", Errno::INVAL));
         }
-        // SAFETY: a new mapping at an address of the kernel's choice touches nothing of ours.
+        // SAFETY: a new mapping at an address that the kernel chooses touches no memory of
+        // ours.
         let base = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -79,7 +82,7 @@ impl Ring {
         }
         .map_err(SysError::of("mmap"))?;
         let base = NonNull::new(base.cast::<u8>()).ok_or(SysError::new("mmap", Errno::FAULT))?;
-        // A record's length is 16 bits wide.
+        // The length of a record has 16 bits.
         Ok(Self { base, page, size, joined: Vec::with_capacity(1 << 16) })
     }
 
@@ -88,16 +91,16 @@ impl Ring {
         self.size
     }
 
-    /// How many bytes wait to be read.
+    /// The number of unread bytes.
     pub fn unread(&self) -> usize {
         let head = self.word(HEAD_OFFSET).load(Ordering::Acquire);
         let tail = self.word(TAIL_OFFSET).load(Ordering::Relaxed);
         head.wrapping_sub(tail) as usize
     }
 
-    /// Hands every record that is there now to `record` and makes room for new ones.
+    /// Passes every present record to `record` and frees its space.
     ///
-    /// Ends after one ring's worth of bytes, however fast the kernel writes.
+    /// Stops after the bytes of one ring, however fast the kernel writes.
     pub fn drain(&mut self, mut record: impl FnMut(RawRecord<'_>)) -> Drained {
         let head = self.word(HEAD_OFFSET).load(Ordering::Acquire);
         let mut tail = self.word(TAIL_OFFSET).load(Ordering::Relaxed);
@@ -124,13 +127,13 @@ impl Ring {
         drained
     }
 
-    /// The `length` bytes at `position`, which lie between tail and head.
+    /// The `length` bytes at `position`, which are between tail and head.
     fn bytes(&mut self, position: u64, length: usize) -> &[u8] {
         let start = position as usize & (self.size - 1);
-        // SAFETY: the data follows the first page; `start` is below the size, and
-        // what lies between tail and head the kernel does not write to before
-        // the tail is moved. A length of at most 65535 that would reach over the
-        // end is cut there and joined with the beginning.
+        // SAFETY: the data follows the first page; `start` is below the size; the
+        // kernel does not write between tail and head until the tail moves. A range of
+        // at most 65535 bytes that would cross the end is split there and joined with
+        // the beginning.
         let data = unsafe { self.base.as_ptr().add(self.page) };
         let whole = length.min(self.size - start);
         // SAFETY: as above: `start + whole` does not exceed the size.
@@ -156,16 +159,16 @@ impl Ring {
 }
 
 fn page_size() -> usize {
-    // SAFETY: no memory is involved.
+    // SAFETY: sysconf accesses no memory.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    // The call cannot fail for this name; 4096 is the smallest page there is.
+    // The call cannot fail for this name; 4096 is the smallest page size.
     usize::try_from(size).unwrap_or(4096)
 }
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `map` with this length, and no slice of
-        // it outlives a call of `drain`.
+        // SAFETY: the mapping was made by `map` with this length, and no slice of it
+        // outlives a call of `drain`.
         let unmapped = unsafe { munmap(self.base.as_ptr().cast(), self.page + self.size) };
         debug_assert!(unmapped.is_ok(), "{unmapped:?}");
     }

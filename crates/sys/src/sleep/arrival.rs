@@ -1,11 +1,11 @@
-//! Where a signal handler leaves the time at which it ran.
+//! The variable in which a signal handler stores its time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tactus_model::time::{Clock, Instant, Nanos};
 
-/// The time at which a handler last ran, in nanoseconds of the sleeper's clock;
-/// zero stands for "not yet", and no clock of ours still shows zero.
+/// The time at which a handler last ran, in nanoseconds of the sleeper's clock; zero
+/// means "not yet", and none of our clocks still shows zero.
 #[derive(Debug)]
 pub(super) struct Arrival(AtomicU64);
 
@@ -14,16 +14,17 @@ impl Arrival {
         Self(AtomicU64::new(0))
     }
 
-    /// Forgets the last arrival, before the timer is set anew.
+    /// Clears the arrival before the timer is set again.
     #[inline]
     pub(super) fn clear(&self) {
         self.0.store(0, Ordering::Release);
     }
 
-    /// Keeps the time; the first after [`Arrival::clear`] counts. Async-signal-safe.
+    /// Stores the time; only the first call after [`Arrival::clear`] counts.
+    /// Async-signal-safe.
     #[inline]
     pub(super) fn stamp(&self, now: Nanos) {
-        // Failing means that an earlier time is already there.
+        // A failure means that there is already an earlier time.
         let _ = self.0.compare_exchange(0, now.as_nanos(), Ordering::AcqRel, Ordering::Relaxed);
     }
 

@@ -12,22 +12,22 @@ use crate::error::{Errno, SysError};
 use crate::sleep::Sleeper;
 use crate::timespec::rustix_timespec;
 
-/// Sleeps in the absolute timeout of `FUTEX_WAIT_BITSET`, which is what condition
-/// variables sleep by: [futex(2)](https://man7.org/linux/man-pages/man2/futex.2.html).
+/// Sleeps in the absolute timeout of `FUTEX_WAIT_BITSET`, as condition variables do:
+/// [futex(2)](https://man7.org/linux/man-pages/man2/futex.2.html).
 #[doc(alias = "FUTEX_WAIT_BITSET")]
 #[derive(Debug)]
 pub struct Futex<C: Clock> {
-    /// Nobody ever changes it or wakes a waiter.
+    /// No thread ever changes it or wakes a waiter.
     word: AtomicU32,
     flags: futex::Flags,
     clock: PhantomData<C>,
 }
 
 impl<C: Clock> Futex<C> {
-    /// Makes a futex of this thread's own.
+    /// Makes a futex for this thread.
     ///
     /// # Errors
-    /// `EINVAL`: its timeout is not counted by this clock.
+    /// `EINVAL`: futex timeouts do not support this clock.
     pub fn new() -> Result<Self, SysError> {
         let flags = match C::NAME {
             ClockName::Monotonic => futex::Flags::PRIVATE,
@@ -47,7 +47,7 @@ impl<C: Clock> Sleeper<C> for Futex<C> {
         loop {
             match futex::wait_bitset(&self.word, self.flags, 0, Some(&timeout), NonZeroU32::MAX) {
                 Err(Errno::TIMEDOUT) => return Ok(clock::now()),
-                // Spurious wakeups are allowed by futex(2).
+                // futex(2) allows spurious wakeups.
                 Ok(()) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(SysError::new("futex", errno)),
             }

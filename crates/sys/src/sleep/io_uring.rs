@@ -25,9 +25,10 @@ impl<C: Clock> IoUring<C> {
     /// Sets up a ring of a few entries.
     ///
     /// # Errors
-    /// - `EINVAL`: there are no timeouts by this clock.
-    /// - `EPERM`: `kernel.io_uring_disabled` forbids it; `ENOSYS`: the kernel
-    ///   has none, or a filter of system calls hides it, as containers do.
+    /// - `EINVAL`: timeouts do not support this clock.
+    /// - `EPERM`: `kernel.io_uring_disabled` forbids it.
+    /// - `ENOSYS`: the kernel has no io_uring, or a seccomp filter hides it, as in
+    ///   containers.
     pub fn new() -> Result<Self, SysError> {
         let clock = match C::NAME {
             ClockName::Monotonic => TimeoutFlags::empty(),
@@ -41,8 +42,8 @@ impl<C: Clock> IoUring<C> {
 
     /// Puts a request into the submission queue.
     fn push(&mut self, request: &squeue::Entry) -> Result<(), SysError> {
-        // SAFETY: the only pointer in a request of ours is to a timespec that
-        // lives until the kernel has taken the request, within `sleep_until`.
+        // SAFETY: the only pointer in our requests points to a timespec that lives
+        // until the kernel has taken the request, within `sleep_until`.
         unsafe { self.ring.submission().push(request) }
             // The queue holds one request at a time, so it is never full.
             .map_err(|_| SysError::new("io_uring_enter", Errno::AGAIN))
@@ -58,8 +59,8 @@ impl<C: Clock> Sleeper<C> for IoUring<C> {
         let request = opcode::Timeout::new(&until).flags(self.flags).build();
         self.push(&request)?;
         loop {
-            // The kernel takes the request, and copies the timespec, before it
-            // waits: an interruption can only come after that.
+            // The kernel takes the request and copies the timespec before it waits, so
+            // an interruption can only come after that.
             match self.ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}

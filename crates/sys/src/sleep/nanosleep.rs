@@ -18,9 +18,9 @@ impl<C: Clock> Sleeper<C> for Nanosleep {
     fn sleep_until(&mut self, due: Instant<C>) -> Result<Instant<C>, SysError> {
         let request = timespec(Nanos::from_nanos(due.as_nanos()));
         loop {
-            // SAFETY: `request` is a live timespec; with an absolute time the
-            // remaining time is not written.
-            let answer = unsafe {
+            // SAFETY: `request` is a live timespec; with an absolute time the remaining
+            // time is not written.
+            let returned = unsafe {
                 libc::clock_nanosleep(
                     clock::id(C::NAME),
                     libc::TIMER_ABSTIME,
@@ -28,7 +28,7 @@ impl<C: Clock> Sleeper<C> for Nanosleep {
                     std::ptr::null_mut(),
                 )
             };
-            match answer {
+            match returned {
                 0 => return Ok(clock::now()),
                 libc::EINTR => {}
                 errno => {

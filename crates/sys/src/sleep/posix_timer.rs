@@ -14,10 +14,10 @@ use crate::sleep::{LOST_AFTER, Sleeper};
 #[doc(alias = "timer_create")]
 #[doc(alias = "sigwaitinfo")]
 pub struct PosixTimer<C: Clock> {
-    // Dropped in this order: no signal may come once the pending one is taken away.
+    // Dropped in this order: no signal may come after the pending one is taken away.
     timer: ThreadTimer<C>,
     blocked: Blocked,
-    /// The last known time, which saves reading the clock to bound the wait.
+    /// The last known time; it bounds the wait without reading the clock.
     last: Instant<C>,
 }
 
@@ -25,7 +25,7 @@ impl<C: Clock> PosixTimer<C> {
     /// Makes a timer for the calling thread and blocks its signal there.
     ///
     /// # Errors
-    /// `EAGAIN`: the user has as many signals queued as `RLIMIT_SIGPENDING` allows.
+    /// `EAGAIN`: the user has `RLIMIT_SIGPENDING` signals queued.
     pub fn new() -> Result<Self, SysError> {
         let blocked = Blocked::new(signal::awaited())?;
         let timer = ThreadTimer::new(signal::awaited(), std::ptr::null())?;

@@ -8,7 +8,7 @@ use crate::sleep::Sleeper;
 use crate::timespec::timespec;
 
 /// Sleeps in the timeout of [ppoll(2)](https://man7.org/linux/man-pages/man2/poll.2.html)
-/// on no descriptor at all, for the time from now to the due time.
+/// without descriptors, for the time from now to the due time.
 #[doc(alias = "poll")]
 #[derive(Clone, Copy, Debug)]
 pub struct Ppoll;
@@ -20,9 +20,9 @@ impl Sleeper<Monotonic> for Ppoll {
             let timeout = timespec(due - clock::now::<Monotonic>());
             // SAFETY: no descriptors are passed, the timeout is live, and a null
             // mask leaves the thread's signals as they are.
-            let answer =
+            let returned =
                 unsafe { libc::ppoll(std::ptr::null_mut(), 0, &timeout, std::ptr::null()) };
-            match SysError::check("ppoll", answer) {
+            match SysError::check("ppoll", returned) {
                 Ok(_) => return Ok(clock::now()),
                 Err(SysError { errno: Errno::INTR, .. }) => {}
                 Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! The signals of timers: which, and whether the calling thread takes them.
+//! The signals of timers, and whether the calling thread takes them.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -9,25 +9,24 @@ use crate::error::{Errno, SysError};
 use crate::sleep::lost;
 use crate::timespec::timespec;
 
-/// The signal that sigwaitinfo(2) takes. C libraries keep the first few
-/// real-time signals for themselves, which `SIGRTMIN` allows for.
+/// The signal that sigwaitinfo(2) takes. C libraries reserve the first few real-time
+/// signals, which `SIGRTMIN` accounts for.
 pub(super) fn awaited() -> libc::c_int {
     libc::SIGRTMIN() + 1
 }
 
-/// The signal for which a handler is installed.
+/// The signal with a handler.
 pub(super) fn handled() -> libc::c_int {
     libc::SIGRTMIN() + 2
 }
 
 /// One signal, blocked in the calling thread while this value lives.
 ///
-/// When it is dropped, a signal that is still pending is taken away and the
-/// thread's mask is put back.
+/// Dropping it discards a pending signal and restores the thread's mask.
 pub(super) struct Blocked {
     signal: libc::c_int,
     was_blocked: bool,
-    /// The thread's mask with the signal let in.
+    /// The thread's mask with the signal unblocked.
     open: libc::sigset_t,
     /// A mask belongs to a thread, and so must the value.
     not_send: PhantomData<*const ()>,
@@ -38,7 +37,7 @@ impl Blocked {
     pub(super) fn new(signal: libc::c_int) -> Result<Self, SysError> {
         let before = change_mask(libc::SIG_BLOCK, &only(signal))?;
         let mut open = before;
-        // SAFETY: both sets were written by the kernel.
+        // SAFETY: the kernel wrote both sets.
         let was_blocked = unsafe {
             libc::sigdelset(&mut open, signal);
             libc::sigismember(&before, signal) == 1
@@ -46,7 +45,7 @@ impl Blocked {
         Ok(Self { signal, was_blocked, open, not_send: PhantomData })
     }
 
-    /// Lets the signal interrupt the thread at any time.
+    /// Unblocks the signal, so that it may interrupt the thread at any time.
     pub(super) fn unblock(&self) -> Result<(), SysError> {
         change_mask(libc::SIG_UNBLOCK, &only(self.signal)).map(drop)
     }
@@ -61,10 +60,10 @@ impl Blocked {
     pub(super) fn take(&self, bound: Nanos) -> Result<(), SysError> {
         let (signals, bound) = (only(self.signal), timespec(bound));
         loop {
-            // SAFETY: the set and the bound are live; a null pointer asks for no
-            // further information.
-            let answer = unsafe { libc::sigtimedwait(&signals, std::ptr::null_mut(), &bound) };
-            match SysError::check("sigtimedwait", answer) {
+            // SAFETY: the set and the bound are live; a null pointer discards further
+            // information.
+            let returned = unsafe { libc::sigtimedwait(&signals, std::ptr::null_mut(), &bound) };
+            match SysError::check("sigtimedwait", returned) {
                 Ok(_) => return Ok(()),
                 Err(SysError { errno: Errno::INTR, .. }) => {}
                 Err(SysError { errno: Errno::AGAIN, .. }) => return Err(lost("sigtimedwait")),
@@ -73,15 +72,15 @@ impl Blocked {
         }
     }
 
-    /// Lets the signal in and sleeps until a handler has run, for at most `bound`:
+    /// Unblocks the signal and sleeps until a handler has run, for at most `bound`:
     /// [ppoll(2)](https://man7.org/linux/man-pages/man2/poll.2.html) does both in one step.
     ///
-    /// Returns whether a handler ran; it may have been another signal's.
+    /// Returns whether a handler ran; it may have been the handler of another signal.
     pub(super) fn pause(&self, bound: Nanos) -> Result<bool, SysError> {
         let bound = timespec(bound);
         // SAFETY: no descriptors are passed; the bound and the mask are live.
-        let answer = unsafe { libc::ppoll(std::ptr::null_mut(), 0, &bound, &self.open) };
-        match SysError::check("ppoll", answer) {
+        let returned = unsafe { libc::ppoll(std::ptr::null_mut(), 0, &bound, &self.open) };
+        match SysError::check("ppoll", returned) {
             Ok(_) => Ok(false),
             Err(SysError { errno: Errno::INTR, .. }) => Ok(true),
             Err(error) => Err(error),
@@ -91,8 +90,7 @@ impl Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // Blocking cannot fail with a valid signal, and a failure here would
-        // leave nothing better to do.
+        // Blocking a valid signal cannot fail, and a failure here could not be handled.
         let _ = self.block();
         while self.take(Nanos::ZERO).is_ok() {}
         if !self.was_blocked {
@@ -101,23 +99,23 @@ impl Drop for Blocked {
     }
 }
 
-/// What a handler is: see sigaction(2), `SA_SIGINFO`.
+/// The type of a handler: see sigaction(2), `SA_SIGINFO`.
 pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// Installs `handler` for `signal` in the whole process:
 /// [sigaction(2)](https://man7.org/linux/man-pages/man2/sigaction.2.html).
 ///
 /// # Safety
-/// The handler does only what signal-safety(7) allows.
+/// The handler must do only what signal-safety(7) allows.
 pub(super) unsafe fn install(signal: libc::c_int, handler: Handler) -> Result<(), SysError> {
-    // SAFETY: `sigaction` is a plain structure for which zeroes are values.
+    // SAFETY: `sigaction` is a plain structure for which zeroes are valid.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler as libc::sighandler_t;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
     action.sa_mask = empty();
-    // SAFETY: `action` is complete; the caller answers for the handler.
-    let answer = unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
-    SysError::check("sigaction", answer).map(drop)
+    // SAFETY: `action` is complete; the caller guarantees the handler.
+    let returned = unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
+    SysError::check("sigaction", returned).map(drop)
 }
 
 fn empty() -> libc::sigset_t {
@@ -136,12 +134,12 @@ fn only(signal: libc::c_int) -> libc::sigset_t {
     set
 }
 
-/// Changes the calling thread's mask and returns what it was.
+/// Changes the calling thread's mask and returns the old one.
 fn change_mask(how: libc::c_int, set: &libc::sigset_t) -> Result<libc::sigset_t, SysError> {
     let mut before = empty();
     // SAFETY: both sets are live.
-    let answer = unsafe { libc::pthread_sigmask(how, set, &mut before) };
-    match answer {
+    let returned = unsafe { libc::pthread_sigmask(how, set, &mut before) };
+    match returned {
         0 => Ok(before),
         errno => Err(SysError::new("pthread_sigmask", Errno::from_raw_os_error(errno))),
     }

@@ -9,7 +9,7 @@ use crate::sleep::signal::{self, Blocked};
 use crate::sleep::thread_timer::ThreadTimer;
 use crate::sleep::{Alarm, LOST_AFTER, Sleeper, lost};
 
-/// What the handler needs, at an address that stays.
+/// The data of the handler, at a stable address.
 #[derive(Debug)]
 struct Bell {
     clock: libc::clockid_t,
@@ -20,18 +20,19 @@ struct Bell {
 /// [timer_create(2)](https://man7.org/linux/man-pages/man2/timer_create.2.html) with
 /// `SIGEV_THREAD_ID` and [sigaction(2)](https://man7.org/linux/man-pages/man2/sigaction.2.html).
 ///
-/// Each thread has its own timer, so any number of threads can use it at once.
+/// Each thread has its own timer, so any number of threads can use this facility at
+/// once.
 #[doc(alias = "timer_create")]
 #[doc(alias = "sigaction")]
 pub struct SignalHandler<C: Clock> {
-    // Dropped in this order: the timer, then what it left pending, and only then
-    // the memory to which its signals point.
+    // Dropped in this order: the timer, then its pending signal, and only then the
+    // memory that its signals point to.
     timer: ThreadTimer<C>,
     blocked: Blocked,
     bell: Box<Bell>,
     /// Whether the signal may interrupt the thread at any time.
     open: bool,
-    /// The last known time, which saves reading the clock to bound the wait.
+    /// The last known time; it bounds the wait without reading the clock.
     last: Instant<C>,
 }
 
@@ -39,7 +40,7 @@ impl<C: Clock> SignalHandler<C> {
     /// Makes a timer for the calling thread, and installs the handler in the process.
     ///
     /// # Errors
-    /// `EAGAIN`: the user has as many signals queued as `RLIMIT_SIGPENDING` allows.
+    /// `EAGAIN`: the user has `RLIMIT_SIGPENDING` signals queued.
     pub fn new() -> Result<Self, SysError> {
         let blocked = Blocked::new(signal::handled())?;
         // SAFETY: the handler reads a clock and stores to an atomic.
@@ -50,11 +51,11 @@ impl<C: Clock> SignalHandler<C> {
     }
 }
 
-/// Stamps the arrival of a timer's signal where the timer's value says.
+/// Stamps the arrival in the `Bell` that the timer's value points to.
 extern "C" fn ring(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the kernel passes the information of the signal. Only signals of
-    // timers are looked at: by construction their value points to a `Bell` that
-    // outlives them. Whatever another process sends has another code.
+    // SAFETY: the kernel passes the information of the signal. Only signals of timers
+    // are used: by construction their value points to a `Bell` that outlives them.
+    // Signals from other processes have another code.
     unsafe {
         if (*info).si_code == libc::SI_TIMER {
             let bell: *const Bell = (*info).si_value().sival_ptr.cast();

@@ -19,7 +19,7 @@ pub(super) struct ThreadTimer<C: Clock> {
 impl<C: Clock> ThreadTimer<C> {
     /// Makes a timer that sends `signal` with `value` to the calling thread.
     pub(super) fn new(signal: libc::c_int, value: *const libc::c_void) -> Result<Self, SysError> {
-        // SAFETY: `sigevent` is a plain structure for which zeroes are values.
+        // SAFETY: `sigevent` is a plain structure for which zeroes are valid.
         let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
         event.sigev_signo = signal;
@@ -27,8 +27,8 @@ impl<C: Clock> ThreadTimer<C> {
         event.sigev_notify_thread_id = rustix::thread::gettid().as_raw_nonzero().get();
         let mut timer: libc::timer_t = std::ptr::null_mut();
         // SAFETY: `event` is complete and `timer` is valid for the write.
-        let answer = unsafe { libc::timer_create(clock::id(C::NAME), &mut event, &mut timer) };
-        SysError::check("timer_create", answer)?;
+        let returned = unsafe { libc::timer_create(clock::id(C::NAME), &mut event, &mut timer) };
+        SysError::check("timer_create", returned)?;
         Ok(Self { timer, clock: PhantomData })
     }
 
@@ -42,10 +42,10 @@ impl<C: Clock> ThreadTimer<C> {
             it_value: timespec(Nanos::from_nanos(due.as_nanos().max(1))),
         };
         // SAFETY: the timer lives as long as `self`, and the setting is live.
-        let answer = unsafe {
+        let returned = unsafe {
             libc::timer_settime(self.timer, libc::TIMER_ABSTIME, &setting, std::ptr::null_mut())
         };
-        SysError::check("timer_settime", answer).map(drop)
+        SysError::check("timer_settime", returned).map(drop)
     }
 }
 

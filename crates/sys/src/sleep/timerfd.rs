@@ -25,7 +25,7 @@ impl<C: Clock> Timerfd<C> {
     /// Makes a descriptor.
     ///
     /// # Errors
-    /// `EINVAL`: there are none by this clock.
+    /// `EINVAL`: timerfd does not support this clock.
     pub fn new() -> Result<Self, SysError> {
         let clock = match C::NAME {
             ClockName::Monotonic => TimerfdClockId::Monotonic,

@@ -1,4 +1,4 @@
-//! An instance: a set of buffers and enabled events of our own.
+//! An instance: a private set of buffers and enabled events.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 use super::{Pages, Tracefs};
 use crate::error::{Errno, SysError};
 
-/// Buffers and enabled events that nobody else uses, gone when this is dropped.
+/// Private buffers and enabled events, removed when this is dropped.
 ///
-/// When the process is killed, the kernel ceases to record into the buffers and
-/// frees them (`free_buffer` with the option `disable_on_free`); what is left of
-/// the instance is removed when the next one is made.
+/// If the process is killed, the kernel stops recording into the buffers and frees them
+/// (`free_buffer` with the option `disable_on_free`); the next instance removes the
+/// remains.
 #[derive(Debug)]
 pub struct Instance {
     place: PathBuf,
-    /// Closed before the instance is removed; the kernel refuses to remove what is open.
+    /// Closed before the instance is removed; the kernel refuses to remove an open
+    /// instance.
     free_buffer: Option<File>,
 }
 
-/// The buffer of one processor: its pages and its accounts.
+/// The buffer of one CPU: its pages and its statistics.
 #[derive(Debug)]
 pub struct ProcessorFiles {
     /// The recorded events.
@@ -28,26 +29,27 @@ pub struct ProcessorFiles {
     stats: File,
 }
 
-/// What the names of our instances begin with; the process and a number follow.
+/// The prefix of the names of our instances; the process id and a number follow.
 const PREFIX: &str = "tactus-";
 
-/// The most instances of one process.
+/// The maximum number of instances of one process.
 const INSTANCES_MAX: u32 = 1000;
 
-/// What the kernel answered to a call on a file.
+/// The error of a failed call on a file.
 pub(super) fn failed(call: &'static str, error: &io::Error) -> SysError {
     SysError::new(call, Errno::from_io_error(error).unwrap_or(Errno::IO))
 }
 
 impl Instance {
-    /// Makes an instance that records nothing yet.
+    /// Creates an instance that records nothing yet.
     ///
     /// # Errors
-    /// `EACCES` or `EPERM`: only root may make instances; `ENOENT`: this kernel
-    /// has none; `EROFS`: the file system is mounted for reading only.
+    /// - `EACCES` or `EPERM`: only root may create instances.
+    /// - `ENOENT`: this kernel does not support instances.
+    /// - `EROFS`: the file system is mounted read-only.
     pub fn make(tracefs: &Tracefs) -> Result<Self, SysError> {
         let instances = tracefs.instances();
-        remove_those_of_the_dead(&instances);
+        remove_abandoned(&instances);
         let process = std::process::id();
         for number in 0..INSTANCES_MAX {
             let place = instances.join(format!("{PREFIX}{process}-{number}"));
@@ -60,7 +62,7 @@ impl Instance {
         Err(SysError::new("mkdir", Errno::EXIST))
     }
 
-    /// Stops a new instance and has the kernel watch over it.
+    /// Stops a new instance and sets it to be freed with this process.
     fn take(place: PathBuf) -> Result<Self, SysError> {
         let mut instance = Self { place, free_buffer: None };
         instance.write("tracing_on", "0")?;
@@ -70,11 +72,12 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Writes `text` to one of the instance's files, as `trace_clock`.
+    /// Writes `text` to a file of the instance, for example `trace_clock`.
     ///
     /// # Errors
-    /// `EINVAL`: the kernel does not know such a value; `ENOENT`: it has no such
-    /// file; `ENOMEM`.
+    /// - `EINVAL`: the kernel does not know the value.
+    /// - `ENOENT`: the kernel does not have the file.
+    /// - `ENOMEM`: there is not enough memory.
     pub fn write(&self, file: &str, text: &str) -> Result<(), SysError> {
         let mut file = OpenOptions::new()
             .write(true)
@@ -83,9 +86,10 @@ impl Instance {
         file.write_all(text.as_bytes()).map_err(|error| failed("write", &error))
     }
 
-    /// Enables events, as `sched/sched_switch`; gives for each what the kernel answered.
+    /// Enables events, for example `sched/sched_switch`; returns the kernel's result for
+    /// each.
     ///
-    /// They are all written to one open file: the kernel takes a name at a time.
+    /// All names go to one open file: the kernel takes one name at a time.
     ///
     /// # Errors
     /// The list of events cannot be opened.
@@ -101,20 +105,21 @@ impl Instance {
         Ok(events.iter().map(&mut enable).collect())
     }
 
-    /// Begins or ceases to record.
+    /// Starts or stops recording.
     ///
     /// # Errors
-    /// None that an instance is known to give.
+    /// None known for an instance.
     pub fn switch(&self, on: bool) -> Result<(), SysError> {
         self.write("tracing_on", if on { "1" } else { "0" })
     }
 
-    /// Opens the buffer of `cpu`, whose pages are of `page_size` bytes.
+    /// Opens the buffer of `cpu`, whose pages have `page_size` bytes.
     ///
-    /// As long as it is open the instance cannot be removed.
+    /// The instance cannot be removed while the buffer is open.
     ///
     /// # Errors
-    /// `ENOENT`: there is no such processor; `EMFILE`: too many open files.
+    /// - `ENOENT`: the CPU does not exist.
+    /// - `EMFILE`: too many open files.
     pub fn processor(&self, cpu: u32, page_size: usize) -> Result<ProcessorFiles, SysError> {
         let place = self.place.join(format!("per_cpu/cpu{cpu}"));
         let stats = File::open(place.join("stats")).map_err(|error| failed("open", &error))?;
@@ -123,12 +128,12 @@ impl Instance {
 }
 
 impl ProcessorFiles {
-    /// The text of the buffer's accounts as they are now (`stats`).
+    /// The present text of the buffer's statistics (`stats`).
     ///
     /// # Errors
-    /// None that a valid buffer is known to give.
+    /// None known for a valid buffer.
     pub fn stats(&self) -> Result<String, SysError> {
-        // The kernel's text is of eight short lines.
+        // The kernel's text has eight short lines.
         let mut text = [0; 512];
         let length = self.stats.read_at(&mut text, 0).map_err(|error| failed("read", &error))?;
         Ok(String::from_utf8_lossy(&text[..length]).into_owned())
@@ -137,19 +142,19 @@ impl ProcessorFiles {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // What cannot be removed now records nothing, and is removed by whoever
-        // makes the next instance.
+        // An instance that cannot be removed now records nothing, and the next
+        // instance's creator removes it.
         let _ = self.switch(false);
         self.free_buffer = None;
         let _ = std::fs::remove_dir(&self.place);
     }
 }
 
-/// Removes what killed processes left behind.
+/// Removes the instances of processes that were killed.
 ///
-/// The kernel refuses to remove an instance that somebody has open, so one of a
-/// process that cannot be seen from here (of another container) stays.
-fn remove_those_of_the_dead(instances: &Path) {
+/// The kernel refuses to remove an open instance, so the instance of a process that is
+/// not visible from here (in another container) stays.
+fn remove_abandoned(instances: &Path) {
     let Ok(entries) = std::fs::read_dir(instances) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -161,7 +166,7 @@ fn remove_those_of_the_dead(instances: &Path) {
     }
 }
 
-/// The process that an instance of ours is named after.
+/// The process after which one of our instances is named.
 fn owner(name: &str) -> Option<&str> {
     let (process, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -182,28 +187,28 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_left_is_removed_and_nothing_else() {
+    fn only_instances_of_ended_processes_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let own = format!("tactus-{}-0", std::process::id());
-        // No process has a number above the kernel's greatest (2^22).
+        // No process has an id above the kernel's maximum (2^22).
         let names = ["tactus-99999999-0", "other-99999999-0", own.as_str()];
         for name in names {
             std::fs::create_dir(place.path().join(name)).unwrap();
         }
-        remove_those_of_the_dead(place.path());
+        remove_abandoned(place.path());
         let left: Vec<bool> = names.map(|name| place.path().join(name).exists()).into();
         assert_eq!(left, [false, true, true]);
     }
 
     #[test]
-    fn an_instance_is_its_own_and_goes_with_its_owner_if_root() {
+    fn an_instance_is_private_and_removed_with_its_owner_if_root() {
         let made = Tracefs::find()
             .map_err(|error| error.to_string())
             .and_then(|tracefs| Instance::make(&tracefs).map_err(|error| error.to_string()));
         let instance = match made {
             Ok(instance) => instance,
             Err(reason) => {
-                eprintln!("skipped: no instance of tracefs can be made here: {reason}");
+                eprintln!("skipped: cannot create a tracefs instance: {reason}");
                 return;
             }
         };

@@ -1,4 +1,4 @@
-//! The pages of a processor's ring buffer.
+//! The pages of a CPU's ring buffer.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,10 +8,10 @@ use std::path::Path;
 use super::instance::failed;
 use crate::error::{Errno, SysError};
 
-/// Reads the ring buffer of one processor by its pages (`trace_pipe_raw`).
+/// Reads the ring buffer of one CPU page by page (`trace_pipe_raw`).
 ///
-/// A page that is full is taken out of the ring as a whole, so reading it costs
-/// the kernel no more than the copy.
+/// The kernel removes a full page from the ring as a whole, so reading it costs the
+/// kernel no more than the copy.
 #[derive(Debug)]
 pub struct Pages {
     file: File,
@@ -25,13 +25,13 @@ impl Pages {
         Ok(Self { file, page: vec![0; page_size] })
     }
 
-    /// Takes what the oldest page holds; none when nothing waits.
+    /// Takes the content of the oldest page; `None` if nothing waits.
     ///
-    /// The page that the kernel writes to is given as far as it is written; what
-    /// follows in it comes as another page.
+    /// The page that the kernel is writing to is returned as far as it is written;
+    /// later content comes as another page.
     ///
     /// # Errors
-    /// None that a valid buffer is known to give.
+    /// None known for a valid buffer.
     pub fn next_page(&mut self) -> Result<Option<&[u8]>, SysError> {
         match rustix::io::read(&self.file, &mut self.page) {
             Ok(0) | Err(Errno::AGAIN) => Ok(None),

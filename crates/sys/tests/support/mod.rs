@@ -1,4 +1,5 @@
-//! Machines made up for tests: small trees of files that stand for `/proc`, `/sys` and the rest.
+//! Simulated machines for tests: small trees of files that stand for `/proc`, `/sys` and the
+//! rest.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,15 +7,15 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// A tree of files below a directory of its own, which goes away with it.
+/// A tree of files in a temporary directory.
 pub struct FakeRoot(TempDir);
 
 impl FakeRoot {
-    /// Builds a tree from a description, a line a file.
+    /// Builds a tree from a description with a line for each file.
     ///
-    /// `path = text` is a file (`\n`, `\t` and `\0` stand for themselves), `path -> target` is
-    /// a symbolic link, `path/` an empty directory. A line that begins with `|`
-    /// adds a line to the file before it. Empty lines say nothing.
+    /// `path = text` is a file (with `\n`, `\t` and `\0` as escapes), `path -> target` is a
+    /// symbolic link, `path/` is an empty directory. A line that begins with `|` adds a line
+    /// to the file before it. Empty lines are ignored.
     pub fn new(description: &str) -> Self {
         let root = Self(TempDir::new().expect("a directory for temporary files"));
         let mut last: Option<(String, String)> = None;
@@ -41,12 +42,12 @@ impl FakeRoot {
         root
     }
 
-    /// Where the tree begins.
+    /// The root of the tree.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Writes a file, and the directories above it where there are none.
+    /// Writes a file, and creates missing directories above it.
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         fs::write(self.make_room(path), text).expect("a file");
     }

@@ -152,7 +152,7 @@ fn every_vector_and_call_has_a_number() {
 
 proptest! {
     #[test]
-    fn events_come_back(events in prop::collection::vec(event(), 0..40)) {
+    fn events_are_restored(events in prop::collection::vec(event(), 0..40)) {
         let mut copies = Vec::new();
         for block in EventBlock::encode(3, &events) {
             let mut block = EventBlock::parse(block.into_payload()).unwrap();

@@ -1,4 +1,4 @@
-//! The thread that puts blocks away: to a file, or into memory.
+//! The thread that stores blocks in a file or in memory.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,24 +19,24 @@ use crate::codec::{Block, BlockKind, EventBlockHead, preamble};
 use crate::file::{about_block, summary_block};
 use crate::summary::RecordingSummary;
 
-/// A wish to have what a flight recorder holds in a file.
+/// A request to write the content of a flight recorder to a file.
 #[derive(Debug)]
 pub(super) struct Save {
     pub(super) path: PathBuf,
-    /// Where to tell how it went.
+    /// Receives the result.
     pub(super) done: Sender<Result<(), RecordError>>,
 }
 
-pub(super) struct Keeper {
+pub(super) struct Writer {
     pub(super) about: About,
     pub(super) parcels: Receiver<Parcel>,
     pub(super) held: Arc<Held>,
     pub(super) store: Store,
-    /// For a reader beside the recording, where there is one.
+    /// For a concurrent reader, if there is one.
     pub(super) copies: Option<Copies>,
 }
 
-/// Where blocks are put.
+/// Where blocks are stored.
 pub(super) enum Store {
     File { file: File, path: PathBuf },
     Memory(Memory),
@@ -45,26 +45,26 @@ pub(super) enum Store {
 /// Blocks in memory, the oldest first.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// How far back to reach; everything when there is none.
+    /// How far back to reach; unlimited if `None`.
     last: Option<Nanos>,
     limit: u64,
     bytes: u64,
-    /// Names are never forgotten: later events refer to them.
+    /// Names are never dropped: later events refer to them.
     dictionary: Vec<Block>,
     blocks: VecDeque<Block>,
-    /// No event up to here is complete any more.
+    /// Events up to this time are incomplete.
     forgotten_until: Option<Instant<Monotonic>>,
 }
 
-/// What became of a recording.
+/// The result of a recording.
 pub(super) struct Kept {
     pub(super) summary: RecordingSummary,
-    /// The recording as a file would hold it, where it was kept in memory.
+    /// The recording as a file would hold it, if it is stored in memory.
     pub(super) bytes: Option<Vec<u8>>,
 }
 
 impl Store {
-    /// Makes the place that `keep` names.
+    /// Opens the store that `keep` names.
     pub(super) fn open(keep: &Keep, about: &About) -> Result<Self, RecordError> {
         Ok(match keep {
             Keep::File(path) => {
@@ -89,8 +89,8 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> RecordError {
     move |error| RecordError::Write { path: path.to_owned(), error }
 }
 
-impl Keeper {
-    /// Puts away whatever comes, until the end.
+impl Writer {
+    /// Stores everything that arrives, until the end.
     pub(super) fn run(mut self) -> Result<Kept, RecordError> {
         while let Ok(parcel) = self.parcels.recv() {
             match parcel {
@@ -101,7 +101,7 @@ impl Keeper {
                     self.put(blocks)?;
                 }
                 Parcel::Save(save) => {
-                    // Whoever no longer waits for the answer does not miss it.
+                    // A requester that no longer waits does not need the result.
                     let _ = save.done.send(self.save(&save.path));
                 }
                 Parcel::End(summary) => {
@@ -163,7 +163,7 @@ fn length(blocks: &[Block]) -> u64 {
 }
 
 impl Memory {
-    /// Takes blocks up; gives how many bytes were forgotten for them.
+    /// Stores blocks; returns the number of bytes that were dropped for them.
     fn put(&mut self, blocks: Vec<Block>) -> u64 {
         for block in blocks {
             self.bytes += block.bytes().len() as u64;
@@ -183,10 +183,10 @@ impl Memory {
             let end = end_of(oldest);
             let is_old = match (newest, end) {
                 (Some(newest), Some(end)) => newest - end > last,
-                // Losses stay no longer than the events around them.
+                // Losses are dropped together with the events around them.
                 _ => true,
             };
-            // Half is left to what the drainer may hand over meanwhile.
+            // Half is left for blocks that the drainer may send meanwhile.
             if !is_old && self.bytes <= self.limit / 2 {
                 break;
             }
@@ -209,7 +209,7 @@ impl Memory {
     }
 }
 
-/// The time of a block's last event; none of a block that holds no events.
+/// The time of a block's last event; `None` for a block without events.
 fn end_of(block: &Block) -> Option<Instant<Monotonic>> {
     if block.kind() != BlockKind::Events {
         return None;
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flight_recorder_forgets_what_is_older_than_asked() {
+    fn a_flight_recorder_drops_events_older_than_requested() {
         let last = Some(Nanos::from_secs(3));
         let mut memory = Memory { last, limit: 1 << 20, ..Memory::default() };
         let mut forgotten = 0;
