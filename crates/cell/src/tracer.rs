@@ -7,7 +7,7 @@ use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::recording::{AbsentEvent, EventAccount, ThreadId};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
-use tactus_model::traced::{Evidence, TracedEvents};
+use tactus_model::traced::{TracedData, TracedEvents};
 use tactus_record::decode::Tracepoint;
 use tactus_record::live::{
     CallChains, DrainerOptions, Keep, Options, RecordError, Recorded, Recorder, Symbols,
@@ -63,7 +63,7 @@ impl Tracer {
         let options = Options {
             drainer: DrainerOptions { cpus: self.aside.clone(), ..DrainerOptions::default() },
             // A little more than is kept, so that what is too large is known to be.
-            keep: Keep::Memory { limit: 2 * Evidence::RECORDING_LIMIT },
+            keep: Keep::Memory { limit: 2 * TracedData::RECORDING_LIMIT },
             symbols: Some(self.symbols.clone()),
             ..match self.events {
                 // Where an interrupt that came late found the processor is told by nothing else.
@@ -117,7 +117,7 @@ fn refused(window: Nanos, error: &RecordError) -> Shortfall {
         asked: format!("traced {window}"),
         granted: "no window with recorded events".to_owned(),
         reason: error.to_string(),
-        mend: error.mend(),
+        fix: error.mend(),
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) fn lacking(absent: &[AbsentEvent], recorded: &[EventAccount]) -> Vec<
                 asked: format!("events of {}", kind.of),
                 granted: kind.without.to_owned(),
                 reason: format!("{}: {}", first.event, first.reason),
-                mend: kind.mend.map(str::to_owned),
+                fix: kind.mend.map(str::to_owned),
             })
         })
         .collect()
@@ -178,9 +178,9 @@ pub(super) fn too_large(window: Nanos, bytes: u64) -> Shortfall {
         reason: format!(
             "the recording takes {} MiB, and {} MiB a turn are kept",
             bytes.div_ceil(1 << 20),
-            Evidence::RECORDING_LIMIT >> 20,
+            TracedData::RECORDING_LIMIT >> 20,
         ),
-        mend: Some(format!("--traced {}", Nanos::from_nanos(window.as_nanos() / 2))),
+        fix: Some(format!("--traced {}", Nanos::from_nanos(window.as_nanos() / 2))),
     }
 }
 

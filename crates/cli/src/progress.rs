@@ -106,7 +106,7 @@ impl Progress {
             "  asked for {}, got {}: {}",
             shortfall.asked, shortfall.granted, shortfall.reason
         ));
-        if let Some(mend) = &shortfall.mend {
+        if let Some(mend) = &shortfall.fix {
             self.line(&format!("  to mend it: {mend}"));
         }
     }

@@ -151,11 +151,11 @@ fn what_was_refused_is_said_once_with_its_mend() {
         asked: "policy fifo:90".to_owned(),
         granted: "policy other".to_owned(),
         reason: "this user may not use real-time priorities".to_owned(),
-        mend: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
+        fix: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
     };
     in_every(&mut run, |found| found.shortfalls.extend([refused.clone(), refused.clone()]));
     let found = check(&run, State::Reservation, "granted", "asked for policy fifo:90, got");
-    assert_eq!(found.mend, refused.mend);
+    assert_eq!(found.mend, refused.fix);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Nanos;
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 use tactus_model::until::Until;
 use tactus_stats::narrow::{self, Narrowness, Next};
 use tactus_store::{Store, StoreError};
@@ -57,7 +57,7 @@ fn at_pace(expected: Nanos, before: Nanos, taken: Duration) -> Nanos {
 
 /// What became of a turn.
 enum Outcome {
-    Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, Evidence),
+    Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, TracedData),
     Failed(Failure),
     Stopped,
 }
@@ -245,7 +245,7 @@ impl<'a> Engine<'a> {
         listener: &mut dyn FnMut(Event<'_>),
     ) -> Heard {
         let mut samples = Vec::new();
-        let mut evidence = Evidence::default();
+        let mut evidence = TracedData::default();
         // Either window may come first, and the other one before its end is told.
         let patience = Duration::from(cell.length()) + self.patience;
         let mut deadline = Instant::now() + patience;
@@ -273,8 +273,8 @@ impl<'a> Engine<'a> {
                 }
                 Input::Message(Message::Recording { bytes }) => {
                     let length = (evidence.recording.len() + bytes.len()) as u64;
-                    if length > Evidence::RECORDING_LIMIT {
-                        let limit = Evidence::RECORDING_LIMIT;
+                    if length > TracedData::RECORDING_LIMIT {
+                        let limit = TracedData::RECORDING_LIMIT;
                         let reason = format!(
                             "the measuring process sent a recording of more than {limit} bytes"
                         );

@@ -56,7 +56,7 @@ impl Containment {
             reason: format!(
                 "the kernel did not let us make namespaces ({refused}); the command is traced instead, which slows each of its forks and signals a little"
             ),
-            mend: Some(mend(refused).to_owned()),
+            fix: Some(mend(refused).to_owned()),
         }
     }
 }

@@ -48,6 +48,6 @@ impl NotGranted {
         };
         let diagnosis = diagnose(&asked, Errno::from_raw_os_error(errno), facts);
         let (asked, granted) = words;
-        Shortfall { asked, granted, reason: diagnosis.reason, mend: diagnosis.mend }
+        Shortfall { asked, granted, reason: diagnosis.reason, fix: diagnosis.mend }
     }
 }

@@ -164,7 +164,7 @@ fn shortfall(
         asked: asked.to_owned(),
         granted: granted.to_owned(),
         reason: diagnosis.reason,
-        mend: diagnosis.mend,
+        fix: diagnosis.mend,
     }
 }
 
@@ -174,7 +174,7 @@ fn unpinned() -> Shortfall {
         asked: "each task pinned to its processor".to_owned(),
         granted: "tasks placed by the kernel".to_owned(),
         reason: "the kernel admits a deadline task only when it may run on every processor of its root domain".to_owned(),
-        mend: Some("policy fifo:99, which can be pinned".to_owned()),
+        fix: Some("policy fifo:99, which can be pinned".to_owned()),
     }
 }
 

@@ -79,7 +79,7 @@ mod tests {
             asked: "policy fifo:90".to_owned(),
             granted: "policy other".to_owned(),
             reason: "this user may not use real-time priorities".to_owned(),
-            mend: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
+            fix: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
         };
         for measurement in &mut run.measurements {
             measurement.shortfalls.extend([refused.clone(), refused.clone()]);

@@ -1,4 +1,4 @@
-//! Reads a run from JSON, described in `docs/run-format.md`.
+//! Reads a run from JSON; the format is described in `docs/run-format.md`.
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -9,19 +9,19 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use tactus_model::result::Failure;
 use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 
 use crate::export::{ExportedBlock, ExportedResult, FORMAT, FORMAT_VERSION};
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
 use crate::{Store, StoreError, balance, load, name, save};
 
-/// What a run is called until all of it was read; no run's name has a space.
+/// The temporary name of a run during its import; it contains a space, which no run name has.
 const PASSING_NAME: &str = "being imported";
 
 impl Store {
-    /// Takes in an exported run, all of it or nothing, and gives the name it has here:
-    /// its own, or with `-2`, `-3`, … when another run has that.
+    /// Imports an exported run, all of it or nothing, and returns its name in this store: its
+    /// own, or with a suffix `-2`, `-3`, … if another run has that name.
     ///
     /// # Errors
     /// [`StoreError::NotAnExport`], [`StoreError::UnknownFormat`], [`StoreError::Unbalanced`],
@@ -36,8 +36,8 @@ impl Store {
 }
 
 impl Store {
-    /// Takes in a run that was made elsewhere, as from another tool's files, all of it
-    /// or nothing, and gives the name it has here, after its plan and when it began.
+    /// Imports a run from elsewhere, for example from another tool's files, all of it or
+    /// nothing. Returns its name in this store, formed from its plan and its start time.
     ///
     /// # Errors
     /// [`StoreError::AlreadyThere`] when the same run with the same content is in the
@@ -48,7 +48,7 @@ impl Store {
             let passing = RunHeader { id: RunId::new(PASSING_NAME), ..run.header.clone() };
             let row = save::insert_run(database, &passing)?;
             for measurement in &run.measurements {
-                save::insert_measurement(database, &row, measurement, &[], &Evidence::default())?;
+                save::insert_measurement(database, &row, measurement, &[], &TracedData::default())?;
             }
             for failure in &run.failures {
                 save::insert_failure(database, &row, failure)?;
@@ -58,7 +58,7 @@ impl Store {
     }
 }
 
-/// Gives an imported run the first free name, unless the run of such a name is the same run.
+/// Gives an imported run the first free name, unless the run with that name is the same run.
 fn give_name(database: &Connection, imported: &RunRow, wanted: RunId) -> Result<RunId, Fault> {
     for id in name::numbered(wanted) {
         match find::row_if_any(database, &id)? {
@@ -75,10 +75,10 @@ fn give_name(database: &Connection, imported: &RunRow, wanted: RunId) -> Result<
             }
         }
     }
-    unreachable!("the store has a limited number of runs, and the names have none")
+    unreachable!("the number of runs is finite, the number of names is not")
 }
 
-/// Whether `imported` holds nothing but what `other` holds; it may lack the samples.
+/// Whether `imported` contains nothing that `other` lacks; it may lack the samples.
 fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Result<bool, Fault> {
     let renamed = RunHeader { id: other.id.clone(), ..load::header(database, imported)? };
     if renamed != load::header(database, other)?
@@ -99,15 +99,15 @@ fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Res
         if !samples.is_empty() && samples != load::samples(database, theirs)? {
             return Ok(false);
         }
-        let evidence = load::evidence(database, ours)?;
-        if !evidence.is_empty() && evidence != load::evidence(database, theirs)? {
+        let traced_data = load::traced_data(database, ours)?;
+        if !traced_data.is_empty() && traced_data != load::traced_data(database, theirs)? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Reads the document into a run of a passing name, and gives the name it has in the document.
+/// Reads the document into a run with a temporary name, and returns the name in the document.
 fn read_run(database: &Connection, reader: impl Read) -> Result<(RunRow, RunId), Fault> {
     let mut import = Import::new(database);
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(reader));
@@ -124,8 +124,8 @@ fn not_an_export(reason: impl fmt::Display) -> StoreError {
     StoreError::NotAnExport { reason: reason.to_string() }
 }
 
-/// The keys of the document. Any other is refused: a later version may have added
-/// it, and what it holds would be lost without a word.
+/// The keys of the document. Other keys are rejected: a later version may have added them, and
+/// their content would be lost silently.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
 enum Key {
@@ -136,17 +136,17 @@ enum Key {
     Results,
 }
 
-/// The reading of a document. Each result is written into the open transaction
-/// as soon as it has come, so that only one is held at a time.
+/// An import in progress. Each result is written to the open transaction as soon as it is read,
+/// so that only one is in memory at a time.
 struct Import<'c> {
     database: &'c Connection,
     format_seen: bool,
     version_seen: bool,
     run: Option<(RunRow, RunId)>,
-    /// Kept to the end, since they may come before the run they belong to.
+    /// Kept until the end, since they may precede the run they belong to.
     failures: Option<Vec<Failure>>,
     results_seen: bool,
-    /// What was refused although it was well-formed JSON.
+    /// The error for content that is well-formed JSON but invalid.
     refused: Option<Fault>,
 }
 
@@ -169,7 +169,7 @@ impl<'c> Import<'c> {
 
     fn begin(&mut self, header: RunHeader) -> Result<(), Fault> {
         if !name::is_fit(&header.id) {
-            let reason = format!("`{}` cannot be the name of a run", header.id);
+            let reason = format!("`{}` is not a valid run name", header.id);
             return Err(not_an_export(reason).into());
         }
         let passing = RunHeader { id: RunId::new(PASSING_NAME), ..header.clone() };
@@ -182,23 +182,24 @@ impl<'c> Import<'c> {
         let (run, _) = self.run.as_ref().ok_or_else(|| not_an_export(HEADER_FIRST))?;
         let ExportedResult { measurement, samples, traced } = result;
         let samples = imported(samples);
-        let evidence = traced.map_or_else(Evidence::default, |traced| Evidence {
+        let traced_data = traced.map_or_else(TracedData::default, |traced| TracedData {
             samples: imported(traced.samples),
             recording: traced.recording,
         });
         let turn = measurement.turn;
         balance::check_readable(&samples)
-            .and_then(|()| balance::check_readable(&evidence.samples))
+            .and_then(|()| balance::check_readable(&traced_data.samples))
             .map_err(|imbalance| StoreError::Unbalanced { turn, imbalance })?;
-        save::insert_measurement(self.database, run, &measurement, &samples, &evidence)
+        save::insert_measurement(self.database, run, &measurement, &samples, &traced_data)
     }
 
-    /// Writes what had to wait, once the whole document was read.
+    /// Writes the deferred parts after the whole document was read.
     fn end(self) -> Result<(RunRow, RunId), Fault> {
-        let (run, id) = self.run.ok_or_else(|| not_an_export("it has no key `header`"))?;
-        let failures = self.failures.ok_or_else(|| not_an_export("it has no key `failures`"))?;
+        let (run, id) = self.run.ok_or_else(|| not_an_export("the key `header` is missing"))?;
+        let failures =
+            self.failures.ok_or_else(|| not_an_export("the key `failures` is missing"))?;
         if !self.results_seen {
-            return Err(not_an_export("it has no key `results`").into());
+            return Err(not_an_export("the key `results` is missing").into());
         }
         for failure in failures {
             save::insert_failure(self.database, &run, &failure).map_err(blame_document)?;
@@ -206,7 +207,7 @@ impl<'c> Import<'c> {
         Ok((run, id))
     }
 
-    /// Keeps what was refused and gives the error that ends the reading.
+    /// Stores the error and returns the error that stops the parser.
     fn refuse<E: Error>(&mut self, fault: impl Into<Fault>) -> E {
         self.refused = Some(blame_document(fault.into()));
         E::custom("refused")
@@ -217,21 +218,20 @@ fn imported(samples: Vec<ExportedBlock>) -> Vec<(u32, SampleBlock)> {
     samples.into_iter().map(|part| (part.task, part.block)).collect()
 }
 
-const HEADER_FIRST: &str = "`results` stands before `header`";
+const HEADER_FIRST: &str = "`results` comes before `header`";
 
-/// Says that the document is wrong where the same error of a running measurement
-/// would say that the program is.
+/// Attributes an error to the document that would otherwise be attributed to the measuring
+/// program.
 fn blame_document(fault: Fault) -> Fault {
     match fault {
-        Fault::Told(StoreError::TurnTaken { turn, .. }) => {
-            not_an_export(format!("cell {} of round {} stands there twice", turn.cell, turn.round))
-                .into()
+        Fault::Store(StoreError::TurnTaken { turn, .. }) => {
+            not_an_export(format!("cell {} of round {} occurs twice", turn.cell, turn.round)).into()
         }
-        Fault::Told(StoreError::NotPlanned { turn, .. }) => {
+        Fault::Store(StoreError::NotPlanned { turn, .. }) => {
             not_an_export(format!("its plan has no cell {} in round {}", turn.cell, turn.round))
                 .into()
         }
-        Fault::Told(StoreError::Unkeepable { what, reason }) => {
+        Fault::Store(StoreError::Unkeepable { what, reason }) => {
             not_an_export(format!("{what}: {reason}")).into()
         }
         other => other,
@@ -270,7 +270,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
                 Key::Header => {
                     if !(import.format_seen && import.version_seen) {
                         return Err(A::Error::custom(
-                            "`format` and `format_version` do not stand before `header`",
+                            "`format` and `format_version` must come before `header`",
                         ));
                     }
                     if import.run.is_some() {
@@ -299,7 +299,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
     }
 }
 
-/// The list of results, each written when it has come.
+/// The list of results, each written as soon as it is read.
 struct Results<'i, 'c>(&'i mut Import<'c>);
 
 impl<'de> DeserializeSeed<'de> for Results<'_, '_> {

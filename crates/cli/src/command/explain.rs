@@ -12,7 +12,7 @@ use tactus_model::cell::Cell;
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::{Run, RunId};
 use tactus_model::time::Nanos;
-use tactus_model::traced::{Evidence, TracedStretch};
+use tactus_model::traced::{TracedData, TracedStretch};
 use tactus_record::file::RecordingFile;
 use tactus_report::{CellExplanation, TracingCost};
 use tactus_stats::LatencyHistogram;
@@ -159,14 +159,14 @@ pub(super) fn explained_stretches<'r>(
     options: Options,
 ) -> CommandResult<Vec<(&'r TracedStretch, Explanation)>> {
     let settings = &run.header.plan.cells[cell];
-    if !settings.traced_events.tell_causes() {
+    if !settings.traced_events.explain_causes() {
         // Who ran instead was not recorded, so blame would fall on the wrong ones.
         return Ok(Vec::new());
     }
     let mut stretches = Vec::new();
     for measurement in run.of_cell(cell) {
         let Some(traced) = &measurement.traced else { continue };
-        let Some(Evidence { samples, recording }) =
+        let Some(TracedData { samples, recording }) =
             store.recording(&run.header.id, measurement.turn)?
         else {
             continue;
@@ -260,7 +260,7 @@ pub(super) fn nothing_recorded(run: &Run) -> CommandError {
         .flat_map(|measurement| &measurement.shortfalls)
         .find(|shortfall| shortfall.asked.starts_with("traced"));
     let id = &run.header.id;
-    let narrow = run.header.plan.cells.iter().any(|cell| !cell.traced_events.tell_causes());
+    let narrow = run.header.plan.cells.iter().any(|cell| !cell.traced_events.explain_causes());
     let reason = match refused {
         None if narrow => {
             format!("what was recorded in {id} tells no causes: traced-events was not `all`")
@@ -268,7 +268,7 @@ pub(super) fn nothing_recorded(run: &Run) -> CommandError {
         Some(shortfall) => format!("no events were recorded in {id}: {}", shortfall.reason),
         None => format!("no events were recorded in {id}"),
     };
-    let mend = refused.and_then(|shortfall| shortfall.mend.clone());
+    let mend = refused.and_then(|shortfall| shortfall.fix.clone());
     CommandError::new(ErrorKind::Unavailable, anyhow::anyhow!(reason))
         .with_hint(mend.unwrap_or_else(|| "tactus measure --traced 1s".to_owned()))
 }

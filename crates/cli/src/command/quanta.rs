@@ -167,7 +167,7 @@ fn of_cells(
     let labels = run.header.plan.labels();
     let mut told = Vec::new();
     for &cell in cells {
-        if !run.header.plan.cells[cell].traced_events.tell_who_ran() {
+        if !run.header.plan.cells[cell].traced_events.show_who_ran() {
             // Who ran when the measured tasks did not was not recorded.
             continue;
         }

@@ -169,7 +169,7 @@ fn tell(summary: &RecordingSummary) {
     }
     for shortfall in &summary.shortfalls {
         eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
-        if let Some(mend) = &shortfall.mend {
+        if let Some(mend) = &shortfall.fix {
             eprintln!("to mend it: {mend}");
         }
     }

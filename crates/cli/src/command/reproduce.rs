@@ -433,7 +433,7 @@ fn recorded(store: &Store, part: &Part, run: &Run) -> CommandResult<BTreeMap<usi
             .map_err(CommandError::internal)?;
         let tasks = probe_tasks(cell, traced, &evidence.samples)?;
         recorded.samples.extend(witness(&mut source, tasks).map_err(CommandError::internal)?);
-        if !part.programs.is_empty() && cell.traced_events.tell_who_ran() {
+        if !part.programs.is_empty() && cell.traced_events.show_who_ran() {
             let mut source =
                 RecordingFile::from_bytes(evidence.recording).map_err(CommandError::internal)?;
             accounts.push(account(&mut source, &options).map_err(CommandError::internal)?);

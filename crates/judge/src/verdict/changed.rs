@@ -28,9 +28,9 @@ const GRAVE: [(&str, &str); 6] = [
     ("Kernel", "release"),
     ("Kernel", "version"),
     ("Kernel", "command line"),
-    ("Processor", "model"),
-    ("Processor", "online"),
-    ("Processor", "clock source"),
+    ("CPU", "model"),
+    ("CPU", "online"),
+    ("CPU", "clock source"),
 ];
 
 /// The facts that differ before and after, without those that always do.

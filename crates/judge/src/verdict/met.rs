@@ -135,13 +135,13 @@ fn unbalanced(cells: &[Evidence<'_>]) -> Option<Finding> {
 }
 
 fn not_granted(shortfall: &Shortfall) -> Finding {
-    let Shortfall { asked, granted, reason, mend } = shortfall;
+    let Shortfall { asked, granted, reason, fix } = shortfall;
     GRANTED
         .reservation(
             format!("asked for {asked}, got {granted}: {reason}"),
             "The cells that asked for it ran so; their figures speak of what was granted.",
         )
-        .mended_by(mend.clone())
+        .mended_by(fix.clone())
 }
 
 fn absent_load(cells: &[Evidence<'_>]) -> Option<Finding> {

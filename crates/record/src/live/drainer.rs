@@ -140,7 +140,7 @@ fn prepare(options: &DrainerOptions) -> Vec<Shortfall> {
             asked: format!("the recorder's thread on processors {cpus}"),
             granted: "any processor".to_owned(),
             reason: error.to_string(),
-            mend: None,
+            fix: None,
         });
     }
     let scheduling = Scheduling::Fifo(options.priority);
@@ -149,7 +149,7 @@ fn prepare(options: &DrainerOptions) -> Vec<Shortfall> {
             asked: format!("the recorder's thread as {scheduling}"),
             granted: "time sharing: on a busy machine events may be lost".to_owned(),
             reason: error.to_string(),
-            mend: Some("ulimit -r 99   # or: sudo setcap cap_sys_nice+ep the program".to_owned()),
+            fix: Some("ulimit -r 99   # or: sudo setcap cap_sys_nice+ep the program".to_owned()),
         });
     }
     shortfalls

@@ -38,7 +38,7 @@ impl IdleThread {
                 "the kernel tells nothing of the idle thread of processor {cpu}, \
                  no switch out of it for one"
             ),
-            mend: None,
+            fix: None,
         })
     }
 }

@@ -52,7 +52,7 @@ fn perf_instead(refused: &RecordError) -> Shortfall {
         asked: "events by tracefs".to_owned(),
         granted: "events by perf, which takes longer for each".to_owned(),
         reason: refused.to_string(),
-        mend: refused.mend(),
+        fix: refused.mend(),
     }
 }
 

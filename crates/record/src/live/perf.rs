@@ -114,7 +114,7 @@ fn smaller_rings(wanted: usize, size: usize) -> Shortfall {
         asked: format!("rings of {} KiB", wanted >> 10),
         granted: format!("rings of {} KiB", size >> 10),
         reason: "more memory would be locked than this user may lock".to_owned(),
-        mend: RecordError::NoRing(SysError::new("mmap", Errno::PERM)).mend(),
+        fix: RecordError::NoRing(SysError::new("mmap", Errno::PERM)).mend(),
     }
 }
 

@@ -271,7 +271,7 @@ fn what_was_not_granted_and_what_failed_is_told() {
         asked: "fifo:90".to_owned(),
         granted: "other".to_owned(),
         reason: "RLIMIT_RTPRIO is 0".to_owned(),
-        mend: None,
+        fix: None,
     }));
     assert!(screen(&monitor, 80, 24).contains("asked for fifo:90, got other: RLIMIT_RTPRIO is 0"));
     monitor.update(Message::Failed { reason: "the load ended".to_owned(), hint: None });

@@ -1,4 +1,4 @@
-//! Whatever stands in a file that is imported: it is taken in whole, or refused, without a panic.
+//! An import with any content succeeds completely or is rejected, without a panic.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -7,11 +7,11 @@ use tactus_store::Store;
 
 use crate::exchange::document;
 
-/// Imports `json` and, when that was taken in, reads all of it back.
+/// Imports `json` and, if that succeeds, reads all of it back.
 fn import_never_panics(json: &[u8]) {
     let mut store = Store::open_in_memory().unwrap();
     let Ok(run) = store.import(json) else {
-        assert_eq!(store.list().unwrap(), [], "a part of what was refused is there");
+        assert_eq!(store.list().unwrap(), [], "a rejected import was partly stored");
         return;
     };
     let loaded = store.load(&run).unwrap();
@@ -27,7 +27,7 @@ fn import_never_panics(json: &[u8]) {
     assert_eq!(other.load(&run).unwrap(), loaded);
 }
 
-/// Values as somebody may put them in the place of another.
+/// Replacement values, as a user might write them.
 fn any_value() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -44,7 +44,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Every place in a document, leaves and branches alike.
+/// The paths of all values in a document, leaves and branches.
 fn places(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![(String::new(), value)];
@@ -74,7 +74,7 @@ fn short_document() -> Value {
     document
 }
 
-/// Weighs all kinds of places alike: most places in a document are buckets.
+/// Gives all kinds of paths the same weight: most paths in a document are buckets.
 fn choose<'p>(places: &'p [String], index: &Index, among_buckets: bool) -> &'p str {
     let chosen: Vec<&String> =
         places.iter().filter(|place| place.contains("/buckets/") == among_buckets).collect();
@@ -122,7 +122,7 @@ proptest! {
 }
 
 #[test]
-fn deep_nesting_is_refused() {
+fn deep_nesting_is_rejected() {
     import_never_panics("[".repeat(200_000).as_bytes());
     let document = format!("{{\"format\":{}", "{\"a\":".repeat(200_000));
     import_never_panics(document.as_bytes());

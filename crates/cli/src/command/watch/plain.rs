@@ -263,7 +263,7 @@ impl Watch<'_> {
             write_line(&Line::Shortfall { shortfall })?;
         }
         eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
-        if let Some(mend) = &shortfall.mend {
+        if let Some(mend) = &shortfall.fix {
             eprintln!("to mend it: {mend}");
         }
         Ok(())
