@@ -50,35 +50,35 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examin
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Write one JSON object a line, a finding each'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'How much later each further task starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'The first due time is a multiple of this; 0ns starts at once' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'Start delay of each further task relative to the task before it' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks-per-cpu -d 'Number of tasks per CPU' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks -d 'Whether tasks are threads or processes' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before measuring starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before the measurement starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'How many times every cell is measured' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell: p99.9:5% of the percentile, or p99:2us; there are three rounds at least' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: add no round that would end later than this; 10min unless told otherwise' -r
@@ -98,35 +98,35 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_s
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "floor" -d 'Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels floor help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'How the load is scheduled' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l offset -d 'How much later each further task starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l align -d 'The first due time is a multiple of this; 0ns starts at once' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l offset -d 'Start delay of each further task relative to the task before it' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks-per-cpu -d 'Number of tasks per CPU' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks -d 'Whether tasks are threads or processes' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before measuring starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before the measurement starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l duration -d 'How long each cell is measured in each round' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l rounds -d 'How many times every cell is measured' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell: p99.9:5% of the percentile, or p99:2us; there are three rounds at least' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l limit -d 'With --until: add no round that would end later than this; 10min unless told otherwise' -r
@@ -144,35 +144,35 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'The kernel against which --kernel is held, written likewise' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'How the load is scheduled' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'How much later each further task starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'The first due time is a multiple of this; 0ns starts at once' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'Start delay of each further task relative to the task before it' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks-per-cpu -d 'Number of tasks per CPU' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks -d 'Whether tasks are threads or processes' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l warmup -d 'How long the load runs before measuring starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l warmup -d 'How long the load runs before the measurement starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l duration -d 'How long each cell is measured in each round' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seeds -d 'Under how many seeds each cell is measured; ten unless the experiment or this tells otherwise' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'The seed from which all others follow' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l mips -d 'The speed of the guests\' time, in million instructions a second: 1000, 500, 250, 125' -r
@@ -205,35 +205,35 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "floor" -d 'Measure what a bare kernel needs to wake a task, in exact time: the floor under all guests'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'How much later each further task starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'The first due time is a multiple of this; 0ns starts at once' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'Start delay of each further task relative to the task before it' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks-per-cpu -d 'Number of tasks per CPU' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks -d 'Whether tasks are threads or processes' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before measuring starts' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before the measurement starts' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long each cell is measured in each round' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l seed -d 'The seed of random intervals' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l scale -d 'How far the scope\'s lines are apart; without it as it fits' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l threshold -d 'The latency above which a sample is explained' -r

@@ -65,7 +65,10 @@ fn a_file_that_is_no_result_is_refused_with_the_place() {
     assert!(told.contains("did you mean `cyclictest-json`?"), "{told}");
     let told = tactus
         .fail(2, &["import", "--as-rounds", &fixture("oslat.json"), &fixture("timerlat.txt")]);
-    assert!(told.contains("timerlat.txt cannot be a round of the same run as oslat.json"), "{told}");
+    assert!(
+        told.contains("timerlat.txt cannot be a round of the same run as oslat.json"),
+        "{told}"
+    );
     let told = tactus.fail(2, &["import", "--unit", "0ns", &fixture("values.hlog")]);
     assert!(told.contains("tells nothing"), "{told}");
 }
