@@ -59,7 +59,7 @@ fn recorded(
     let labels = plan.labels();
     let mut found = Vec::new();
     for &cell in cells {
-        if !plan.cells[cell].traced_events.tell_who_ran() {
+        if !plan.cells[cell].traced_events.show_who_ran() {
             // Who ran when the measured tasks did not was not recorded.
             continue;
         }

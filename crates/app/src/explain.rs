@@ -92,7 +92,7 @@ pub(crate) fn stretches<'r>(
     options: Options,
 ) -> Result<Vec<(&'r TracedStretch, Explanation)>> {
     let settings = &subject.run().header.plan.cells[cell];
-    if !settings.traced_events.tell_causes() {
+    if !settings.traced_events.explain_causes() {
         // Who ran instead was not recorded, so blame would fall on the wrong ones.
         return Ok(Vec::new());
     }
@@ -187,7 +187,7 @@ pub(crate) fn nothing_recorded(run: &Run) -> Error {
         .flat_map(|measurement| &measurement.shortfalls)
         .find(|shortfall| shortfall.asked.starts_with("traced"));
     let id = &run.header.id;
-    let narrow = run.header.plan.cells.iter().any(|cell| !cell.traced_events.tell_causes());
+    let narrow = run.header.plan.cells.iter().any(|cell| !cell.traced_events.explain_causes());
     let reason = match refused {
         None if narrow => {
             format!("what was recorded in {id} tells no causes: traced-events was not `all`")
@@ -195,7 +195,7 @@ pub(crate) fn nothing_recorded(run: &Run) -> Error {
         Some(shortfall) => format!("no events were recorded in {id}: {}", shortfall.reason),
         None => format!("no events were recorded in {id}"),
     };
-    let mend = refused.and_then(|shortfall| shortfall.mend.clone());
+    let fix = refused.and_then(|shortfall| shortfall.fix.clone());
     Error::new(ErrorKind::Unavailable, reason)
-        .with_hint(mend.unwrap_or_else(|| "tactus measure --traced 1s".to_owned()))
+        .with_hint(fix.unwrap_or_else(|| "tactus measure --traced 1s".to_owned()))
 }

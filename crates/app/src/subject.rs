@@ -8,7 +8,7 @@ use tactus_import::{Format, Options};
 use tactus_model::experiment::Turn;
 use tactus_model::run::{Run, RunId};
 use tactus_model::sample::SampleBlock;
-use tactus_model::traced::{Evidence, TracedStretch};
+use tactus_model::traced::{TracedData, TracedStretch};
 use tactus_store::{FileRun, Store};
 
 use crate::error::OrError;
@@ -91,7 +91,7 @@ impl<'s> Subject<'s> {
     ///
     /// # Errors
     /// The turn was not measured, or the store cannot be read.
-    pub fn recording(&self, turn: Turn) -> Result<Option<Evidence>> {
+    pub fn recording(&self, turn: Turn) -> Result<Option<TracedData>> {
         match &self.0 {
             Place::Store { store, run } => Ok(store.recording(&run.header.id, turn)?),
             Place::File(file) => Ok(file.recording(turn).cloned()),
@@ -103,11 +103,11 @@ impl<'s> Subject<'s> {
     pub(crate) fn recorded(
         &self,
         cell: usize,
-    ) -> impl Iterator<Item = Result<(&TracedStretch, Evidence)>> {
+    ) -> impl Iterator<Item = Result<(&TracedStretch, TracedData)>> {
         self.run().of_cell(cell).filter_map(|measurement| {
             let traced = measurement.traced.as_ref()?;
-            let evidence = self.recording(measurement.turn).transpose()?;
-            Some(evidence.map(|evidence| (traced, evidence)))
+            let traced_data = self.recording(measurement.turn).transpose()?;
+            Some(traced_data.map(|traced_data| (traced, traced_data)))
         })
     }
 }

@@ -7,7 +7,7 @@ use tactus_model::result::Measurement;
 use tactus_model::time::Nanos;
 use tactus_report::{CauseTail, CellTail};
 use tactus_stats::LatencyHistogram;
-use tactus_stats::extreme::{FEWEST_PEAKS, GREATEST_SHARE, LateWakeup, TailAnswer, TailWindow};
+use tactus_stats::extreme::{FEWEST_PEAKS, GREATEST_SHARE, LateWakeup, TailEstimation, TailWindow};
 use tactus_stats::unseen::UnseenBound;
 
 use crate::error::OrError;
@@ -45,7 +45,7 @@ fn of_cell(subject: &Subject<'_>, cell: usize, label: String) -> Result<CellTail
         Ok(causes) => (causes, None),
         Err(reason) => (Vec::new(), Some(reason)),
     };
-    let all_causes = TailAnswer::of(&windows);
+    let all_causes = TailEstimation::of(&windows);
     let unseen = UnseenBound::after(latencies.count());
     Ok(CellTail { cell, label, all_causes, by_cause, not_by_cause, unseen })
 }
@@ -117,7 +117,11 @@ fn by_cause(subject: &Subject<'_>, cell: usize) -> Result<Result<Vec<CauseTail>,
                 TailWindow::of_samples(traced.window, explanation.samples, late, floor)
             })
             .collect();
-        (wakeups >= ENOUGH).then(|| CauseTail { cause, wakeups, answer: TailAnswer::of(&windows) })
+        (wakeups >= ENOUGH).then(|| CauseTail {
+            cause,
+            wakeups,
+            answer: TailEstimation::of(&windows),
+        })
     });
     Ok(Ok(tails.collect()))
 }

@@ -21,7 +21,7 @@ use tactus_model::random::SplitMix64;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::{LoadResult, MachineRates, Measurement, Shortfall, TaskResult};
 use tactus_model::time::Nanos;
-use tactus_model::traced::{Evidence, RecordingAccount, TracedStretch, TracedTask};
+use tactus_model::traced::{RecordingAccount, TracedData, TracedStretch, TracedTask};
 use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, TaskProcess};
 use tactus_record::live::Recorded;
 use tactus_stats::LatencyHistogram;
@@ -290,7 +290,7 @@ impl<W: Write> Turn<'_, W> {
             self.shortfalls.tell(shortfall.clone(), self.messages);
         }
         let length = bytes.len() as u64;
-        if length > Evidence::RECORDING_LIMIT {
+        if length > TracedData::RECORDING_LIMIT {
             self.shortfalls.tell(tracer::too_large(window, length), self.messages);
         } else {
             for piece in bytes.chunks(RECORDING_PIECE) {
@@ -326,7 +326,7 @@ pub fn load_ended(load: &str, reason: &str) -> Shortfall {
         asked: format!("load {load} for the whole window"),
         granted: "the copies that were left".to_owned(),
         reason: reason.to_owned(),
-        mend: None,
+        fix: None,
     }
 }
 

@@ -36,7 +36,7 @@ pub fn hold(cell: &Cell, executable: &Path, directory: &Path) -> (HeldSettings, 
                 asked: format!("{setting} {value}"),
                 granted: format!("{setting} untouched"),
                 reason,
-                mend: fix,
+                fix,
             }),
         }
     }

@@ -7,7 +7,7 @@ use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::recording::{AbsentEvent, EventAccount, ThreadId};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
-use tactus_model::traced::{Evidence, TracedEvents};
+use tactus_model::traced::{TracedData, TracedEvents};
 use tactus_record::decode::Tracepoint;
 use tactus_record::live::{
     CallChains, DrainerOptions, Keep, Options, RecordError, Recorded, Recorder, Symbols,
@@ -63,7 +63,7 @@ impl Tracer {
         let options = Options {
             drainer: DrainerOptions { cpus: self.aside.clone(), ..DrainerOptions::default() },
             // A little more than is kept, so that what is too large is known to be.
-            keep: Keep::Memory { limit: 2 * Evidence::RECORDING_LIMIT },
+            keep: Keep::Memory { limit: 2 * TracedData::RECORDING_LIMIT },
             symbols: Some(self.symbols.clone()),
             ..match self.events {
                 // Where an interrupt that came late found the processor is told by nothing else.
@@ -117,7 +117,7 @@ fn refused(window: Nanos, error: &RecordError) -> Shortfall {
         asked: format!("traced {window}"),
         granted: "no window with recorded events".to_owned(),
         reason: error.to_string(),
-        mend: error.fix(),
+        fix: error.fix(),
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) fn lacking(absent: &[AbsentEvent], recorded: &[EventAccount]) -> Vec<
                 asked: format!("events of {}", kind.of),
                 granted: kind.without.to_owned(),
                 reason: format!("{}: {}", first.event, first.reason),
-                mend: kind.mend.map(str::to_owned),
+                fix: kind.fix.map(str::to_owned),
             })
         })
         .collect()
@@ -146,7 +146,7 @@ struct Kind {
     events: &'static str,
     of: &'static str,
     without: &'static str,
-    mend: Option<&'static str>,
+    fix: Option<&'static str>,
 }
 
 const KINDS: [Kind; 3] = [
@@ -154,19 +154,19 @@ const KINDS: [Kind; 3] = [
         events: "syscalls/",
         of: "system calls",
         without: "explanations and quanta that do not tell in which call a thread slept",
-        mend: Some("a kernel with CONFIG_FTRACE_SYSCALLS, as --kernel built+FTRACE_SYSCALLS=y"),
+        fix: Some("a kernel with CONFIG_FTRACE_SYSCALLS, as --kernel built+FTRACE_SYSCALLS=y"),
     },
     Kind {
         events: "timer/hrtimer_",
         of: "timers",
         without: "explanations that match no wakeup with its timer",
-        mend: None,
+        fix: None,
     },
     Kind {
         events: "irq/softirq_",
         of: "softirqs",
         without: "explanations in which softirqs are not told from what they interrupt",
-        mend: None,
+        fix: None,
     },
 ];
 
@@ -178,9 +178,9 @@ pub(super) fn too_large(window: Nanos, bytes: u64) -> Shortfall {
         reason: format!(
             "the recording takes {} MiB, and {} MiB a turn are kept",
             bytes.div_ceil(1 << 20),
-            Evidence::RECORDING_LIMIT >> 20,
+            TracedData::RECORDING_LIMIT >> 20,
         ),
-        mend: Some(format!("--traced {}", Nanos::from_nanos(window.as_nanos() / 2))),
+        fix: Some(format!("--traced {}", Nanos::from_nanos(window.as_nanos() / 2))),
     }
 }
 

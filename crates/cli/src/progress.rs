@@ -106,8 +106,8 @@ impl Progress {
             "  asked for {}, got {}: {}",
             shortfall.asked, shortfall.granted, shortfall.reason
         ));
-        if let Some(mend) = &shortfall.mend {
-            self.line(&format!("  to mend it: {mend}"));
+        if let Some(fix) = &shortfall.fix {
+            self.line(&format!("  to fix it: {fix}"));
         }
     }
 

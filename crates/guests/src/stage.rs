@@ -78,7 +78,7 @@ mod tests {
             asked: String::new(),
             granted: String::new(),
             reason: String::new(),
-            mend: None,
+            fix: None,
         };
         let shortfall = serde_json::to_string(&Message::Shortfall(shortfall)).unwrap();
         let opened = serde_json::to_string(&Message::Opened).unwrap();

@@ -1,5 +1,5 @@
-//! Writes an interval log as programs that use HdrHistogram do: two tags, ten intervals
-//! of a second each, latencies in nanoseconds that a seed decides.
+//! Writes an interval log as programs with HdrHistogram do: two tags, ten intervals of one
+//! second each, with seeded random latencies in nanoseconds.
 #![expect(clippy::unwrap_used, reason = "an example may fail loudly")]
 
 use std::time::{Duration, UNIX_EPOCH};

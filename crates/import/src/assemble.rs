@@ -1,4 +1,4 @@
-//! Files of another tool as one run, a round each.
+//! Assembles files of another tool into one run, one round per file.
 
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Plan, Turn};
@@ -13,31 +13,32 @@ use crate::format::Format;
 use crate::result::{ForeignCell, ForeignResult};
 use crate::{cyclictest, hdr_log, jitterdebugger, oslat, timerlat};
 
-/// A file with what is known of it besides its content.
+/// A file with its metadata.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// Its name, without its folder.
+    /// Its name, without its directory.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub content: Vec<u8>,
-    /// When it was last written; it stands for the time of measuring where that is not told.
+    /// Its modification time, used as the start of the measurement if the file does not contain
+    /// that.
     pub modified: Option<Instant<Realtime>>,
 }
 
-/// How files are taken.
+/// Options of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The format, where it is not to be recognised by the content.
+    /// The format; recognised from the content if absent.
     pub format: Option<Format>,
-    /// The unit of figures whose unit the file does not tell.
+    /// The unit of figures, if the file does not contain it.
     pub unit: Option<Nanos>,
 }
 
-/// Takes files of one tool as the rounds of one run, in the order given.
+/// Assembles files of one tool into the rounds of one run, in the given order.
 ///
 /// # Errors
-/// A file is of no known form or contradicts itself, or the files have not the same
-/// cells. Exports of Tactus are refused: the store reads them.
+/// A file has an unknown format or contradicts itself, or the files have different cells.
+/// Exports of Tactus are rejected: the store reads them.
 pub fn run_of(files: &[File], options: &Options) -> Result<Run, ImportError> {
     let first_file = files.first().ok_or(ImportError::NoFile)?;
     let mut rounds = Vec::new();
@@ -73,8 +74,7 @@ fn read(file: &File, format: Format, options: &Options) -> Result<ForeignResult,
     let content = &file.content[..];
     match format {
         Format::Tactus => Err(ImportError::Whole(
-            "an exported run is taken into the store as it is, never as a round of another"
-                .to_owned(),
+            "an exported run cannot be a round of another run; import it by itself".to_owned(),
         )),
         Format::CyclictestJson => cyclictest::json::read(content),
         Format::CyclictestHistogram => cyclictest::histogram::read(content, options.unit),
@@ -122,8 +122,7 @@ fn notes(first: &ForeignResult) -> Vec<String> {
     let mut notes = first.notes.clone();
     if first.started.is_none() {
         notes.push(
-            "When it was measured is not told; the time the file was written stands for it."
-                .to_owned(),
+            "The file does not contain its start time; its modification time is used.".to_owned(),
         );
     }
     notes
@@ -154,27 +153,26 @@ fn measurement(turn: Turn, started: Instant<Realtime>, found: ForeignCell) -> Me
     }
 }
 
-/// In what two files differ that cannot be rounds of the same run.
+/// The difference that keeps two files from being rounds of the same run.
 fn difference(
     (format, first): (Format, &ForeignResult),
     (of, other): (Format, &ForeignResult),
 ) -> Option<String> {
     if format != of {
-        return Some(format!("it is {of} and the first is {format}"));
+        return Some(format!("its format is {of}, that of the first is {format}"));
     }
     if first.cells.len() != other.cells.len() {
         let (there, here) = (first.cells.len(), other.cells.len());
         return Some(format!("it has {here} cells and the first has {there}"));
     }
     let settings = |cell: &Cell| -> Vec<(&'static str, String)> {
-        // How long was measured may differ between rounds.
+        // The duration may differ between rounds.
         cell.settings().filter(|(name, _)| *name != "duration").collect()
     };
     first.cells.iter().zip(&other.cells).find_map(|(first, other)| {
         let pairs = settings(&first.cell).into_iter().zip(settings(&other.cell));
-        pairs
-            .into_iter()
-            .find(|(first, other)| first != other)
-            .map(|((name, there), (_, here))| format!("{name} is {here}, in the first {there}"))
+        pairs.into_iter().find(|(first, other)| first != other).map(|((name, there), (_, here))| {
+            format!("{name} is {here} here and {there} in the first")
+        })
     })
 }

@@ -1,31 +1,31 @@
-//! The command lines of the rt-tests, as their results tell them.
+//! The command lines in the results of the rt-tests.
 
-/// The program of a command line, without its folder.
+/// The program of a command line, without its directory.
 pub(crate) fn program(command_line: &str) -> &str {
     let first = command_line.split_whitespace().next().unwrap_or_default();
     first.rsplit('/').next().unwrap_or_default()
 }
 
-/// The options of a program, for taking its command line apart as getopt_long(3) does.
+/// The options of a program, for parsing its command line like getopt_long(3).
 pub(crate) struct Known {
-    /// Letters that take a value.
+    /// Short options with a value.
     pub(crate) with_value: &'static str,
-    /// Letters that may be followed by a value of their own.
+    /// Short options with an optional value.
     pub(crate) with_optional_value: &'static str,
-    /// Long options with the letter of the same meaning, or themselves. A long option
-    /// that is not here stands for itself.
+    /// Long options with the equivalent short option, or their own name. Other long options
+    /// keep their name.
     pub(crate) long: &'static [(&'static str, &'static str)],
-    /// Long options without a letter that take a value.
+    /// Long options without a short form that take a value.
     pub(crate) long_with_value: &'static [&'static str],
 }
 
-/// Options that were given, each with its value where it had one.
+/// The options of a command line, each with its value if it has one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Given(Vec<(String, Option<String>)>);
 
 impl Given {
-    /// Takes a command line apart. Values that held spaces are not told apart from
-    /// options, which matters for none of the options that are asked for here.
+    /// Parses a command line. A value that contained spaces cannot be distinguished from
+    /// options; none of the options queried here has such a value.
     pub(crate) fn of(command_line: &str, known: &Known) -> Self {
         let mut words = command_line.split_whitespace().skip(1).peekable();
         let mut given = Vec::new();
@@ -55,7 +55,7 @@ impl Given {
                         break;
                     }
                     if known.with_optional_value.contains(letter) {
-                        // The rt-tests take a following word for the value when it is no option.
+                        // The rt-tests take the next word as the value unless it is an option.
                         let value = attached.or_else(|| {
                             words.next_if(|next| !next.starts_with('-')).map(str::to_owned)
                         });
@@ -74,7 +74,7 @@ impl Given {
         self.0.iter().any(|(given, _)| given == name)
     }
 
-    /// The value of an option; the last one counts.
+    /// The value of an option; the last occurrence counts.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(given, _)| given == name)?.1.as_deref()
     }
@@ -86,7 +86,7 @@ mod tests {
     use crate::cyclictest::OPTIONS;
 
     #[test]
-    fn options_are_told_apart_as_the_tool_does() {
+    fn options_are_parsed_like_the_tool_parses_them() {
         let given = Given::of(
             "/usr/bin/cyclictest -qmp80 -t 2 -a -i 500 --policy=rr --histogram 100 --latency 5 -S",
             &OPTIONS,

@@ -1,8 +1,8 @@
 //! Results of cyclictest (rt-tests, `src/cyclictest/cyclictest.c`).
 //!
-//! What it measures is what our timer probe measures: how long after its due time a
-//! thread stamps the clock. When it comes late by a whole interval it goes on with the
-//! next due time in the future, and does not count those it left out.
+//! It measures the same as the timer probe: how long after its due time a thread reads the
+//! clock. If it is late by an interval or more, it continues with the next due time in the
+//! future, and does not count the due times it skipped (coordinated omission).
 
 pub(crate) mod histogram;
 pub(crate) mod json;
@@ -53,19 +53,19 @@ pub(crate) const OPTIONS: Known = Known {
     ],
 };
 
-/// What cyclictest leaves open in every form of its results.
+/// Notes on the data that all result formats of cyclictest lack.
 fn notes(unit: Nanos) -> Vec<String> {
     vec![
-        format!("Latencies are whole multiples of {unit}, rounded down."),
-        "Due times that were slept through are not counted by cyclictest; how many there were is unknown.".to_owned(),
-        "The load, and the machine but for its kernel, are unknown.".to_owned(),
+        format!("Latencies are rounded down to multiples of {unit}."),
+        "cyclictest does not count missed due times; their number is unknown (coordinated omission).".to_owned(),
+        "The load is unknown, and so is the machine except for its kernel.".to_owned(),
     ]
 }
 
-/// The cell of a command line, as far as it says what was done.
+/// The cell of a command line, as far as the command line determines it.
 fn cell(given: &Given, cpus: &BTreeSet<u32>) -> Cell {
     let mut cell = Cell::imported("timer");
-    // A value that is not understood leaves its setting unknown, which is what it is.
+    // An unrecognised value leaves its setting unknown.
     let mut know = |name: &str, value: &str| drop(cell.know(name, value));
     know("policy", &policy(given));
     know("interval", &format!("{}us", given.value("i").unwrap_or("1000")));
@@ -100,7 +100,7 @@ fn cell(given: &Given, cpus: &BTreeSet<u32>) -> Cell {
     if let Some(duration) = given.value("D") {
         let unit =
             if duration.ends_with(|letter: char| letter.is_ascii_digit()) { "s" } else { "" };
-        // cyclictest writes minutes as m.
+        // cyclictest abbreviates minutes as m.
         let duration = duration
             .strip_suffix('m')
             .map_or(format!("{duration}{unit}"), |count| format!("{count}min"));
@@ -109,14 +109,14 @@ fn cell(given: &Given, cpus: &BTreeSet<u32>) -> Cell {
     cell
 }
 
-/// The class and priority; cyclictest measures as fifo where a priority is given, unless told otherwise.
+/// The policy of the command line; cyclictest uses fifo if only a priority is given.
 fn policy(given: &Given) -> String {
     let priority = given.value("p").filter(|priority| *priority != "0");
     match (given.value("policy"), priority) {
         (Some("other" | "normal"), _) | (None, None) => "other".to_owned(),
         (Some(class @ ("batch" | "idle")), _) => class.to_owned(),
         (class, Some(priority)) => format!("{}:{priority}", class.unwrap_or("fifo")),
-        // fifo or rr without a priority: cyclictest then takes the lowest.
+        // fifo or rr without a priority: cyclictest uses the lowest priority.
         (Some(class), None) => format!("{class}:1"),
     }
 }

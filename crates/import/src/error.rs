@@ -1,53 +1,53 @@
-//! Why a file is not taken for a result. Every message names the place.
+//! Why a file is not a valid result. Every message names the location.
 
 use crate::format::Format;
 
-/// Why files were not read.
+/// Why files were not imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("line {line}: {reason}")]
     Line {
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The value of a key is not what it should be.
+    /// The value of a key is invalid.
     #[error("{key}: {reason}")]
     Key {
-        /// The keys that lead to it, with points between them.
+        /// The path of keys, separated by dots.
         key: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// It is not the JSON that the tool writes; the reason names line and column.
+    /// The content is not the tool's JSON; the reason names line and column.
     #[error("{0}")]
     Json(String),
-    /// The whole does not hold what a run needs.
+    /// The content as a whole is not sufficient for a run.
     #[error("{0}")]
     Whole(String),
-    /// The content is of none of the known forms.
+    /// The content has no known format.
     #[error(
-        "it begins with `{beginning}`, which is no result that is known here; known are: {known}. --format FORMAT takes it for one of them",
+        "unknown format: it begins with `{beginning}`; known formats are: {known}; use --format FORMAT to select one",
         known = Format::choices()
     )]
     Unrecognised {
-        /// The first letters of the content.
+        /// The first characters of the content.
         beginning: String,
     },
-    /// Files that are to be rounds of one run do not belong together.
-    #[error("{name} is no round of the same run as {first}: {reason}; import it by itself")]
+    /// The files cannot be rounds of one run.
+    #[error("{name} cannot be a round of the same run as {first}: {reason}; import it by itself")]
     NotTheSame {
         /// The file.
         name: String,
         /// The first of the files.
         first: String,
-        /// In what it differs.
+        /// The difference.
         reason: String,
     },
     /// No file was given.
-    #[error("no file is named")]
+    #[error("no file given")]
     NoFile,
 }
 

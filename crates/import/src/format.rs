@@ -1,4 +1,4 @@
-//! The forms of results that are known, and how they are told apart.
+//! The known result formats, and how they are recognised.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,26 +8,26 @@ use tactus_model::text::UnknownWord;
 
 use crate::error::ImportError;
 
-/// A form of result that can be imported.
+/// A result format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// What `tactus export` writes. It is the store that reads it.
+    /// An export of `tactus export`. The store reads it.
     Tactus,
-    /// What `cyclictest --json=FILE` writes.
+    /// The file of `cyclictest --json=FILE`.
     CyclictestJson,
-    /// What `cyclictest -h` and `-H` print.
+    /// The output of `cyclictest -h` and `-H`.
     CyclictestHistogram,
-    /// What `rtla timerlat hist` prints.
+    /// The output of `rtla timerlat hist`.
     TimerlatHistogram,
-    /// What `jitterdebugger -f FILE` writes.
+    /// The file of `jitterdebugger -f FILE`.
     JitterdebuggerJson,
-    /// What `oslat --json=FILE` writes.
+    /// The file of `oslat --json=FILE`.
     OslatJson,
     /// An interval log of HdrHistogram.
     HdrLog,
 }
 
-/// The formats with the words that `--format` takes.
+/// The formats with the values of `--format`.
 const WORDS: [(Format, &str); 7] = [
     (Format::Tactus, "tactus"),
     (Format::CyclictestJson, "cyclictest-json"),
@@ -38,24 +38,24 @@ const WORDS: [(Format, &str); 7] = [
     (Format::HdrLog, "hdr-log"),
 ];
 
-/// How much of a text is looked at to recognise it.
+/// How much of a text is searched to recognise it.
 const LOOKED_AT: usize = 1 << 16;
 
 impl Format {
-    /// The word for the format.
+    /// The value of `--format` for this format.
     pub fn word(self) -> &'static str {
         WORDS.iter().find(|(format, _)| *format == self).map_or("", |(_, word)| word)
     }
 
-    /// All words, separated by commas.
+    /// All values of `--format`, separated by commas.
     pub fn choices() -> String {
         WORDS.map(|(_, word)| word).join(", ")
     }
 
-    /// Recognises a format by the content.
+    /// Recognises a format from the content.
     ///
     /// # Errors
-    /// It is none that is known, or one of a tool whose results hold no distribution.
+    /// The format is unknown, or belongs to a tool whose results contain no distribution.
     pub fn recognise(content: &[u8]) -> Result<Self, ImportError> {
         let text = String::from_utf8_lossy(&content[..content.len().min(LOOKED_AT)]);
         let text = text.trim_start();
@@ -64,7 +64,7 @@ impl Format {
         if !text.starts_with('{') {
             return of_text(text).ok_or_else(unrecognised);
         }
-        // Exports come first: they can be too large to read just to recognise them.
+        // Exports come first: they can be too large to parse just for recognition.
         if text.contains("\"tactus-run\"") {
             return Ok(Self::Tactus);
         }
@@ -74,7 +74,7 @@ impl Format {
     }
 }
 
-/// Recognises a document; `None` where it is of no tool that is known by name.
+/// Recognises a JSON document; `None` if it names no known tool.
 fn of_json(document: &Value) -> Option<Result<Format, ImportError>> {
     let cpus = document.get("cpu").and_then(Value::as_object);
     if cpus.is_some_and(|cpus| cpus.values().any(|cpu| cpu.get("histogram").is_some())) {
@@ -87,8 +87,8 @@ fn of_json(document: &Value) -> Option<Result<Format, ImportError>> {
         other => Some(Err(ImportError::key(
             "cmdline",
             format!(
-                "results of `{other}` are not known here: of the rt-tests, cyclictest and oslat tell how \
-                 often each latency came, the others only the least, the mean and the greatest"
+                "cannot import results of `{other}`: of the rt-tests, only cyclictest and oslat write a \
+                 histogram of latencies; the others write only minimum, mean and maximum"
             ),
         ))),
     }

@@ -1,9 +1,9 @@
-//! Interval logs of HdrHistogram (`HistogramLogWriter` in its Java library, and what
-//! the other languages' libraries write).
+//! Interval logs of HdrHistogram (`HistogramLogWriter` in its Java library, and the equivalent
+//! in other languages).
 //!
-//! A line is an interval: an optional tag, when it began, how long it was, its greatest
-//! value, and its histogram in the encoding V2, compressed, in base64. Each tag becomes
-//! a cell, and each interval a block of it, from which intervals can be bootstrapped.
+//! Each line is an interval: an optional tag, its start, its duration, its maximum value, and
+//! its histogram in encoding V2, compressed, as base64. Each tag becomes a cell, and each
+//! interval becomes a block of it, the basis of bootstrap intervals.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -20,18 +20,18 @@ use tactus_stats::LatencyHistogram;
 use crate::error::ImportError;
 use crate::result::{ForeignCell, ForeignResult, ForeignTask};
 
-/// The first bytes of a compressed histogram in the encoding V2.
+/// The first bytes of a compressed histogram in encoding V2.
 const COMPRESSED_V2: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 /// The bytes of a histogram before its counts.
 const HEADER: usize = 40;
-/// The most bytes that a histogram may have when it is decompressed: more than any
-/// of five digits over the whole range needs.
+/// The maximum size of a decompressed histogram: more than a histogram of five digits over the
+/// whole range needs.
 const LARGEST: u64 = 64 << 20;
-/// The most intervals of a log that are read.
+/// The maximum number of intervals read from a log.
 const MOST_INTERVALS: usize = 1 << 20;
-/// The most values of a task that are taken: 2⁵³, as many as the store keeps.
+/// The maximum number of values per task: 2⁵³, the limit of the store.
 const MOST: u64 = 1 << 53;
-/// The most blocks that are kept of a tag; neighbouring intervals are then put together.
+/// The maximum number of blocks per tag; beyond it, neighbouring intervals are merged.
 const MOST_BLOCKS: usize = 256;
 
 /// Whether a line is an interval, with or without a tag.
@@ -39,7 +39,7 @@ pub(crate) fn is_interval(line: &str) -> bool {
     Interval::of(line).is_some_and(|interval| interval.histogram.starts_with("HISTF"))
 }
 
-/// A line of the log taken apart.
+/// A parsed line of the log.
 struct Interval<'t> {
     tag: &'t str,
     start: f64,
@@ -97,7 +97,7 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
             let interval = Interval::of(text).ok_or_else(|| {
                 ImportError::line(
                     line,
-                    "it is no interval: `[Tag=NAME,]start,length,max,histogram`",
+                    "it is not an interval of the form `[Tag=NAME,]start,length,max,histogram`",
                 )
             })?;
             intervals += 1;
@@ -112,7 +112,7 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
         }
     }
     if tags.is_empty() {
-        return Err(ImportError::Whole("there is no interval in the log".to_owned()));
+        return Err(ImportError::Whole("the log has no intervals".to_owned()));
     }
     let begin = tags.values().filter_map(|tagged| tagged.begin).fold(f64::INFINITY, f64::min);
     let mut notes = notes(&tags, unit, assumed);
@@ -131,27 +131,27 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
 fn notes(tags: &BTreeMap<String, Tagged>, unit: Nanos, assumed: bool) -> Vec<String> {
     let digits = tags.values().map(|tagged| tagged.fewest_digits).min().unwrap_or_default();
     let mut notes = vec![
-        format!("The histograms keep {digits} significant digits of every value."),
-        "What was measured, how, and on which machine is unknown.".to_owned(),
-        "Whether what should have been recorded was is not told by the log.".to_owned(),
+        format!("The histograms keep {digits} significant digits of each value."),
+        "The measured quantity, the method and the machine are unknown.".to_owned(),
+        "The log does not show whether all values were recorded.".to_owned(),
     ];
     if assumed {
         notes.push(format!(
-            "The unit of the values is not told and taken as {unit}; --unit 1us says another."
+            "The log does not contain the unit of its values; {unit} is assumed. To change it, import with --unit, e.g. --unit 1us."
         ));
     }
     notes
 }
 
-/// The seconds of a comment as `[BaseTime: 1441812279.474 (seconds since epoch)]`.
+/// Parses the seconds of a comment such as `[BaseTime: 1441812279.474 (seconds since epoch)]`.
 fn bracketed(comment: &str, key: &str) -> Option<f64> {
     let rest = comment.trim_start_matches('[').strip_prefix(key)?;
     rest.split_whitespace().next()?.parse().ok().filter(|seconds: &f64| seconds.is_finite())
 }
 
-/// When the first interval began. Times count from the base where there is one. Without
-/// one they are seconds since 1970, or since the start when they are much less than that
-/// (more than a year, as `HistogramLogReader` decides).
+/// The start of the first interval. Times are relative to the base time if there is one.
+/// Otherwise they are seconds since 1970, or since the start time if they are much smaller (by
+/// more than a year, as in `HistogramLogReader`).
 fn began(base: Option<f64>, start: Option<f64>, first: f64) -> Option<Instant<Realtime>> {
     const YEAR: f64 = 365.0 * 86_400.0;
     let seconds = match (base, start) {
@@ -169,14 +169,15 @@ impl Tagged {
         let mut block = LatencyHistogram::new();
         for value in found.iter_recorded() {
             let nanos = value.value_iterated_to().checked_mul(unit.as_nanos());
-            let nanos =
-                nanos.ok_or_else(|| format!("a value is beyond what can be told in {unit}"))?;
+            let nanos = nanos.ok_or_else(|| {
+                format!("a value exceeds the range of nanoseconds at a unit of {unit}")
+            })?;
             let count = value.count_at_value();
             self.count = self
                 .count
                 .checked_add(count)
                 .filter(|count| *count <= MOST)
-                .ok_or_else(|| format!("more than {MOST} values cannot be kept"))?;
+                .ok_or_else(|| format!("more than {MOST} values cannot be stored"))?;
             block.record_n(Nanos::from_nanos(nanos), count);
         }
         self.coarsest = self.coarsest.max(unit.saturating_mul(found.low()));
@@ -224,13 +225,13 @@ impl Tagged {
     }
 }
 
-/// Decodes a histogram. Its sizes are looked at before the library allocates what they ask for.
+/// Decodes a histogram. Its sizes are checked before the library allocates memory for them.
 fn histogram(text: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
     let bytes = BASE64_STANDARD
         .decode(text)
         .map_err(|error| format!("the histogram is not base64: {error}"))?;
     if bytes.get(..4) != Some(&COMPRESSED_V2[..]) {
-        return Err("the histogram is not in the compressed encoding V2, which HdrHistogram writes since 2.1.10".to_owned());
+        return Err("the histogram is not in the compressed encoding V2, which HdrHistogram writes since version 2.1.10".to_owned());
     }
     let mut content = Vec::new();
     ZlibDecoder::new(&bytes[8.min(bytes.len())..])
@@ -245,7 +246,7 @@ fn histogram(text: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
         && length.is_some_and(|length| length as usize <= content.len() - HEADER)
         && digits.is_some_and(|digits| digits <= 5);
     if !fits {
-        return Err("the histogram is damaged: its sizes do not fit".to_owned());
+        return Err("the histogram is damaged: its sizes are inconsistent".to_owned());
     }
     Deserializer::new()
         .deserialize(&mut &content[..])

@@ -1,7 +1,6 @@
 //! The JSON of jitterdebugger (`dump_stats` in its `jitterdebugger.c`).
 //!
-//! Its histogram reaches to a millisecond; what took longer is in the count and in no
-//! slot.
+//! Its histogram ends at one millisecond; longer latencies are counted but are in no slot.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ const END: Nanos = Nanos::from_millis(1);
 
 #[derive(Debug, Deserialize)]
 struct Document {
-    /// Versions of the file before 2 have none.
+    /// Files before version 2 have none.
     #[serde(default)]
     sysinfo: Option<SystemInformation>,
     cpu: BTreeMap<u32, Thread>,
@@ -36,12 +35,12 @@ struct Thread {
 pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult, ImportError> {
     let document: Document =
         serde_json::from_slice(content).map_err(|error| ImportError::Json(error.to_string()))?;
-    let (facts, told) = document.sysinfo.map_or_else(
+    let (facts, reported) = document.sysinfo.map_or_else(
         || (MachineFacts::unknown(Instant::from_nanos(0)), None),
         |system| (system.facts(), system.resolution_in_ns),
     );
-    let told = told.filter(|nanos| *nanos > 0).map(Nanos::from_nanos);
-    let unit = unit.or(told).unwrap_or(Nanos::from_micros(1));
+    let reported = reported.filter(|nanos| *nanos > 0).map(Nanos::from_nanos);
+    let unit = unit.or(reported).unwrap_or(Nanos::from_micros(1));
     let mut tasks = Vec::new();
     for (cpu, thread) in document.cpu {
         let wrong = |reason| ImportError::key(format!("cpu.{cpu}"), reason);
@@ -51,7 +50,7 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
         return Err(ImportError::key("cpu", "there is no thread"));
     }
     let mut cell = Cell::imported("timer");
-    // It locks its memory and holds the idle limit at zero whatever its options are.
+    // It always locks its memory and sets the idle-state exit limit to zero.
     for (name, value) in [
         ("clock", "monotonic"),
         ("lock-memory", "true"),
@@ -72,9 +71,9 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
         facts,
         cells: vec![cell],
         notes: vec![
-            format!("Latencies are whole multiples of {unit}, rounded down."),
-            "Due times that were slept through are not counted by jitterdebugger; how many there were is unknown.".to_owned(),
-            "The priority, the interval and the load are unknown, and of the machine all but its kernel.".to_owned(),
+            format!("Latencies are rounded down to multiples of {unit}."),
+            "jitterdebugger does not count missed due times; their number is unknown (coordinated omission).".to_owned(),
+            "The priority, the interval and the load are unknown, and so is the machine except for its kernel.".to_owned(),
         ],
     })
 }

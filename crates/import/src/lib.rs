@@ -1,8 +1,8 @@
-//! Results of other latency tools as runs, so that they can be compared with ours.
+//! Imports results of other latency tools as runs, for comparison with those of Tactus.
 //!
-//! Each tool's file is read as what it says and no more. What it leaves open (the
-//! load, the machine, due times that the tool skipped without counting them) stays
-//! unknown in the run, and coarse figures stay coarse: see [`tactus_model::origin`].
+//! Only the data in a tool's file is used. Missing data (the load, the machine, due times that
+//! the tool skipped without counting) stays unknown in the run, and coarse figures stay coarse:
+//! see [`tactus_model::origin`].
 //!
 //! ```
 //! use tactus_import::{Format, File, Options, run_of};
@@ -15,7 +15,7 @@
 //! assert!(!run.header.plan.cells[0].knows("load"));
 //! ```
 //!
-//! Nothing here opens a file or reads a clock.
+//! This crate opens no file and reads no clock.
 #![forbid(unsafe_code)]
 
 mod assemble;

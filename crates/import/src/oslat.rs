@@ -1,8 +1,8 @@
 //! `oslat --json=FILE` (rt-tests, `src/oslat/oslat.c`).
 //!
-//! It measures gaps in a loop that does nothing but read the clock, not wakeups, so its
-//! cells are `oslat-gap` and are not compared with wakeups unless that is forced. The
-//! last bucket holds everything that was longer.
+//! It measures gaps in a loop that only reads the clock, not wakeups. So its cells are
+//! `oslat-gap`, and are not compared with wakeups unless forced. The last bucket contains all
+//! longer gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ const OPTIONS: Known = Known {
     ],
     long_with_value: &["json"],
 };
-/// The buckets it has unless told otherwise.
+/// Its default number of buckets.
 const BUCKETS: u64 = 32;
 
 #[derive(Debug, Deserialize)]
@@ -51,7 +51,7 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
             return Err(ImportError::key(
                 "cmdline",
                 format!(
-                    "oslat was started with -{option}, after which its buckets are no whole microseconds; that is not read here"
+                    "oslat was started with -{option}, so its buckets are not whole microseconds; such files cannot be imported"
                 ),
             ));
         }
@@ -59,7 +59,7 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
     let last = match given.value("b") {
         None => BUCKETS,
         Some(size) => size.parse().map_err(|_| {
-            ImportError::key("cmdline", format!("`{size}` is no number of buckets"))
+            ImportError::key("cmdline", format!("`{size}` is not a number of buckets"))
         })?,
     };
     let unit = Nanos::from_micros(1);
@@ -78,7 +78,7 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
         return Err(ImportError::key("thread", "there is no thread"));
     }
     let mut cell = Cell::imported("oslat-gap");
-    // A value that is not understood leaves its setting unknown.
+    // An unrecognised value leaves its setting unknown.
     let policy = given.value("f").map_or("other".to_owned(), |priority| format!("fifo:{priority}"));
     for (name, value) in
         [("policy", policy), ("cpus", cpus.into_iter().collect::<CpuList>().to_string())]
@@ -94,10 +94,9 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
         facts,
         cells: vec![cell],
         notes: vec![
-            format!("Gaps are whole multiples of {unit}, rounded down."),
-            "Gaps in a busy loop have no due times: nothing is intended and nothing is missed."
-                .to_owned(),
-            "The load, and the machine but for its kernel, are unknown.".to_owned(),
+            format!("Gaps are rounded down to multiples of {unit}."),
+            "Gaps in a busy loop have no due times, so none can be missed.".to_owned(),
+            "The load is unknown, and so is the machine except for its kernel.".to_owned(),
         ],
     })
 }
@@ -106,7 +105,7 @@ fn task(thread: &Thread, unit: Nanos, last: u64) -> Result<ForeignTask, String> 
     let mut tally = Tally::new(unit);
     for (gap, count) in &thread.histogram {
         let gap: u64 =
-            gap.parse().map_err(|_| format!("histogram: `{gap}` is no number of {unit}"))?;
+            gap.parse().map_err(|_| format!("histogram: `{gap}` is not a number of {unit}"))?;
         if gap >= last {
             tally.overflow(gap, *count)?;
         } else {

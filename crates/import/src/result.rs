@@ -1,4 +1,4 @@
-//! What a parser gives: a file as cells with their tasks.
+//! The result of a parser: a file as cells with their tasks.
 
 use tactus_model::cell::Cell;
 use tactus_model::facts::MachineFacts;
@@ -8,19 +8,19 @@ use tactus_model::time::{Instant, Nanos, Realtime};
 
 use crate::tally::Tallied;
 
-/// What one file holds.
+/// The content of one file.
 #[derive(Debug)]
 pub(crate) struct ForeignResult {
-    /// The program that measured.
+    /// The measuring program.
     pub(crate) tool: &'static str,
     pub(crate) version: Option<String>,
     pub(crate) command_line: Option<String>,
-    /// When measuring began, where the file tells it.
+    /// When the measurement started, if the file contains it.
     pub(crate) started: Option<Instant<Realtime>>,
-    /// What it tells of the machine; the rest is unknown.
+    /// The facts about the machine in the file; others are unknown.
     pub(crate) facts: MachineFacts,
     pub(crate) cells: Vec<ForeignCell>,
-    /// What the file leaves open, each in a sentence.
+    /// Notes on data that the file lacks, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -28,9 +28,9 @@ pub(crate) struct ForeignResult {
 #[derive(Debug)]
 pub(crate) struct ForeignCell {
     pub(crate) cell: Cell,
-    /// How long it was measured; zero where that is not told.
+    /// The duration of the measurement; zero if it is unknown.
     pub(crate) window: Nanos,
-    /// The length of the tasks' blocks; zero where there is only one.
+    /// The duration of the tasks' blocks; zero if there is only one block.
     pub(crate) block_length: Nanos,
     pub(crate) unit: Nanos,
     pub(crate) tasks: Vec<ForeignTask>,
@@ -46,7 +46,7 @@ pub(crate) struct ForeignTask {
 }
 
 impl ForeignTask {
-    /// A task of which only the whole is told.
+    /// A task with a single histogram for the whole measurement.
     pub(crate) fn whole(cpu: Option<u32>, tallied: Tallied) -> Self {
         Self {
             cpu,
@@ -78,14 +78,15 @@ impl ForeignTask {
 }
 
 impl ForeignCell {
-    /// How well it was told. No tool that is read here counts the due times it skips.
+    /// The precision of the file. None of the tools imported here counts the due times it
+    /// skips.
     pub(crate) fn precision(&self) -> Precision {
         let alone = |overflow| Precision { unit: self.unit, overflow, missed_known: false };
         let tasks = self.tasks.iter().map(|task| alone(task.overflow));
         tasks.reduce(Precision::and).unwrap_or_else(|| alone(None))
     }
 
-    /// The results of its tasks, numbered.
+    /// The numbered results of its tasks.
     pub(crate) fn task_results(self) -> Vec<TaskResult> {
         let Self { cell, tasks, .. } = self;
         (0..).zip(tasks).map(|(number, task)| task.result(number, &cell)).collect()

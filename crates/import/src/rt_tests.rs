@@ -1,5 +1,5 @@
-//! What the JSON of all rt-tests has in common (`src/lib/rt-utils.c` of rt-tests), and
-//! jitterdebugger with them.
+//! The common part of the JSON of the rt-tests (`src/lib/rt-utils.c` of rt-tests) and of
+//! jitterdebugger.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use tactus_model::time::{Instant, Nanos, Realtime};
 use crate::error::ImportError;
 use crate::tally::Tally;
 
-/// The part of the document that every tool of the rt-tests writes.
+/// The part of the document that all rt-tests write.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Document<T> {
-    /// Versions up to 2.x write the key with a colon in its name.
+    /// Versions up to 2.x write the key with a trailing colon.
     #[serde(rename = "cmdline:", alias = "cmdline")]
     pub(crate) command_line: String,
     #[serde(rename = "rt_test_version:", alias = "rt_test_version", default)]
@@ -29,20 +29,20 @@ pub(crate) struct Document<T> {
     pub(crate) thread: BTreeMap<u32, T>,
 }
 
-/// What uname(2) said.
+/// The output of uname(2).
 #[derive(Debug, Deserialize)]
 pub(crate) struct SystemInformation {
     release: Option<String>,
     version: Option<String>,
     machine: Option<String>,
-    /// Whether `/sys/kernel/realtime` says 1.
+    /// The value of `/sys/kernel/realtime`.
     realtime: Option<u8>,
-    /// The unit of latencies, which jitterdebugger tells here.
+    /// The unit of latencies, which jitterdebugger writes here.
     pub(crate) resolution_in_ns: Option<u64>,
 }
 
 impl SystemInformation {
-    /// What is told of the machine; the rest is unknown.
+    /// The facts about the machine in the file; others are unknown.
     pub(crate) fn facts(&self) -> MachineFacts {
         MachineFacts {
             kernel: KernelFacts {
@@ -64,32 +64,32 @@ impl<T: for<'de> Deserialize<'de>> Document<T> {
 }
 
 impl<T> Document<T> {
-    /// When measuring began, to the second.
+    /// When the measurement started, to the second.
     pub(crate) fn started(&self) -> Option<Instant<Realtime>> {
         moment(self.start_time.as_deref()?)
     }
 
-    /// How long was measured, to the second; zero where it is not told.
+    /// The duration of the measurement, to the second; zero if it is unknown.
     pub(crate) fn window(&self) -> Nanos {
         let ends = || Some((self.started()?, moment(self.end_time.as_deref()?)?));
         ends().map_or(Nanos::ZERO, |(start, end)| end - start)
     }
 
-    /// What the document tells of the machine.
+    /// The facts about the machine in the document.
     pub(crate) fn facts(&self) -> MachineFacts {
         let unknown = || MachineFacts::unknown(Instant::from_nanos(0));
         self.sysinfo.as_ref().map_or_else(unknown, SystemInformation::facts)
     }
 }
 
-/// Latencies of a thread in units, each with how often it came.
+/// Latencies of a thread in units, each with its count.
 pub(crate) type Histogram = BTreeMap<String, u64>;
 
-/// Counts what a thread's histogram holds. What is missing of its `cycles` overflowed:
-/// it took at least `size` units, and longer than any that is in there.
+/// Counts the histogram of a thread. The difference to its `cycles` is the overflow: latencies
+/// of at least `size` units, and longer than any in the histogram.
 ///
 /// # Errors
-/// The histogram holds what is no latency, or more wakeups than there were.
+/// The histogram contains a key that is not a latency, or more wakeups than cycles.
 pub(crate) fn tally(
     histogram: &Histogram,
     unit: Nanos,
@@ -101,13 +101,13 @@ pub(crate) fn tally(
     for (latency, count) in histogram {
         let latency: u64 = latency
             .parse()
-            .map_err(|_| format!("histogram: `{latency}` is no number of {unit}"))?;
+            .map_err(|_| format!("histogram: `{latency}` is not a number of {unit}"))?;
         tally.count(latency, *count)?;
         beyond = beyond.max(latency.saturating_add(1));
     }
     let counted = tally.total();
     let missing = cycles.checked_sub(counted).ok_or_else(|| {
-        format!("the histogram holds {counted} wakeups and there were {cycles} cycles")
+        format!("the histogram contains {counted} wakeups, but there were only {cycles} cycles")
     })?;
     tally.overflow(beyond, missing)?;
     Ok(tally)
@@ -116,7 +116,7 @@ pub(crate) fn tally(
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Reads a date after RFC 2822, as `Sat, 21 Nov 2026 14:57:25 +0000`.
+/// Parses a date in the format of RFC 2822, for example `Sat, 21 Nov 2026 14:57:25 +0000`.
 fn moment(text: &str) -> Option<Instant<Realtime>> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let [_, day, month, year, time, zone] = words[..] else { return None };
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_with_their_zone() {
+    fn dates_are_parsed_with_their_zone() {
         let seconds = |text| moment(text).map(|found| found.as_nanos() / 1_000_000_000);
         assert_eq!(seconds("Sat, 21 Nov 2026 11:33:55 +0000"), Some(1_795_260_835));
         assert_eq!(seconds("Sat, 21 Nov 2026 12:33:55 +0100"), Some(1_795_260_835));

@@ -1,14 +1,14 @@
-//! Another tool's counts of latencies, put into a histogram of ours.
+//! Converts another tool's counts of latencies into a histogram.
 
 use tactus_model::origin::Overflow;
 use tactus_model::result::{Accounting, Histogram};
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
-/// The most wakeups of a task that are taken: 2⁵³, as many as the store keeps.
+/// The maximum number of wakeups per task: 2⁵³, the limit of the store.
 const MOST: u64 = 1 << 53;
 
-/// How often each latency came, as another tool tells it.
+/// The count of each latency in another tool's file.
 #[derive(Debug)]
 pub(crate) struct Tally {
     unit: Nanos,
@@ -20,7 +20,7 @@ pub(crate) struct Tally {
     mean_units: Option<f64>,
 }
 
-/// What a tally comes to.
+/// The result of a tally.
 #[derive(Debug)]
 pub(crate) struct Tallied {
     pub(crate) histogram: Histogram,
@@ -29,7 +29,7 @@ pub(crate) struct Tallied {
 }
 
 impl Tally {
-    /// An empty tally of latencies that are told in multiples of `unit`.
+    /// An empty tally of latencies in multiples of `unit`.
     pub(crate) fn new(unit: Nanos) -> Self {
         Self {
             unit,
@@ -42,17 +42,17 @@ impl Tally {
         }
     }
 
-    /// Counts a latency of `units` so often.
+    /// Counts a latency of `units` `count` times.
     pub(crate) fn count(&mut self, units: u64, count: u64) -> Result<(), String> {
         let nanos = units.checked_mul(self.unit.as_nanos()).ok_or_else(|| {
-            format!("a latency of {units} times {} is beyond what can be told", self.unit)
+            format!("a latency of {units} times {} exceeds the range of nanoseconds", self.unit)
         })?;
         self.take(count)?;
         self.counts.record_n(Nanos::from_nanos(nanos), count);
         Ok(())
     }
 
-    /// Takes `count` wakeups for longer than `from` units; nobody counted how long.
+    /// Counts `count` wakeups with an unknown latency above `from` units.
     pub(crate) fn overflow(&mut self, from: u64, count: u64) -> Result<(), String> {
         self.take(count)?;
         self.overflow = count;
@@ -60,34 +60,36 @@ impl Tally {
         Ok(())
     }
 
-    /// Takes the greatest latency in units, as the tool itself tells it.
+    /// Sets the maximum latency in units, as reported by the tool.
     pub(crate) fn greatest(&mut self, units: u64) {
         self.max = Some(self.unit.saturating_mul(units));
     }
 
-    /// Takes the mean latency in units, as the tool itself tells it.
+    /// Sets the mean latency in units, as reported by the tool.
     pub(crate) fn mean(&mut self, units: f64) {
         self.mean_units = Some(units);
     }
 
-    /// How many wakeups there are, with those that overflowed.
+    /// The number of wakeups, including the overflow.
     pub(crate) fn total(&self) -> u64 {
         self.count
     }
 
     fn take(&mut self, count: u64) -> Result<(), String> {
         let total = self.count.checked_add(count).filter(|total| *total <= MOST);
-        self.count = total.ok_or_else(|| format!("more than {MOST} wakeups cannot be kept"))?;
+        self.count = total.ok_or_else(|| format!("more than {MOST} wakeups cannot be stored"))?;
         Ok(())
     }
 
-    /// Puts all together; fails where the tool contradicts itself.
+    /// Builds the result; fails if the tool's figures contradict each other.
     pub(crate) fn finish(mut self) -> Result<Tallied, String> {
         let kept_max = self.counts.max();
-        if let (Some(told), Some(kept)) = (self.max, kept_max)
-            && told < kept
+        if let (Some(reported), Some(kept)) = (self.max, kept_max)
+            && reported < kept
         {
-            return Err(format!("the greatest latency is told as {told}, and {kept} was counted"));
+            return Err(format!(
+                "the maximum latency is given as {reported}, but {kept} was counted"
+            ));
         }
         let overflow = self.put_overflow();
         let mut histogram = self.counts.to_record();
@@ -105,8 +107,8 @@ impl Tally {
         })
     }
 
-    /// Keeps the longest wakeup as it was and the others that overflowed at the least
-    /// that they can have taken.
+    /// Stores the longest wakeup with its exact latency, and the other overflows with the
+    /// minimum latency they can have had.
     fn put_overflow(&mut self) -> Option<Overflow> {
         let longest = self.max.filter(|max| *max >= self.overflow_from && self.overflow > 0);
         if let Some(longest) = longest {
@@ -117,11 +119,11 @@ impl Tally {
         (rest > 0).then_some(Overflow { from: self.overflow_from, count: rest })
     }
 
-    /// The sum that follows from the tool's own mean, which knows what overflowed too.
+    /// The sum according to the tool's own mean, which includes the overflow.
     fn sum(&self) -> Option<Nanos> {
         let sum = self.mean_units? * self.unit.as_nanos() as f64 * self.count as f64;
         let least = self.counts.mean().unwrap_or(0.0) * self.count as f64;
-        // Each wakeup took up to a unit more than was counted; those that overflowed much more.
+        // Each wakeup took up to one unit more than counted; overflows took much more.
         let within = if self.overflow > 0 {
             sum >= least * 0.99
         } else {
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overflowed_is_kept_at_the_least_it_can_have_taken() {
+    fn overflows_are_stored_with_their_minimum_possible_latency() {
         let mut tally = Tally::new(micros(1));
         tally.count(12, 97).unwrap();
         tally.overflow(100, 3).unwrap();
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_wakeup_beyond_the_range_is_the_greatest_and_known() {
+    fn a_single_overflow_is_the_maximum_and_known_exactly() {
         let mut tally = Tally::new(micros(1));
         tally.overflow(100, 1).unwrap();
         tally.greatest(250);
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_contradicts_itself_is_not_believed() {
+    fn contradictory_figures_are_rejected() {
         let mut tally = Tally::new(micros(1));
         tally.count(50, 1).unwrap();
         tally.greatest(20);
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_is_the_tools_own_where_it_can_be_true() {
+    fn the_mean_of_the_tool_is_used_if_it_is_possible() {
         let tallied = |mean| {
             let mut tally = Tally::new(micros(1));
             tally.count(10, 4).unwrap();
@@ -180,6 +182,6 @@ mod tests {
             tally.finish().unwrap().histogram.sum
         };
         assert_eq!(tallied(10.6), Nanos::from_nanos(42_400));
-        assert_eq!(tallied(90.0), micros(40), "no wakeup took so long");
+        assert_eq!(tallied(90.0), micros(40), "no wakeup took that long");
     }
 }

@@ -1,8 +1,8 @@
-//! What `rtla timerlat hist` prints (Linux, `tools/tracing/rtla/src/timerlat_hist.c`).
+//! The output of `rtla timerlat hist` (Linux, `tools/tracing/rtla/src/timerlat_hist.c`).
 //!
-//! Each processor has up to three columns: how late the timer's interrupt was (IRQ),
-//! how late the tracer's thread ran (Thr), and how late user space ran (Usr). They are
-//! three measured things, and become three cells.
+//! Each CPU has up to three columns: the latency of the timer's interrupt (IRQ), of the
+//! tracer's thread (Thr), and of user space (Usr). They are different quantities and become
+//! three cells.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::error::ImportError;
 use crate::result::{ForeignCell, ForeignResult, ForeignTask};
 use crate::tally::Tally;
 
-/// What a column tells.
+/// The quantity of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Interrupt,
@@ -39,7 +39,7 @@ struct Column {
     cpu: u32,
 }
 
-/// The lines of the histogram; figures that are not told are `None`.
+/// The lines of the histogram; missing figures are `None`.
 #[derive(Default)]
 struct Table {
     columns: Vec<Column>,
@@ -65,12 +65,12 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
                 window = span(duration).ok_or_else(|| {
                     ImportError::line(
                         line,
-                        format!("`{}` is no duration as `0 00:01:00`", duration.trim()),
+                        format!("`{}` is not a duration such as `0 00:01:00`", duration.trim()),
                     )
                 })?;
             }
         } else if text.starts_with("ALL") {
-            // What follows sums up processors that are all above.
+            // The lines that follow sum up the CPUs above.
             break;
         } else {
             table.line(line, text)?;
@@ -78,23 +78,23 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
     }
     let unit = unit.ok_or_else(|| {
         ImportError::Whole(
-            "no line says `# Time unit is …`; rtla writes it unless --no-header is given"
+            "there is no line `# Time unit is …`; rtla writes it unless run with --no-header"
                 .to_owned(),
         )
     })?;
     if table.columns.is_empty() {
         return Err(ImportError::Whole(
-            "no line begins with `Index` and names the columns; rtla writes it unless --no-header or --no-index is given".to_owned(),
+            "there is no header line that begins with `Index`; rtla writes it unless run with --no-header or --no-index".to_owned(),
         ));
     }
     let width = table.width();
     let mut notes = vec![
-        format!("Latencies are whole multiples of {}, rounded down.", unit.saturating_mul(width)),
-        "Periods that timerlat skipped are not counted; how many there were is unknown.".to_owned(),
+        format!("Latencies are rounded down to multiples of {}.", unit.saturating_mul(width)),
+        "timerlat does not count the periods it skipped; their number is unknown (coordinated omission).".to_owned(),
         "The settings, the load and the machine are unknown.".to_owned(),
     ];
     if width > 1 {
-        notes.push(format!("That buckets are {width} wide is taken from the rows."));
+        notes.push(format!("The bucket width of {width} is inferred from the rows."));
     }
     Ok(ForeignResult {
         tool: "rtla-timerlat",
@@ -118,7 +118,7 @@ fn time_unit(line: usize, named: &str) -> Result<Nanos, ImportError> {
     }
 }
 
-/// Reads days and a time of day: `0 00:10:00`.
+/// Parses days and a time of day: `0 00:10:00`.
 fn span(text: &str) -> Option<Nanos> {
     let (days, time) = text.trim().split_once(' ')?;
     let mut seconds = days.parse::<u64>().ok()?;
@@ -140,7 +140,7 @@ fn column(line: usize, name: &str) -> Result<Column, ImportError> {
         Some(Column { stage, cpu: cpu.parse().ok()? })
     };
     read().ok_or_else(|| {
-        ImportError::line(line, format!("`{name}` names no column; it is one of IRQ-000, Thr-000, Usr-000 with the processor's number"))
+        ImportError::line(line, format!("`{name}` is not a column; columns are IRQ-000, Thr-000 and Usr-000, with the number of the CPU"))
     })
 }
 
@@ -158,7 +158,7 @@ impl Table {
             "avg:" => self.averages = Some(self.figures(line, words)?),
             "max:" => self.greatest = Some(self.figures(line, words)?),
             _ => {
-                // Before and after the table rtla tells of other things.
+                // The lines before and after the table contain other data.
                 if let Ok(index) = head.parse()
                     && !self.columns.is_empty()
                 {
@@ -179,7 +179,7 @@ impl Table {
         Ok(figures.into_iter().map(Option::unwrap_or_default).collect())
     }
 
-    /// A figure for each column; `-` stands for none.
+    /// A figure for each column; `-` is a missing figure.
     fn figures<'t>(
         &self,
         line: usize,
@@ -191,9 +191,9 @@ impl Table {
                 Err(_) if word == "-" => Ok(None),
                 Err(_) if word.starts_with('-') => Err(ImportError::line(
                     line,
-                    format!("`{word}` is negative: a counter of rtla has overflowed; measure for a shorter time"),
+                    format!("`{word}` is negative: a counter of rtla has overflowed; repeat the measurement with a shorter duration"),
                 )),
-                Err(_) => Err(ImportError::line(line, format!("`{word}` is not a whole number"))),
+                Err(_) => Err(ImportError::line(line, format!("`{word}` is not an integer"))),
             })
             .collect::<Result<Vec<Option<u64>>, _>>()?;
         if figures.len() == self.columns.len() {
@@ -204,7 +204,7 @@ impl Table {
         }
     }
 
-    /// The width of the buckets in units. It is not told; rows stand at its multiples.
+    /// The width of the buckets in units. It is not in the file; rows are at its multiples.
     fn width(&self) -> u64 {
         let greatest_common = |mut a: u64, mut b: u64| {
             while b > 0 {
@@ -213,7 +213,7 @@ impl Table {
             a
         };
         let indices = self.rows.iter().map(|(_, index, _)| *index);
-        // A few rows can stand at multiples of a number by chance.
+        // A few rows can be multiples of a larger number by chance.
         match indices.clone().fold(0, greatest_common) {
             width if width > 1 && indices.filter(|index| *index > 0).count() >= 5 => width,
             _ => 1,
@@ -234,7 +234,7 @@ impl Table {
             .into_iter()
             .map(|(stage, tasks)| {
                 let mut cell = Cell::imported(stage.measured());
-                // Values that are always understood.
+                // These values are always valid.
                 let _ = cell.know("clock", "monotonic");
                 let _ = cell.know("traced", "0s");
                 let unit = unit.saturating_mul(width);
@@ -256,18 +256,18 @@ impl Table {
                 .count(*index, counts[place])
                 .map_err(|reason| ImportError::line(*line, reason))?;
         }
-        // Rows without counts are left out, so the end of the histogram is not told.
+        // Rows without counts are omitted, so the end of the histogram is unknown.
         let beyond = self.rows.last().map_or(0, |(_, index, _)| index.saturating_add(width));
-        let whole = |reason| ImportError::key(format!("processor {}", column.cpu), reason);
+        let whole = |reason| ImportError::key(format!("CPU {}", column.cpu), reason);
         if let Some(over) = &self.over {
             tally.overflow(beyond, over[place]).map_err(whole)?;
         }
         if let Some((line, counts)) = &self.counts
-            && let Some(told) = counts[place]
-            && told != tally.total()
+            && let Some(reported) = counts[place]
+            && reported != tally.total()
         {
             let reason = format!(
-                "column {} has {told} in all, and its rows and `over:` add up to {}",
+                "column {} has {reported} wakeups in total, but its rows and `over:` add up to {}",
                 place + 1,
                 tally.total()
             );
@@ -275,7 +275,7 @@ impl Table {
         }
         let figure =
             |figures: &Option<Vec<Option<u64>>>| figures.as_ref().and_then(|all| all[place]);
-        // With wide buckets the greatest latency may lie below the row that holds it.
+        // With wide buckets, the maximum latency may be below the end of its row.
         if let Some(max) = figure(&self.greatest) {
             tally.greatest(max);
         }

@@ -1,4 +1,4 @@
-//! Real results of the tools, in `tests/data/import` with how each was made.
+//! Real results of the tools; `tests/data/import` describes how each was made.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn import(names: &[&str]) -> Result<Run, ImportError> {
     run_of(&files, &Options::default())
 }
 
-fn told(run: &Run) -> String {
+fn described(run: &Run) -> String {
     let header = &run.header;
     let origin = header.origin.as_ref().unwrap();
     let mut text = format!(
@@ -73,7 +73,7 @@ fn figures(measurement: &Measurement) -> String {
     )
 }
 
-/// The fixtures that hold a run, with their formats.
+/// The fixtures that contain a run, with their formats.
 const FIXTURES: [(&str, Format); 10] = [
     ("cyclictest.json", Format::CyclictestJson),
     ("cyclictest-overflow.json", Format::CyclictestJson),
@@ -100,11 +100,11 @@ fn every_fixture_is_recognised_and_read() {
             }
             assert!(!measurement.precision.unwrap().missed_known, "{name}");
         }
-        insta::assert_snapshot!(name, told(&run));
+        insta::assert_snapshot!(name, described(&run));
     }
 }
 
-/// cyclictest wrote both files in one run: they are the same figures.
+/// cyclictest wrote both files in one run, so their figures are the same.
 #[test]
 fn the_json_and_the_histogram_of_one_run_agree() {
     for stem in ["cyclictest-overflow", "cyclictest"] {
@@ -139,7 +139,7 @@ fn stages_of_timerlat_are_never_pooled() {
         .iter()
         .map(|found| found.precision.unwrap().overflow.map(|overflow| overflow.count))
         .collect();
-    // The longest of each task is known; what else went over is not.
+    // The longest latency of each task is known; those of the other overflows are not.
     assert_eq!(over, [None, None, Some(1)]);
 }
 
@@ -155,17 +155,17 @@ fn several_files_become_rounds_of_one_run() {
         "{refused}"
     );
     let refused = import(&[names[0], "cyclictest.json"]);
-    assert!(refused.is_ok(), "another length of histogram is no other cell: {refused:?}");
+    assert!(refused.is_ok(), "another histogram size is not another cell: {refused:?}");
 }
 
-/// Checks that a changed fixture is refused with a message that says this.
+/// Checks that a changed fixture is rejected with a message that contains `expected`.
 fn check_refused(name: &str, from: &str, to: &str, expected: &str) {
     let mut file = file(name);
     let text = String::from_utf8(file.content).unwrap();
     assert!(text.contains(from), "{name} has no `{from}`");
     file.content = text.replacen(from, to, 1).into_bytes();
-    let told = run_of(&[file], &Options::default()).unwrap_err().to_string();
-    assert!(told.contains(expected), "{name}: `{told}` does not say: {expected}");
+    let error = run_of(&[file], &Options::default()).unwrap_err().to_string();
+    assert!(error.contains(expected), "{name}: `{error}` does not contain: {expected}");
 }
 
 #[test]
@@ -174,11 +174,16 @@ fn errors_name_the_place() {
         "cyclictest.json",
         "\"cycles\": 3000",
         "\"cycles\": 30",
-        "thread.0: the histogram holds",
+        "thread.0: the histogram contains",
     );
     check_refused("cyclictest.json", "\"13\": 2", "\"x\": 2", "thread.0: histogram: `x`");
     check_refused("cyclictest.json", "\"cycles\"", "\"cycle\"", "missing field `cycles` at line");
-    check_refused("cyclictest.json", "cyclictest -q", "hackbench -q", "`hackbench` are not known");
+    check_refused(
+        "cyclictest.json",
+        "cyclictest -q",
+        "hackbench -q",
+        "cannot import results of `hackbench`",
+    );
     check_refused(
         "cyclictest-histogram.txt",
         "000084 000001",
@@ -195,7 +200,7 @@ fn errors_name_the_place() {
         "cyclictest-histogram.txt",
         "# Max Latencies: 01494",
         "# Max Latencies: 00014",
-        "told as 14us",
+        "given as 14us",
     );
     check_refused("timerlat.txt", "   Thr-001", "   Foo-001", "line 4: `Foo-001`");
     check_refused("timerlat.txt", "9371", "-371", "line 5: `-371` is negative");
@@ -206,7 +211,7 @@ fn errors_name_the_place() {
         "jitterdebugger.json",
         "\"count\": 4000",
         "\"count\": 4",
-        "cpu.0: the histogram holds",
+        "cpu.0: the histogram contains",
     );
     check_refused(
         "values.hlog",
@@ -221,18 +226,18 @@ fn errors_name_the_place() {
         "line 5: the histogram is not in the compressed encoding",
     );
     check_refused("oslat.json", "-c 1 -D 3", "-c 1 -D 3 -B", "started with -B");
-    let told = import(&["cyclictest-without-histogram.json"]).unwrap_err().to_string();
-    assert!(told.contains("thread.0") && told.contains("-h 1000"), "{told}");
-    let told = import(&["signaltest.json"]).unwrap_err().to_string();
-    assert!(told.contains("`signaltest`") && told.contains("oslat"), "{told}");
-    let told = Format::recognise(b"hello there").unwrap_err().to_string();
-    assert!(told.contains("`hello there`") && told.contains("hdr-log"), "{told}");
-    let told = "cyclictest-jsn".parse::<Format>().unwrap_err().to_string();
-    assert!(told.contains("did you mean `cyclictest-json`?"), "{told}");
+    let error = import(&["cyclictest-without-histogram.json"]).unwrap_err().to_string();
+    assert!(error.contains("thread.0") && error.contains("-h 1000"), "{error}");
+    let error = import(&["signaltest.json"]).unwrap_err().to_string();
+    assert!(error.contains("`signaltest`") && error.contains("oslat"), "{error}");
+    let error = Format::recognise(b"hello there").unwrap_err().to_string();
+    assert!(error.contains("`hello there`") && error.contains("hdr-log"), "{error}");
+    let error = "cyclictest-jsn".parse::<Format>().unwrap_err().to_string();
+    assert!(error.contains("did you mean `cyclictest-json`?"), "{error}");
 }
 
 #[test]
-fn a_unit_that_is_not_told_can_be_given() {
+fn a_missing_unit_can_be_given() {
     let with = |unit| {
         let options = Options { unit: Some(unit), ..Options::default() };
         run_of(&[file("values.hlog")], &options).unwrap()
@@ -282,7 +287,7 @@ fn changed(mut content: Vec<u8>, changes: &[Change]) -> Vec<u8> {
                 let part = content[at % length..end(at, count)].to_vec();
                 content.splice(at % length..at % length, part);
             }
-            // The next number after the place becomes another.
+            // Replaces the next number after the position.
             Change::Number(at, number) => {
                 let from = at % length;
                 let Some(begin) = content[from..].iter().position(u8::is_ascii_digit) else {
@@ -301,9 +306,9 @@ fn changed(mut content: Vec<u8>, changes: &[Change]) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Whatever happens to a file, it is read or refused, and what is read balances.
+    /// A damaged file is read or rejected, and a result that is read balances.
     #[test]
-    fn damaged_files_are_read_or_refused(which in 0..FIXTURES.len(), changes in changes(), forced in any::<bool>()) {
+    fn damaged_files_are_read_or_rejected(which in 0..FIXTURES.len(), changes in changes(), forced in any::<bool>()) {
         let (name, format) = FIXTURES[which];
         let mut file = file(name);
         file.content = changed(file.content, &changes);
@@ -317,15 +322,15 @@ proptest! {
     }
 
     #[test]
-    fn any_file_is_refused_or_read_as_every_format(content in prop::collection::vec(any::<u8>(), 0..300), which in 0..FIXTURES.len()) {
+    fn any_file_is_rejected_or_read_as_every_format(content in prop::collection::vec(any::<u8>(), 0..300), which in 0..FIXTURES.len()) {
         let _ = Format::recognise(&content);
         let file = File { name: "noise".to_owned(), content, modified: None };
         let _ = run_of(&[file], &Options { format: Some(FIXTURES[which].1), unit: None });
     }
 
-    /// The compressed histogram of a log is changed behind its base64 and its deflate.
+    /// Damages the compressed histogram of a log inside its base64 and deflate encoding.
     #[test]
-    fn damaged_histograms_of_a_log_are_read_or_refused(changes in changes()) {
+    fn damaged_histograms_of_a_log_are_read_or_rejected(changes in changes()) {
         use base64::{Engine, prelude::BASE64_STANDARD};
         let text = String::from_utf8(file("values.hlog").content).unwrap();
         let line = text.lines().find(|line| line.starts_with("Tag=")).unwrap();

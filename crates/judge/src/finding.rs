@@ -18,12 +18,12 @@ pub struct Finding {
     /// What it does to a measurement, in whole sentences; `None` where nothing, or not known.
     pub effect: Option<String>,
     /// The command that mends it, or what to do where no command does. Nobody runs it unasked.
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 impl Finding {
-    pub(crate) fn mended_by(mut self, mend: impl Into<Option<String>>) -> Self {
-        self.mend = mend.into();
+    pub(crate) fn fixed_by(mut self, fix: impl Into<Option<String>>) -> Self {
+        self.fix = fix.into();
         self
     }
 }
@@ -93,6 +93,6 @@ impl Check {
     }
 
     fn finding(&self, state: State, fact: String, effect: Option<String>) -> Finding {
-        Finding { check: self.name, state, fact, why: self.why, effect, mend: None }
+        Finding { check: self.name, state, fact, why: self.why, effect, fix: None }
     }
 }

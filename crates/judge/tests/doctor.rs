@@ -46,7 +46,7 @@ const OWN_NAMESPACES: &str = r"
     proc/loadavg = 0.02 0.05 0.09 1/230 4242
 ";
 
-/// A machine of a real-time kernel, prepared with care: nothing is left to mend.
+/// A machine of a real-time kernel, prepared with care: nothing is left to fix.
 const REALTIME: &str = r"
     proc/sys/kernel/osrelease = 6.12.48
     proc/sys/kernel/version = #1 SMP PREEMPT_RT Debian 6.12.48-1
@@ -347,7 +347,7 @@ fn what_is_wrong_is_said_with_its_effect_and_its_mend() {
         for finding in findings(100, trees) {
             assert!(finding.why.ends_with('.'), "{finding:?}");
             if matches!(finding.state, State::Invalidates | State::Reservation) {
-                assert!(finding.mend.is_some(), "{finding:?}");
+                assert!(finding.fix.is_some(), "{finding:?}");
                 assert!(finding.effect.is_some_and(|effect| effect.ends_with('.')));
             }
         }

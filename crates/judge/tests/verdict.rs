@@ -151,11 +151,11 @@ fn what_was_refused_is_said_once_with_its_mend() {
         asked: "policy fifo:90".to_owned(),
         granted: "policy other".to_owned(),
         reason: "this user may not use real-time priorities".to_owned(),
-        mend: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
+        fix: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
     };
     in_every(&mut run, |found| found.shortfalls.extend([refused.clone(), refused.clone()]));
     let found = check(&run, State::Reservation, "granted", "asked for policy fifo:90, got");
-    assert_eq!(found.mend, refused.mend);
+    assert_eq!(found.fix, refused.fix);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn turns_that_are_missing() {
         verdict_of_it.findings.iter().filter(|found| found.check == "turns").collect();
     let [found] = turns[..] else { panic!("{verdict_of_it:#?}") };
     assert!(found.fact.contains("idle · fifo:90, round 2: the measuring process gave no answer"));
-    assert_eq!(found.mend.as_deref(), Some("look into the kernel's log"));
+    assert_eq!(found.fix.as_deref(), Some("look into the kernel's log"));
 
     run.failures.clear();
     run.measurements.clear();
@@ -221,7 +221,7 @@ fn turns_that_are_missing() {
     let nothing = verdict(&run);
     assert_eq!(nothing.validity, Validity::Invalid);
     assert!(nothing.findings.iter().any(|found| {
-        found.mend.as_deref() == Some("tactus measure --continue small-20261121-113355")
+        found.fix.as_deref() == Some("tactus measure --continue small-20261121-113355")
     }));
 }
 
@@ -339,7 +339,7 @@ fn in_exact_time_rounds_are_seeds_and_nothing_drifts() {
     };
     let one = of_seeds(&exact(small("policy = \"fifo:90\"\nduration = \"6s\"", 1)));
     assert_eq!(one.fact, "one only");
-    assert!(one.mend.unwrap().contains("--rounds 20"));
+    assert!(one.fix.unwrap().contains("--rounds 20"));
     let mut run = exact(sound());
     for measurement in run.measurements.iter_mut().filter(|found| found.turn.round == 1) {
         for block in measurement.tasks.iter_mut().flat_map(|task| &mut task.blocks) {

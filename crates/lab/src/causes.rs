@@ -37,8 +37,8 @@ pub enum CauseEvent {
     Unavailable {
         /// Why, in a sentence.
         reason: String,
-        /// The command that would mend it, where there is one.
-        mend: Option<String>,
+        /// The command that would fix it, where there is one.
+        fix: Option<String>,
     },
     /// The slowest of the samples that were given, the slowest first.
     Explained {

@@ -12,7 +12,7 @@ use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Nanos;
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 use tactus_model::until::Until;
 use tactus_stats::narrow::{self, Narrowness, Next};
 use tactus_store::{Store, StoreError};
@@ -59,7 +59,7 @@ fn at_pace(expected: Nanos, before: Nanos, taken: Duration) -> Nanos {
 
 /// What became of a turn.
 enum Outcome {
-    Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, Evidence),
+    Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, TracedData),
     Failed(Failure),
     Stopped,
 }
@@ -159,8 +159,8 @@ impl<'a> Engine<'a> {
             let outcome = self.take(plan, turn, sitting.done, listener);
             sitting.done += 1;
             match outcome {
-                Outcome::Finished(measurement, samples, evidence) => {
-                    self.store.save_traced(run, &measurement, &samples, &evidence)?;
+                Outcome::Finished(measurement, samples, traced_data) => {
+                    self.store.save_traced(run, &measurement, &samples, &traced_data)?;
                     listener(Event::TurnFinished { label, measurement: &measurement });
                 }
                 Outcome::Failed(failure) => {
@@ -247,7 +247,7 @@ impl<'a> Engine<'a> {
         listener: &mut dyn FnMut(Event<'_>),
     ) -> Heard {
         let mut samples = Vec::new();
-        let mut evidence = Evidence::default();
+        let mut traced_data = TracedData::default();
         let mut tasks = Vec::new();
         // Either window may come first, and the other one before its end is told.
         let patience = Duration::from(cell.length()) + self.patience;
@@ -272,18 +272,18 @@ impl<'a> Engine<'a> {
                 }
                 Input::Message(Message::Samples { task, block }) => samples.push((task, block)),
                 Input::Message(Message::TracedSamples { task, block }) => {
-                    evidence.samples.push((task, block));
+                    traced_data.samples.push((task, block));
                 }
                 Input::Message(Message::Recording { bytes }) => {
-                    let length = (evidence.recording.len() + bytes.len()) as u64;
-                    if length > Evidence::RECORDING_LIMIT {
-                        let limit = Evidence::RECORDING_LIMIT;
+                    let length = (traced_data.recording.len() + bytes.len()) as u64;
+                    if length > TracedData::RECORDING_LIMIT {
+                        let limit = TracedData::RECORDING_LIMIT;
                         let reason = format!(
                             "the measuring process sent a recording of more than {limit} bytes"
                         );
                         return Heard::LastWord(failed(turn, reason));
                     }
-                    evidence.recording.extend_from_slice(&bytes);
+                    traced_data.recording.extend_from_slice(&bytes);
                 }
                 Input::Message(Message::Shortfall(shortfall)) => {
                     listener(Event::Shortfall { turn, shortfall });
@@ -291,7 +291,7 @@ impl<'a> Engine<'a> {
                 Input::Message(Message::Task(result)) => tasks.push(*result),
                 Input::Message(Message::Finished(mut measurement)) => {
                     measurement.tasks.append(&mut tasks);
-                    return Heard::LastWord(Outcome::Finished(measurement, samples, evidence));
+                    return Heard::LastWord(Outcome::Finished(measurement, samples, traced_data));
                 }
                 Input::Message(Message::Failed { reason, hint }) => {
                     return Heard::LastWord(Outcome::Failed(Failure { turn, reason, hint }));

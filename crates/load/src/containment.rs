@@ -56,13 +56,13 @@ impl Containment {
             reason: format!(
                 "the kernel did not let us make namespaces ({refused}); the command is traced instead, which slows each of its forks and signals a little"
             ),
-            mend: Some(mend(refused).to_owned()),
+            fix: Some(fix(refused).to_owned()),
         }
     }
 }
 
 /// What would grant a namespace.
-fn mend(refused: &SysError) -> &'static str {
+fn fix(refused: &SysError) -> &'static str {
     match (refused.call, refused.errno) {
         ("clone3", Errno::NOSPC) => "sudo sysctl user.max_user_namespaces=15000",
         // A filter of a container answers for clone3 as if it did not exist.

@@ -43,7 +43,7 @@ fn no_tasks_by_deadline(plan: &LoadPlan) -> Shortfall {
             "the load {} makes threads or processes, and the kernel lets no task of the deadline class make any (sched(7))",
             plan.load
         ),
-        mend: Some(
+        fix: Some(
             "take load-policy = \"fifo:1\", or a load of one task such as compute".to_owned(),
         ),
     }

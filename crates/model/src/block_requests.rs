@@ -1,4 +1,4 @@
-//! How much block devices move at one request while a cell is measured.
+//! How much data block devices transfer per request while a cell is measured.
 
 use crate::text::keywords;
 
@@ -6,16 +6,16 @@ keywords! {
     /// The size of the requests to block devices.
     #[doc(alias = "max_sectors_kb")]
     pub enum BlockRequests: "size of block requests" {
-        /// What the machine is set to: as many blocks as lie together.
+        /// The machine's own setting: as many adjacent blocks as the kernel merges.
         Untouched = "untouched",
-        /// One page at a request, the least that the kernel allows, on the disks under
-        /// the directory of the loads.
+        /// One page per request, the least the kernel allows, on the disks that hold the load's
+        /// directory.
         Single = "single",
     }
 }
 
 impl Default for BlockRequests {
-    /// What plans had before there was a choice.
+    /// The value for plans stored before this setting existed.
     fn default() -> Self {
         Self::Untouched
     }

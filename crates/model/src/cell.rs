@@ -17,14 +17,14 @@ use crate::traced::TracedEvents;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Target {
-    /// The machine that runs the plan.
+    /// The host: the machine that runs the plan.
     Host,
-    /// A kernel that is booted to measure in.
+    /// A guest: a kernel booted for the measurement.
     Guest(Guest),
 }
 
 impl Target {
-    /// The guest, where it is one.
+    /// The guest; `None` for the host.
     pub const fn guest(&self) -> Option<&Guest> {
         match self {
             Self::Host => None,
@@ -33,7 +33,7 @@ impl Target {
     }
 }
 
-/// One combination of probe, load, policy and target, and for how long it is measured.
+/// One combination of probe, load, policy and target, with the duration of its measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// The measured loop.
@@ -48,87 +48,92 @@ pub struct Cell {
     pub warmup: Nanos,
     /// How long the measured window is.
     pub duration: Nanos,
-    /// How long a second window is in which the kernel's events are recorded; zero for none.
-    /// Plans that were kept before there was such a window lack it.
+    /// The duration of a second window in which the kernel's events are recorded; zero for
+    /// none. Plans stored before this window existed lack it.
     #[serde(default)]
     pub traced: Nanos,
-    /// Which events are recorded there.
+    /// Which events are recorded in that window.
     #[serde(default = "all_events")]
     pub traced_events: TracedEvents,
-    /// How much block devices move at one request meanwhile.
+    /// How much data block devices transfer per request during the measurement.
     #[serde(default)]
     pub block_requests: BlockRequests,
-    /// How long its tasks may run before another of their class has its turn.
+    /// How long its tasks may run before another task of their class runs.
     #[serde(default)]
     pub quantum: Quantum,
-    /// The most samples that a task keeps; those beyond it are counted as dropped.
+    /// The most samples a task keeps; further samples are counted as dropped.
     pub sample_limit: u64,
-    /// What is known of the cell when another program measured it; `None` for our own.
+    /// What is known of the cell if another program measured it; `None` for a measurement by
+    /// Tactus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedCell>,
 }
 
-/// What was recorded before there was a choice.
+/// The value for plans stored before this setting existed.
 const fn all_events() -> TracedEvents {
     TracedEvents::All
 }
 
-/// Why a cell's settings do not go together.
+/// Why a cell's settings contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Inconsistent {
-    /// The sleeping call knows other clocks only.
-    #[error("sleep = \"{sleep}\" cannot sleep by clock = \"{clock}\"; it can by: {choices}")]
+    /// The sleep method does not support the clock.
+    #[error("sleep = \"{sleep}\" does not support clock = \"{clock}\"; it supports: {choices}")]
     Clock {
-        /// The sleeping call.
+        /// The sleep method.
         sleep: SleepMethod,
-        /// The clock asked for.
+        /// The requested clock.
         clock: crate::time::ClockName,
-        /// The clocks it knows.
+        /// The clocks it supports.
         choices: String,
     },
-    /// A task that computes all the time cannot also block.
+    /// A task that computes all the time cannot block.
     #[error(
-        "work = \"continuous\" needs a timer that interrupts it, and sleep = \"{0}\" blocks; use sleep = \"signal-handler\""
+        "work = \"continuous\" needs a timer that interrupts the task, but sleep = \"{0}\" blocks; use sleep = \"signal-handler\""
     )]
     ContinuousBlocks(SleepMethod),
-    /// setitimer(2) gives one timer to a process.
-    #[error("sleep = \"itimer\" has one timer a process; add tasks = \"processes\"")]
+    /// setitimer(2) provides one timer per process.
+    #[error("sleep = \"itimer\" has one timer per process; add tasks = \"processes\"")]
     ItimerThreads,
-    /// A measurement of no length.
+    /// The window is shorter than one interval.
     #[error("duration = \"{0}\" is shorter than one interval; make it at least {1}")]
     TooShort(Nanos, Nanos),
-    /// A player's interval is not the slot of its frames.
-    #[error("interval = \"{interval}\" is not the slot of {frame_rate} frames a second, {slot}")]
+    /// The interval of a player differs from its frame period.
+    #[error(
+        "interval = \"{interval}\" is not the frame period at {frame_rate} frames/s; use {slot}"
+    )]
     Slot {
         /// The interval that was given.
         interval: Interval,
         /// The rate that was given.
         frame_rate: Rate,
-        /// The slot that follows from it.
+        /// The frame period at that rate.
         slot: Nanos,
     },
-    /// A sort is all the work there is.
-    #[error("work = \"{0}\" is for tasks that sleep, and `sort` never does; leave it out")]
+    /// A sort task computes all the time and takes no further work.
+    #[error(
+        "work = \"{0}\" applies to tasks that sleep, and probe = \"sort\" never sleeps; remove it"
+    )]
     SortsWork(Work),
-    /// The load cannot run where the cell does.
+    /// The load cannot run on the target.
     #[error(transparent)]
     NotInGuest(#[from] NotInGuest),
-    /// Neither the probe nor the load is of a class that has quanta.
+    /// Neither the probe nor the load runs in a scheduling class with a quantum.
     #[error(
-        "quantum = \"{0}\" is for tasks that take turns: of the rr class or an ordinary one; leave it out"
+        "quantum = \"{0}\" applies only to tasks of the rr class or of an ordinary class; remove it"
     )]
     NoQuanta(Quantum),
-    /// More tasks than can be meant.
+    /// The number of tasks is out of range.
     #[error("tasks-per-cpu = {0} is out of range; write 1 to 256")]
     TaskCount(u32),
 }
 
 impl Cell {
-    /// The same cell as it is measured while events are recorded; none when it is not.
+    /// The cell as measured while events are recorded; `None` if it is not.
     ///
-    /// Its window is as long as [`Self::traced`], but at least one interval, since
-    /// nothing is due in a shorter one. A sort waits for nothing that could be late, so it
-    /// is not measured again.
+    /// Its window lasts [`Self::traced`], but at least one interval, since nothing is due in a
+    /// shorter window. A sort waits for nothing, so it cannot be late and is not measured
+    /// again.
     pub fn while_traced(&self) -> Option<Self> {
         let probe = self.probe.timer();
         let duration = self.traced.max(probe.interval.mean());
@@ -136,20 +141,20 @@ impl Cell {
         is_traced.then(|| Self { duration, ..self.clone() })
     }
 
-    /// The quanta by which the tasks of the probe and those of the load share processors.
+    /// The quanta by which the tasks of the probe and of the load share CPUs.
     pub fn quanta(&self) -> impl Iterator<Item = Quanta> + use<> {
         let is_loaded = !self.load.load.is_idle();
         let load = self.load.scheduling.quanta().filter(|_| is_loaded);
         self.policy.scheduling.quanta().into_iter().chain(load)
     }
 
-    /// How long the load runs in a turn at least: both windows and what precedes them.
+    /// The minimum duration of the load in a turn: both windows and the time before them.
     pub fn length(&self) -> Nanos {
         let traced = self.while_traced().map_or(Nanos::ZERO, |cell| cell.duration);
         self.warmup + self.duration + traced
     }
 
-    /// Checks that the settings go together.
+    /// Checks that the settings do not contradict each other.
     pub fn check(&self) -> Result<(), Inconsistent> {
         let probe = self.probe.timer();
         let clocks = probe.sleep.clocks();

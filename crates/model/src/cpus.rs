@@ -1,30 +1,30 @@
-//! Sets of processors, written as the kernel writes them.
+//! Sets of CPUs in the kernel's list format.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// A set of processors in the kernel's list form: `0-3,8`.
+/// A set of CPUs in the kernel's list format: `0-3,8`.
 ///
 /// See *Cpus_allowed_list* in proc_pid_status(5) and the list format in cpuset(7).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuList(BTreeSet<u32>);
 
 impl CpuList {
-    /// Processor numbers are below this; no Linux build has more processors.
+    /// The upper limit of CPU numbers (exclusive); no Linux build supports more CPUs.
     pub const LIMIT: u32 = 8192;
 
-    /// The processors, in ascending order.
+    /// The CPUs, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
 
-    /// How many processors there are.
+    /// How many CPUs there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no processor in the set.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -34,7 +34,7 @@ impl CpuList {
         self.0.contains(&cpu)
     }
 
-    /// The processors of this set that are not in `other`.
+    /// The CPUs of this set that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         Self(self.0.difference(&other.0).copied().collect())
@@ -68,9 +68,9 @@ impl fmt::Display for CpuList {
     }
 }
 
-/// Why a text is not a list of processors.
+/// The error for a text that is not a list of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a list of processors: write numbers and ranges, as in 0,2-3, or `all`")]
+#[error("`{0}` is not a list of CPUs: write numbers and ranges, e.g. 0,2-3, or `all`")]
 pub struct NotACpuList(String);
 
 impl FromStr for CpuList {
@@ -96,13 +96,13 @@ impl FromStr for CpuList {
 
 crate::text::serde_as_text!(CpuList);
 
-/// Which processors are meant: all that the process may use, or a list.
+/// A choice of CPUs: all that the process may use, or a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CpuChoice {
-    /// All processors that the measuring process is allowed to use.
+    /// All CPUs that the measuring process is allowed to use.
     #[default]
     All,
-    /// These processors.
+    /// These CPUs.
     These(CpuList),
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_and_written_as_the_kernel_does() {
+    fn lists_use_the_format_of_the_kernel() {
         check("0", &[0], "0");
         check("0,1", &[0, 1], "0-1");
         check("5,0-2\n", &[0, 1, 2, 5], "0-2,5");
@@ -148,15 +148,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused() {
+    fn text_that_is_not_a_list_is_rejected() {
         for text in ["2-1", "a", "0-", "99999", "1;2"] {
             assert!(text.parse::<CpuList>().is_err(), "{text}");
         }
-        assert!("".parse::<CpuChoice>().is_err(), "a choice of no processor");
+        assert!("".parse::<CpuChoice>().is_err(), "an empty choice of CPUs");
     }
 
     #[test]
-    fn what_is_left_without_others() {
+    fn without_removes_the_cpus_of_another_list() {
         let list: CpuList = "0-5".parse().unwrap();
         assert_eq!(list.without(&"1,4-9".parse().unwrap()).to_string(), "0,2-3");
         assert_eq!(list.without(&list), CpuList::default());

@@ -1,4 +1,4 @@
-//! Experiments, the named plans of cells, and how they are read from TOML.
+//! Experiments, the named plans of cells, and their TOML form.
 //!
 //! ```
 //! use tactus_model::experiment::{Experiment, Overrides};
@@ -34,28 +34,28 @@ use crate::until::{Aim, Until};
 /// The defaults of every setting, with a comment on each.
 pub const DEFAULTS: &str = include_str!("../../../experiments/default.toml");
 
-/// A named plan of cells as it is written down.
+/// A named plan of cells as the user writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
-    /// What it is called; runs are named after it.
+    /// The experiment's name; runs are named after it.
     pub name: String,
-    /// What it is for, in a sentence.
+    /// The purpose of the experiment, in a sentence.
     pub about: String,
     /// How many times every cell is measured.
     pub rounds: Option<u32>,
-    /// The seed of the order of cells and of random intervals; chosen anew when absent.
+    /// The seed for the order of cells and for random intervals; chosen for each run if absent.
     pub seed: Option<u64>,
-    /// How narrow an interval is to become by further rounds; without it there are none.
+    /// The interval width that further rounds must reach; `None` adds no rounds.
     pub until: Option<Aim>,
-    /// For how long further rounds are taken at most; [`Until::LIMIT`] when absent.
+    /// The time limit for further rounds; [`Until::LIMIT`] if absent.
     pub limit: Option<Nanos>,
-    /// How time passes in the guests of the plan; as on the host when absent.
+    /// How time passes in the plan's guests; wall time if absent.
     pub guest_time: Option<GuestTime>,
     settings: Layer,
     matrices: Vec<Layer>,
 }
 
-/// What options on the command line put in place of an experiment's own values.
+/// Values from the command line that replace those of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// Values of settings.
@@ -64,15 +64,15 @@ pub struct Overrides {
     pub rounds: Option<u32>,
     /// The seed.
     pub seed: Option<u64>,
-    /// How narrow an interval is to become.
+    /// The interval width that further rounds must reach.
     pub until: Option<Aim>,
-    /// For how long further rounds are taken at most.
+    /// The time limit for further rounds.
     pub limit: Option<Nanos>,
     /// How time passes in guests.
     pub guest_time: Option<GuestTime>,
 }
 
-/// Why a text is not an experiment.
+/// Why a text is not a valid experiment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadExperiment {
     /// It is not TOML.
@@ -89,7 +89,7 @@ pub enum BadExperiment {
     /// Settings of a cell contradict each other.
     #[error(transparent)]
     Cell(#[from] Inconsistent),
-    /// A setting was given that no cell has.
+    /// The setting does not apply to the probe of any cell.
     #[error("`{setting}` is a setting of the {probe} probe; add probe = \"{probe}\"")]
     Idle {
         /// The setting.
@@ -97,18 +97,20 @@ pub enum BadExperiment {
         /// The kind of probe that has it.
         probe: ProbeKind,
     },
-    /// Too few or too many cells.
+    /// The plan has too few or too many cells.
     #[error("the plan has {0} cells; the limit is {limit}, so split the experiment", limit = Plan::MAX_CELLS)]
     TooManyCells(usize),
-    /// No round at all, or more than can be meant.
+    /// The number of rounds is zero or too large.
     #[error("rounds = {0} is out of range; write 1 to 10000")]
     Rounds(u32),
-    /// A limit, and nothing that would reach it.
-    #[error("limit = {0} limits the rounds that `until` adds; say until when, as p99.9:5%")]
-    LimitAlone(Nanos),
-    /// A time for guests, and a cell that has none.
+    /// `limit` is set without `until`.
     #[error(
-        "guest-time = \"{0}\" is that of guests, and a cell is measured on the host; give every cell a guest's kernel, as kernel = \"debian\""
+        "limit = {0} limits the rounds that `until` adds, but `until` is not set; add it, e.g. until = \"p99.9:5%\""
+    )]
+    LimitAlone(Nanos),
+    /// `guest-time` is set, but a cell runs on the host.
+    #[error(
+        "guest-time = \"{0}\" applies to guests only, but a cell is measured on the host; set a guest kernel for every cell, e.g. kernel = \"debian\""
     )]
     NoGuest(GuestTime),
 }
@@ -117,7 +119,7 @@ const TOP_LEVEL_KEYS: [&str; 9] =
     ["name", "about", "rounds", "seed", "until", "limit", "guest-time", "settings", "matrix"];
 
 impl Experiment {
-    /// Reads an experiment from TOML. Unknown keys are refused with the nearest known one.
+    /// Reads an experiment from TOML. Unknown keys are rejected with the nearest known key.
     pub fn parse(text: &str) -> Result<Self, BadExperiment> {
         let document = DeTable::parse(text)
             .map_err(|error| BadExperiment::Syntax(error.to_string().trim_end().to_owned()))?;
@@ -151,12 +153,13 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Lays the experiment over the defaults and the overrides over both, and
-    /// multiplies the axes out into cells.
+    /// Lays the experiment over the defaults and the overrides over both, and expands the axes
+    /// into cells.
     ///
-    /// The seed of the plan is 0 when neither the experiment nor the overrides name one.
+    /// The plan's seed is 0 if neither the experiment nor the overrides set it.
     pub fn plan(&self, overrides: &Overrides) -> Result<Plan, BadExperiment> {
-        let defaults = Self::parse(DEFAULTS).expect("a test reads the embedded defaults");
+        let defaults =
+            Self::parse(DEFAULTS).expect("the embedded defaults are valid, as a test checks");
         let base = defaults.settings.overridden_by(&self.settings);
         let unchanged = [Layer::default()];
         let matrices = if self.matrices.is_empty() { &unchanged[..] } else { &self.matrices };
@@ -168,11 +171,11 @@ impl Experiment {
             }
             for mut cell in layer.cells() {
                 cell.check()?;
-                // How no load is scheduled sets no cell apart.
+                // Without a load, its scheduling does not distinguish cells.
                 if cell.load.load.is_idle() {
                     cell.load = LoadPlan::IDLE;
                 }
-                // Overriding an axis of two matrices can make their cells the same.
+                // Overriding an axis of two matrices can make some of their cells equal.
                 if !cells.contains(&cell) {
                     cells.push(cell);
                 }
@@ -191,7 +194,7 @@ impl Experiment {
         for cell in &mut cells {
             match (&mut cell.target, guest_time) {
                 (Target::Guest(guest), Some(time)) => guest.time = time,
-                // Exact and other figures never stand in one table.
+                // Exact and wall-time figures must not appear in one table.
                 (Target::Host, Some(time @ GuestTime::Exact(_))) => {
                     return Err(BadExperiment::NoGuest(time));
                 }
@@ -221,7 +224,7 @@ impl Experiment {
     }
 }
 
-/// Where in the text something stands, to say so when it is wrong.
+/// A position in the text, for error messages.
 struct Place<'t> {
     text: &'t str,
     offset: usize,
@@ -235,7 +238,7 @@ impl Place<'_> {
 
     fn unknown_key(&self, key: &str) -> BadExperiment {
         let reason = if find(key).is_ok() {
-            format!("`{key}` is a setting of cells; put it under [settings]")
+            format!("`{key}` is a setting; put it under [settings]")
         } else {
             UnknownWord::new("key", key, &TOP_LEVEL_KEYS).to_string()
         };
@@ -245,7 +248,7 @@ impl Place<'_> {
     fn string(&self, value: &DeValue<'_>) -> Result<String, BadExperiment> {
         match value {
             DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.error("write this value in double quotes")),
+            _ => Err(self.error("this value must be a string in double quotes")),
         }
     }
 
@@ -254,7 +257,7 @@ impl Place<'_> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
         if name.is_empty() || !name.chars().all(allowed) {
             return Err(self.error(format!(
-                "name: `{name}` is empty or has a character other than letters, digits, `-`, `_`, `.` and `/`"
+                "name: `{name}` is empty or contains a character other than letters, digits, `-`, `_`, `.` and `/`"
             )));
         }
         // Runs are named after experiments, and files after runs.
@@ -269,10 +272,10 @@ impl Place<'_> {
     fn number<T: std::str::FromStr>(&self, value: &DeValue<'_>) -> Result<T, BadExperiment> {
         scalar(value)
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| self.error("write a whole number that is not negative"))
+            .ok_or_else(|| self.error("this value must be a non-negative integer"))
     }
 
-    /// A value that is written as text of its own form.
+    /// A value with a text form of its own.
     fn written<T: std::str::FromStr<Err: std::fmt::Display>>(
         &self,
         value: &DeValue<'_>,
@@ -282,7 +285,7 @@ impl Place<'_> {
 
     fn layer(&self, value: &DeValue<'_>) -> Result<Layer, BadExperiment> {
         let DeValue::Table(table) = value else {
-            return Err(self.error("this must be a table of settings"));
+            return Err(self.error("this value must be a table of settings"));
         };
         let mut layer = Layer::default();
         for (key, value) in table {
@@ -294,7 +297,10 @@ impl Place<'_> {
                 single => scalar(single).map(|text| vec![text]),
             };
             let values = values.ok_or_else(|| {
-                place.error(format!("{}: write a value or a list of values", key.get_ref()))
+                place.error(format!(
+                    "{}: the value must be a string, a number, a boolean or a list of these",
+                    key.get_ref()
+                ))
             })?;
             layer.set(key.get_ref(), values).map_err(|reason| place.error(reason))?;
         }
@@ -303,7 +309,7 @@ impl Place<'_> {
 
     fn layers(&self, value: &DeValue<'_>) -> Result<Vec<Layer>, BadExperiment> {
         let DeValue::Array(tables) = value else {
-            return Err(self.error("write each matrix under its own [[matrix]]"));
+            return Err(self.error("each matrix must be a table of its own: [[matrix]]"));
         };
         tables
             .iter()
@@ -314,11 +320,11 @@ impl Place<'_> {
     }
 }
 
-/// The text of a string, a number or a truth value.
+/// The text of a string, number or boolean.
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
-        // TOML writes whole numbers in several bases; settings read them in ten.
+        // TOML writes integers in several bases; settings use decimal.
         DeValue::Integer(number) => {
             i128::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n.to_string())
         }
@@ -328,21 +334,21 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// All cells of an experiment, resolved, with the order's seed: what a run carries out.
+/// The resolved cells of an experiment, with the seed of their order: the input of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The experiment's name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the experiment.
     pub about: String,
-    /// How many times every cell is measured; grows while `until` asks for more.
+    /// How many times every cell is measured; grows while `until` adds rounds.
     pub rounds: u32,
     /// The seed of the order and of random intervals.
     pub seed: u64,
-    /// What further rounds are for; without it there are none.
+    /// When to stop adding rounds; `None` adds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
-    /// The cells, in the order in which tables show them.
+    /// The cells, in the order of the tables.
     pub cells: Vec<Cell>,
 }
 
@@ -356,19 +362,19 @@ pub struct Turn {
 }
 
 impl Plan {
-    /// The most cells a plan may have.
+    /// The maximum number of cells in a plan.
     pub const MAX_CELLS: usize = 10_000;
-    /// The most rounds a plan may have.
+    /// The maximum number of rounds in a plan.
     pub const MAX_ROUNDS: u32 = 10_000;
 
-    /// The cells' names, each by the settings in which it differs from the others.
+    /// The cells' names, built from the settings in which they differ.
     pub fn labels(&self) -> Vec<String> {
         labels(&self.cells)
     }
 
-    /// Every turn in the order in which it is taken: round by round, each round
-    /// in a random order of its own that the seed decides. A plan with more rounds
-    /// begins with the same turns.
+    /// Every turn in the order of execution: round by round, each round in its own random
+    /// order, which depends on the seed alone. A plan with more rounds begins with the same
+    /// turns.
     pub fn turns(&self) -> Vec<Turn> {
         let mut random = SplitMix64::new(self.seed);
         (0..self.rounds)
@@ -391,13 +397,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_that_no_guest_can_run_is_refused_before_anything_runs() {
+    fn a_load_that_cannot_run_in_a_guest_is_rejected_before_the_run() {
         let plan = |load: &str, target: &str| {
             let text = format!("name = \"x\"\n[settings]\nload = \"{load}\"\n{target}");
             Experiment::parse(&text).unwrap().plan(&Overrides::default())
         };
         let error = plan("disk", "kernel = \"debian\"").unwrap_err().to_string();
-        assert!(error.contains("take `file`"), "{error}");
+        assert!(error.contains("use `file`"), "{error}");
         assert!(plan("file", "kernel = \"debian\"").is_ok());
         assert!(plan("disk", "").is_ok());
     }
@@ -407,7 +413,7 @@ mod tests {
             .and_then(|experiment| experiment.plan(&Overrides::default()))
             .unwrap_err()
             .to_string();
-        assert!(error.contains(expected), "{error}\n  does not say: {expected}");
+        assert!(error.contains(expected), "{error}\n  does not contain: {expected}");
     }
 
     #[test]
@@ -418,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_keys_and_values_are_refused_with_their_place() {
+    fn wrong_keys_and_values_are_rejected_with_their_line() {
         check_refused("nmae = \"x\"", "line 1: unknown key `nmae` (did you mean `name`?)");
         check_refused(
             "\n[settings]\nintervall = \"1ms\"",
@@ -428,21 +434,21 @@ mod tests {
             "[settings]\npolicy = [\"fifo:90\", \"fifo:0\"]",
             "line 2: policy: `0` is not a real-time priority",
         );
-        check_refused("[settings]\nload = []", "empty list");
+        check_refused("[settings]\nload = []", "the list is empty");
         check_refused("interval = \"1ms\"", "put it under [settings]");
         check_refused("rounds = 0", "rounds = 0 is out of range");
-        check_refused("rounds = -1", "whole number");
-        check_refused("name = \"a b\"", "name: `a b` is empty or has a character");
+        check_refused("rounds = -1", "non-negative integer");
+        check_refused("name = \"a b\"", "name: `a b` is empty or contains a character");
         check_refused("name = \"\"", "name: `` is empty");
         check_refused("name = \"../up\"", "begins with `.`");
         check_refused("name = \"/root\"", "between `/` is empty");
     }
 
     #[test]
-    fn settings_that_contradict_each_other_name_the_way_out() {
+    fn contradicting_settings_are_rejected_with_a_fix() {
         check_refused(
             "[settings]\nsleep = \"futex\"\nclock = \"tai\"",
-            "it can by: monotonic, realtime",
+            "it supports: monotonic, realtime",
         );
         check_refused("[settings]\nwork = \"continuous\"", "use sleep = \"signal-handler\"");
         check_refused("[settings]\nsleep = \"itimer\"", "add tasks = \"processes\"");
@@ -450,28 +456,28 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_no_cell_has_is_refused() {
+    fn a_setting_that_applies_to_no_cell_is_rejected() {
         check_refused("[settings]\ntick = 100", "`tick` is a setting of the frames probe");
         check_refused(
             "[settings]\nprobe = \"frames\"\ninterval = \"2ms\"",
             "`interval` is a setting of the timer probe",
         );
         check_refused("[settings]\nprobe = \"frames\"\nframe-rate = 0", "`0` is not a rate");
-        check_refused("[settings]\nquantum = \"6\"", "as 60ms; ticks, as 6ticks; or untouched");
+        check_refused(
+            "[settings]\nquantum = \"6\"",
+            "e.g. 60ms, or a number of ticks, e.g. 6ticks",
+        );
         check_refused(
             "[settings]\nquantum = \"6ticks\"\npolicy = \"fifo:1\"",
-            "is for tasks that take turns",
+            "applies only to tasks of the rr class",
         );
         check_refused("[settings]\nnumbers = 64", "`numbers` is a setting of the sort probe");
         check_refused("[settings]\nprobe = \"sort\"\nnumbers = 1", "write 16 to 16777216");
-        check_refused(
-            "[settings]\nprobe = \"sort\"\nwork = \"5%\"",
-            "`sort` never does; leave it out",
-        );
+        check_refused("[settings]\nprobe = \"sort\"\nwork = \"5%\"", "never sleeps; remove it");
     }
 
     #[test]
-    fn settings_multiply_the_cells_that_have_them() {
+    fn a_setting_multiplies_only_the_cells_it_applies_to() {
         let text = "[settings]\nprobe = [\"timer\", \"frames\"]\nframe-rate = [50, 59.94]\ntick = [\"none\", 100]\ninterval = \"2ms\"";
         let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
         assert_eq!(
@@ -489,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_multiply_beyond_the_limit_are_refused_before_they_are_laid_out() {
+    fn too_many_cells_are_rejected_before_expansion() {
         let axis = |name: &str| {
             let values: Vec<String> = (1..=100).map(|n| format!("\"{n}ms\"")).collect();
             format!("{name} = [{}]\n", values.join(","))
@@ -499,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_until_an_interval_is_narrow_has_a_limit_and_rounds_enough() {
+    fn until_sets_a_limit_and_enough_rounds() {
         let plan = |text: &str, overrides: &Overrides| {
             Experiment::parse(text).unwrap().plan(overrides).unwrap()
         };
@@ -513,10 +519,10 @@ mod tests {
         let over = Overrides { until: Some(aim), limit: Some(Nanos::from_secs(7)), ..none };
         let planned = plan("until = \"p50:1%\"\nlimit = \"1min\"", &over);
         assert_eq!(planned.until, Some(Until { aim, limit: Nanos::from_secs(7) }));
-        check_refused("until = \"max:5%\"", "line 1: a maximum has no interval that narrows");
-        check_refused("\nuntil = \"p99\"", "line 2: `p99` does not say how narrow");
-        check_refused("limit = \"1min\"", "say until when");
-        check_refused("\nlimit = \"ten\"", "line 2: `ten` is not a length of time");
+        check_refused("until = \"max:5%\"", "line 1: the interval of a maximum does not narrow");
+        check_refused("\nuntil = \"p99\"", "line 2: `p99` is not an interval width");
+        check_refused("limit = \"1min\"", "`until` is not set");
+        check_refused("\nlimit = \"ten\"", "line 2: `ten` is not a duration");
     }
 
     #[test]
@@ -528,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_are_an_axis_and_their_time_is_the_plans() {
+    fn kernels_are_an_axis_and_guest_time_belongs_to_the_plan() {
         let text = "guest-time = \"exact:125\"\n[settings]\nkernel = [\"debian-rt\", \"debian:preempt=none\"]";
         let experiment = Experiment::parse(text).unwrap();
         let plan = experiment.plan(&Overrides::default()).unwrap();
@@ -548,7 +554,7 @@ mod tests {
         check_refused("guest-time = \"exact\"", "a cell is measured on the host");
         let both = "guest-time = \"exact\"\n[settings]\nkernel = [\"debian\", \"host\"]";
         check_refused(both, "a cell is measured on the host");
-        check_refused("\nguest-time = \"exakt\"", "line 2: `exakt` is not a time of guests");
+        check_refused("\nguest-time = \"exakt\"", "line 2: `exakt` is not a guest time");
         check_refused("[settings]\nkernel = \"debain\"", "did you mean `debian`?");
     }
 
@@ -560,11 +566,11 @@ mod tests {
         let mut overrides = Overrides::default();
         overrides.settings.set("load", vec!["memory".to_owned()]).unwrap();
         let plan = experiment.plan(&overrides).unwrap();
-        assert_eq!(plan.labels(), ["other", "rr:5"], "the cells that became equal are one");
+        assert_eq!(plan.labels(), ["other", "rr:5"], "equal cells are merged");
     }
 
     #[test]
-    fn turns_depend_on_the_seed_alone_and_hold_every_cell_once_a_round() {
+    fn turns_depend_on_the_seed_alone_and_contain_each_cell_once_per_round() {
         let text = "rounds = 3\nseed = 7\n[settings]\ninterval = [\"1ms\",\"2ms\",\"3ms\",\"4ms\",\"5ms\"]";
         let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
         let turns = plan.turns();
@@ -581,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_reads_back_what_it_shows() {
+    fn every_setting_parses_its_own_output() {
         let text = "[settings]\nprobe = [\"timer\", \"frames\", \"sort\"]";
         for cell in Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap().cells {
             for setting in crate::settings::SETTINGS {

@@ -1,4 +1,4 @@
-//! What is known of the machine that decides its timing. `None` means unknown, never "no".
+//! Facts about the machine that affect its timing. `None` means unknown, never "no".
 
 use serde::{Deserialize, Serialize};
 
@@ -7,21 +7,21 @@ use crate::time::{Instant, Nanos, Realtime};
 
 /// The machine at one moment.
 ///
-/// Facts that an older version did not know are unknown in what it stored.
+/// Facts added in a later version are unknown in stored runs of an earlier version.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineFacts {
-    /// When they were taken.
+    /// When the facts were read.
     pub taken: Instant<Realtime>,
     /// The kernel.
     #[serde(default)]
     pub kernel: KernelFacts,
-    /// The processors.
+    /// The CPUs.
     #[serde(default)]
     pub processor: ProcessorFacts,
     /// The scheduler's settings.
     #[serde(default)]
     pub scheduling: SchedulingFacts,
-    /// What this process may do.
+    /// The permissions of this process.
     #[serde(default)]
     pub permission: PermissionFacts,
     /// The control group of this process.
@@ -30,16 +30,16 @@ pub struct MachineFacts {
     /// Memory.
     #[serde(default)]
     pub memory: MemoryFacts,
-    /// Heat.
+    /// Temperatures and throttling.
     #[serde(default)]
     pub thermal: ThermalFacts,
     /// Load averages over 1, 5 and 15 minutes.
     pub load_average: Option<[f64; 3]>,
-    /// Processor time the hypervisor gave to others since boot, all processors together.
+    /// Steal time since boot, summed over all CPUs.
     pub steal: Option<Nanos>,
 }
 
-/// The kernel that runs.
+/// The running kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelFacts {
     /// `uname -r`.
@@ -50,69 +50,70 @@ pub struct KernelFacts {
     pub machine: Option<String>,
     /// `/proc/cmdline`.
     pub command_line: Option<String>,
-    /// `none`, `voluntary`, `full`, `lazy` or `rt`, where it can be told.
+    /// `none`, `voluntary`, `full`, `lazy` or `rt`, if it can be determined.
     pub preemption: Option<String>,
-    /// Ticks a second (`CONFIG_HZ`), where the kernel's configuration can be read.
+    /// Tick rate in Hz (`CONFIG_HZ`), if the kernel's configuration is readable.
     pub tick_rate_hz: Option<u32>,
-    /// Whether timers are of high resolution (`/proc/timer_list` or clock_getres(2)).
+    /// Whether high-resolution timers are active (`/proc/timer_list` or clock_getres(2)).
     pub high_resolution_timers: Option<bool>,
     /// Whether cgroups have real-time budgets (`CONFIG_RT_GROUP_SCHED`).
     pub rt_group_scheduling: Option<bool>,
-    /// Whether an unmaskable interrupt looks for processors that hang (`nmi_watchdog`).
+    /// Whether the hard-lockup detector, driven by NMIs, is on (`nmi_watchdog`).
     #[serde(default)]
     pub nmi_watchdog: Option<bool>,
-    /// Whether a task of the highest priority looks for processors that hang (`soft_watchdog`).
+    /// Whether the soft-lockup detector, a task of the highest priority, is on
+    /// (`soft_watchdog`).
     #[serde(default)]
     pub soft_watchdog: Option<bool>,
-    /// Options for debugging that slow the whole kernel and that it was built with, as
-    /// `PROVE_LOCKING`, where its configuration can be read.
+    /// Build options for debugging that slow the whole kernel, for example `PROVE_LOCKING`, if
+    /// its configuration is readable.
     #[serde(default)]
     pub debugging_options: Option<Vec<String>>,
 }
 
-/// The processors and what slows or stops them.
+/// The CPUs and what slows or stops them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorFacts {
     /// The model's name.
     pub model: Option<String>,
-    /// Processors that are there, online or not.
+    /// CPUs that are present, online or not.
     pub present: Option<CpuList>,
-    /// Processors that are online.
+    /// CPUs that are online.
     pub online: Option<CpuList>,
-    /// Whether several logical processors share a core.
+    /// Whether several logical CPUs share a core (SMT).
     pub smt: Option<bool>,
     /// The size of the last-level cache in bytes.
     pub last_level_cache: Option<u64>,
-    /// Processors kept from the scheduler (`isolcpus`).
+    /// CPUs excluded from the scheduler's load balancing (`isolcpus`).
     pub isolated: Option<CpuList>,
-    /// Processors without a tick (`nohz_full`).
+    /// Tickless CPUs (`nohz_full`).
     pub nohz_full: Option<CpuList>,
-    /// The frequency governors in use, without repetition.
+    /// The frequency governors in use, without duplicates.
     pub governors: Option<Vec<String>>,
-    /// The frequency drivers in use, without repetition.
+    /// The frequency drivers in use, without duplicates.
     #[serde(default)]
     pub frequency_drivers: Option<Vec<String>>,
-    /// The idle states of the first processor, the shallowest first.
+    /// The idle states of the first CPU, the shallowest first.
     pub idle_states: Option<Vec<String>>,
-    /// The longest exit latency in µs of the first processor's idle states that are not disabled.
+    /// The longest exit latency, in µs, of the enabled idle states of the first CPU.
     #[serde(default)]
     pub idle_exit_latency_us_max: Option<u64>,
-    /// The longest exit latency in µs that any program allows at present, by holding
-    /// `/dev/cpu_dma_latency`; of two thousand seconds when none does.
+    /// The current limit of idle-state exit latency in µs, set by programs that hold
+    /// `/dev/cpu_dma_latency`; 2000 s if there is no limit.
     #[serde(default)]
     pub idle_exit_latency_limit_us: Option<u64>,
-    /// Interrupts of the firmware since boot, which stop all processors (system management
-    /// interrupts, MSR 0x34 of processors of Intel).
+    /// System management interrupts (SMIs) since boot, in which the firmware stops all CPUs
+    /// (MSR 0x34 on Intel CPUs).
     #[serde(default)]
     pub smi_count: Option<u64>,
-    /// The hypervisor below the kernel (`kvm`, `xen`, …); `none` where the processor would show one.
+    /// The hypervisor (`kvm`, `xen`, …); `none` if the CPU reports none.
     pub virtualization: Option<String>,
     /// The clock source in use.
     pub clock_source: Option<String>,
     /// The clock sources that the kernel trusts, the best first.
     #[serde(default)]
     pub available_clock_sources: Option<Vec<String>>,
-    /// Processors to which interrupts of devices go at present.
+    /// CPUs that currently receive device interrupts.
     #[serde(default)]
     pub interrupt_cpus: Option<CpuList>,
 }
@@ -120,62 +121,65 @@ pub struct ProcessorFacts {
 /// The scheduler's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingFacts {
-    /// `sched_rt_runtime_us`: real-time tasks may use so much of each period; −1 without limit.
+    /// `sched_rt_runtime_us`: the time per period that real-time tasks may use; −1 for no
+    /// limit.
     pub rt_runtime_us: Option<i64>,
     /// `sched_rt_period_us`.
     pub rt_period_us: Option<i64>,
     /// The quantum of the rr class in milliseconds (`sched_rr_timeslice_ms`).
     pub rr_timeslice_ms: Option<u64>,
-    /// The shortest period the deadline class takes (`sched_deadline_period_min_us`).
+    /// The shortest period that the deadline class accepts (`sched_deadline_period_min_us`).
     pub deadline_period_min_us: Option<u64>,
-    /// The longest period the deadline class takes (`sched_deadline_period_max_us`).
+    /// The longest period that the deadline class accepts (`sched_deadline_period_max_us`).
     pub deadline_period_max_us: Option<u64>,
-    /// Whether sessions are grouped, which makes nice values act within a session only.
+    /// Whether autogroup is on, so that nice values act only within a session.
     pub autogroup: Option<bool>,
-    /// How long an ordinary task's timers may be late to coincide with others
-    /// (`PR_GET_TIMERSLACK`); nothing for a task of a real-time class.
+    /// By how much the kernel may delay an ordinary task's timers to coalesce them
+    /// (`PR_GET_TIMERSLACK`); `None` for a task of a real-time class.
     #[serde(default)]
     pub timer_slack: Option<Nanos>,
-    /// Whether `irqbalance` runs, which moves interrupts between processors.
+    /// Whether `irqbalance` runs, which moves interrupts between CPUs.
     #[serde(default)]
     pub irqbalance: Option<bool>,
-    /// Tasks of other programs that are scheduled by a real-time class, as `pipewire fifo:88`.
+    /// Tasks of other programs in a real-time class, for example `pipewire fifo:88`.
     #[serde(default)]
     pub realtime_tasks: Option<Vec<String>>,
-    /// Recordings by other processes of Tactus that are under way.
+    /// The number of recordings that other Tactus processes are running.
     #[serde(default)]
     pub recordings: Option<u64>,
-    /// The processor time of each [`Self::fair_server_period`] that ordinary tasks get when
-    /// real-time tasks leave none; zero when the fair server is off.
+    /// The CPU time per [`Self::fair_server_period`] reserved for ordinary tasks while
+    /// real-time tasks use the rest; zero if the fair server is off.
     #[serde(default)]
     pub fair_server_runtime: Option<Nanos>,
     /// The period of the fair server.
     #[serde(default)]
     pub fair_server_period: Option<Nanos>,
-    /// Tasks of programs that are of the deadline class.
+    /// The number of user-space tasks in the deadline class.
     #[serde(default)]
     pub deadline_tasks: Option<u64>,
-    /// What the deadline class has reserved, in millionths of a processor: with the fair servers
-    /// where the kernel's own account can be read, else by tasks alone and at most.
+    /// The bandwidth reserved in the deadline class, in millionths of a CPU: including the fair
+    /// servers if the kernel's own account is readable, else an upper limit for the tasks
+    /// alone.
     #[serde(default)]
     pub deadline_reserved_ppm: Option<u64>,
 }
 
-/// What this process may do.
+/// The permissions of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionFacts {
-    /// The path of the program that this process runs.
+    /// The path of the program of this process.
     #[serde(default)]
     pub program: Option<String>,
     /// The effective user.
     pub user_id: Option<u32>,
-    /// The effective capabilities that matter here (`CAP_SYS_NICE`, …) and are held.
+    /// The effective capabilities this process holds, of those relevant here (`CAP_SYS_NICE`,
+    /// …).
     pub capabilities: Option<Vec<String>>,
     /// The highest real-time priority without privilege (`RLIMIT_RTPRIO`).
     pub rtprio_limit: Option<u64>,
     /// How far the user may raise `rtprio_limit` (its hard limit).
     pub rtprio_limit_hard: Option<u64>,
-    /// Bytes that may be locked without privilege (`RLIMIT_MEMLOCK`); `u64::MAX` without limit.
+    /// Bytes that may be locked without privilege (`RLIMIT_MEMLOCK`); `u64::MAX` for no limit.
     pub memlock_limit: Option<u64>,
     /// How far the user may raise `memlock_limit` (its hard limit).
     pub memlock_limit_hard: Option<u64>,
@@ -184,31 +188,32 @@ pub struct PermissionFacts {
     /// The most favoured nice value without privilege (20 − `RLIMIT_NICE`); at 20
     /// a process can only make itself less favoured.
     pub nice_limit: Option<i8>,
-    /// Processors this process may run on.
+    /// The CPUs this process may run on.
     pub allowed_cpus: Option<CpuList>,
     /// The container around this process (`docker`, `podman`, …); `none` where its
     /// namespaces are the machine's own.
     pub container: Option<String>,
-    /// Whether this process lives in a user namespace of its own, where its
-    /// capabilities have no effect on scheduling and memory locking (user_namespaces(7)).
+    /// Whether this process is in a child user namespace, where its capabilities do not apply
+    /// to scheduling and memory locking (user_namespaces(7)).
     pub own_user_namespace: Option<bool>,
     /// Whether system calls are filtered (seccomp(2)).
     pub seccomp: Option<bool>,
-    /// Whether programs that this process starts can gain no privilege (`PR_SET_NO_NEW_PRIVS`).
+    /// Whether child programs are denied new privileges (`PR_SET_NO_NEW_PRIVS`).
     pub no_new_privileges: Option<bool>,
-    /// `kernel.io_uring_disabled`: 0 for everybody, 1 privileged only, 2 nobody.
+    /// `kernel.io_uring_disabled`: 0 permits everybody, 1 privileged processes only, 2 nobody.
     pub io_uring_disabled: Option<u8>,
-    /// `kernel.perf_event_paranoid`: from 2 upwards the kernel's events are for the privileged.
+    /// `kernel.perf_event_paranoid`: from 2 upwards only privileged processes may record kernel
+    /// events.
     #[serde(default)]
     pub perf_event_paranoid: Option<i64>,
-    /// Whether the descriptions of the kernel's tracepoints can be read.
+    /// Whether the kernel's tracepoint descriptions are readable.
     #[serde(default)]
     pub tracefs_readable: Option<bool>,
 }
 
 impl PermissionFacts {
-    /// Whether `capability` is effective for scheduling and memory: held, and not
-    /// merely within a user namespace of its own.
+    /// Whether this process holds `capability` and it applies to scheduling and memory, that
+    /// is, not only within a child user namespace.
     pub fn holds(&self, capability: &str) -> Option<bool> {
         if self.own_user_namespace == Some(true) {
             return Some(false);
@@ -217,30 +222,31 @@ impl PermissionFacts {
     }
 }
 
-/// The control group of this process and what it limits (cgroups(7)).
+/// The control group of this process and its limits (cgroups(7)).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CgroupFacts {
     /// The version of the cgroup hierarchy that has the cpu controller.
     pub version: Option<u8>,
-    /// The directory of the group that shares out processor time.
+    /// The directory of the group that controls CPU time.
     pub cpu_directory: Option<String>,
-    /// The group's real-time budget in µs, where the kernel has such budgets (`cpu.rt_runtime_us`).
+    /// The group's real-time budget in µs, if the kernel supports such budgets
+    /// (`cpu.rt_runtime_us`).
     pub rt_runtime_us: Option<i64>,
-    /// The tightest quota of time sharing on the group and those above it, in µs
-    /// of each `quota_period_us`; −1 without limit (`cpu.max`, `cpu.cfs_quota_us`).
+    /// The tightest CPU quota on the group and its ancestors, in µs per `quota_period_us`; −1
+    /// for no limit (`cpu.max`, `cpu.cfs_quota_us`).
     pub quota_us: Option<i64>,
     /// The period of that quota.
     pub quota_period_us: Option<u64>,
-    /// The directory of the group that confines processors.
+    /// The directory of the group that restricts CPUs.
     pub cpuset_directory: Option<String>,
-    /// The processors to which the group confines.
+    /// The CPUs that the group allows.
     pub cpuset: Option<CpuList>,
 }
 
 /// Memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryFacts {
-    /// All of it, in bytes.
+    /// Total memory in bytes.
     pub total: Option<u64>,
     /// Swap space in bytes.
     pub swap: Option<u64>,
@@ -248,32 +254,32 @@ pub struct MemoryFacts {
     pub transparent_huge_pages: Option<String>,
 }
 
-/// Heat, and what was done about it.
+/// Temperatures and throttling.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThermalFacts {
-    /// How many times processors were slowed since boot because they were too hot.
+    /// The number of thermal throttling events since boot.
     pub throttle_count: Option<u64>,
-    /// The places whose temperature is known.
+    /// The thermal zones.
     pub zones: Option<Vec<ThermalZone>>,
-    /// What slows processors at present for their heat, as `thermal-cpufreq-0 3 of 7`.
+    /// The active cooling devices, for example `thermal-cpufreq-0 3 of 7`.
     pub cooling: Option<Vec<String>>,
 }
 
-/// A place whose temperature is known.
+/// A thermal zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThermalZone {
-    /// What it is, as `x86_pkg_temp`.
+    /// The kind of zone, for example `x86_pkg_temp`.
     pub kind: String,
-    /// Its temperature in thousandths of a degree Celsius.
+    /// Its temperature in millidegrees Celsius.
     pub millidegrees: i64,
-    /// From which temperature on the kernel slows processors.
+    /// The temperature at which the kernel starts to throttle CPUs.
     pub slows_from_millidegrees: Option<i64>,
 }
 
-/// One fact as a person reads it.
+/// One fact, formatted for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactRow {
-    /// What it is about, as *Kernel*.
+    /// The group of the fact, for example *Kernel*.
     pub group: &'static str,
     /// Its name.
     pub name: &'static str,
@@ -282,12 +288,12 @@ pub struct FactRow {
 }
 
 impl FactRow {
-    /// The value of a fact that is not known.
+    /// The text for an unknown fact.
     pub const UNKNOWN: &str = "unknown";
 }
 
 impl MachineFacts {
-    /// A machine of which nothing is known.
+    /// A machine with all facts unknown.
     pub fn unknown(taken: Instant<Realtime>) -> Self {
         Self {
             taken,
@@ -303,7 +309,7 @@ impl MachineFacts {
         }
     }
 
-    /// All facts in the order in which they are shown.
+    /// All facts in display order.
     pub fn rows(&self) -> Vec<FactRow> {
         let mut rows = Rows { group: "Kernel", rows: Vec::new() };
         rows.text("release", &self.kernel.release);
@@ -313,27 +319,27 @@ impl MachineFacts {
         rows.text("preemption", &self.kernel.preemption);
         rows.text("tick rate in Hz", &self.kernel.tick_rate_hz);
         rows.flag("high-resolution timers", self.kernel.high_resolution_timers);
-        rows.flag("real-time budgets of cgroups", self.kernel.rt_group_scheduling);
-        rows.flag("watchdog by interrupt", self.kernel.nmi_watchdog);
-        rows.flag("watchdog by task", self.kernel.soft_watchdog);
-        rows.words("options for debugging", self.kernel.debugging_options.as_deref());
-        rows.group = "Processor";
+        rows.flag("cgroup real-time budgets", self.kernel.rt_group_scheduling);
+        rows.flag("hard-lockup detector", self.kernel.nmi_watchdog);
+        rows.flag("soft-lockup detector", self.kernel.soft_watchdog);
+        rows.words("debug options", self.kernel.debugging_options.as_deref());
+        rows.group = "CPU";
         rows.text("model", &self.processor.model);
         rows.text("present", &self.processor.present);
         rows.text("online", &self.processor.online);
-        rows.flag("several threads a core", self.processor.smt);
+        rows.flag("SMT", self.processor.smt);
         rows.bytes("last-level cache", self.processor.last_level_cache);
         rows.list("isolated", self.processor.isolated.as_ref());
-        rows.list("without tick", self.processor.nohz_full.as_ref());
+        rows.list("nohz_full", self.processor.nohz_full.as_ref());
         rows.words("frequency governors", self.processor.governors.as_deref());
         rows.words("frequency drivers", self.processor.frequency_drivers.as_deref());
         rows.words("idle states", self.processor.idle_states.as_deref());
-        rows.text("longest idle exit in us", &self.processor.idle_exit_latency_us_max);
-        rows.text("idle exit limit in us", &self.processor.idle_exit_latency_limit_us);
+        rows.text("longest idle-state exit in us", &self.processor.idle_exit_latency_us_max);
+        rows.text("idle-state exit limit in us", &self.processor.idle_exit_latency_limit_us);
         rows.text("virtualization", &self.processor.virtualization);
         rows.text("clock source", &self.processor.clock_source);
         rows.words("clock sources", self.processor.available_clock_sources.as_deref());
-        rows.list("interrupts of devices", self.processor.interrupt_cpus.as_ref());
+        rows.list("device interrupts", self.processor.interrupt_cpus.as_ref());
         rows.group = "Scheduling";
         rows.text("real-time runtime in us", &self.scheduling.rt_runtime_us);
         rows.text("real-time period in us", &self.scheduling.rt_period_us);
@@ -359,10 +365,10 @@ impl MachineFacts {
         rows.bytes("locked memory hard limit", self.permission.memlock_limit_hard);
         rows.text("nice", &self.permission.nice);
         rows.text("nice limit", &self.permission.nice_limit);
-        rows.text("allowed processors", &self.permission.allowed_cpus);
+        rows.text("allowed CPUs", &self.permission.allowed_cpus);
         rows.text("container", &self.permission.container);
-        rows.flag("user namespace of its own", self.permission.own_user_namespace);
-        rows.flag("system calls filtered", self.permission.seccomp);
+        rows.flag("child user namespace", self.permission.own_user_namespace);
+        rows.flag("seccomp filter", self.permission.seccomp);
         rows.flag("no new privileges", self.permission.no_new_privileges);
         rows.text("io_uring disabled", &self.permission.io_uring_disabled);
         rows.text("perf_event_paranoid", &self.permission.perf_event_paranoid);
@@ -387,10 +393,10 @@ impl MachineFacts {
             .load_average
             .map(|[one, five, fifteen]| format!("{one:.2} {five:.2} {fifteen:.2}"));
         rows.text("load average", &averages);
-        rows.text("steal since boot", &self.steal);
-        rows.text("firmware interrupts since boot", &self.processor.smi_count);
-        rows.text("slowed by heat since boot", &self.thermal.throttle_count);
-        rows.words("slowed by heat now", self.thermal.cooling.as_deref());
+        rows.text("steal time since boot", &self.steal);
+        rows.text("SMIs since boot", &self.processor.smi_count);
+        rows.text("thermal throttling since boot", &self.thermal.throttle_count);
+        rows.words("thermal throttling now", self.thermal.cooling.as_deref());
         let zones = self.thermal.zones.as_ref().map(|zones| {
             let degrees =
                 |zone: &ThermalZone| format!("{} {} °C", zone.kind, zone.millidegrees / 1000);

@@ -1,26 +1,26 @@
-//! Quantities as people read them: lengths, counts, shares, rates and dates.
+//! Formats quantities for display: durations, counts, shares, rates and dates.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::time::{Instant, Nanos, Realtime};
 
-/// Parts thousands in long numbers, and a number from its unit.
+/// Separates groups of three digits, and a number from its unit.
 ///
-/// U+202F, the narrow no-break space of ISO 80000: it takes one column in a
-/// terminal, never breaks a line, and cannot be taken for a decimal sign.
+/// U+202F, the narrow no-break space of ISO 80000: it takes one column in a terminal, never
+/// breaks a line, and cannot be mistaken for a decimal sign.
 pub const THIN_SPACE: char = '\u{202f}';
 
-/// What stands in a place for which there is no value.
+/// Placeholder for a missing value.
 pub const NOTHING: &str = "–";
 
-/// Units of length from the shortest to the longest, with their nanoseconds.
+/// Units of duration from the shortest to the longest, in nanoseconds.
 const LENGTH_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// Writes a length with three significant digits: `4.83 µs`, `1.20 ms`, `312 s`.
+/// Formats a duration with three significant digits: `4.83 µs`, `1.20 ms`, `312 s`.
 ///
-/// The unit is the longest in which the rounded number is at least 1, so every
-/// number below 1000 s has three digits, and columns of lengths compare by eye.
-/// Whole nanoseconds have no decimals, since none were measured.
+/// The unit is the longest in which the rounded number is at least 1, so every number below
+/// 1000 s has three digits and columns of durations compare by eye. Nanoseconds have no
+/// decimals, since the resolution is 1 ns.
 pub fn latency(length: Nanos) -> String {
     let nanos = length.as_nanos();
     if nanos < 1000 {
@@ -34,7 +34,7 @@ pub fn latency(length: Nanos) -> String {
     format!("{}{THIN_SPACE}{unit}", significant(value / size))
 }
 
-/// Writes a length that is known to whole multiples of `unit` only: `12 µs`, not `12.0 µs`.
+/// Formats a duration that is known only in whole multiples of `unit`: `12 µs`, not `12.0 µs`.
 pub fn latency_to(length: Nanos, unit: Nanos) -> String {
     let step = unit.as_nanos().max(1);
     let whole = length.as_nanos() / step * step;
@@ -47,17 +47,17 @@ pub fn latency_to(length: Nanos, unit: Nanos) -> String {
         .find(|(_, size)| three_digits(value / size) < 1000.0)
         .unwrap_or(LENGTH_UNITS[LENGTH_UNITS.len() - 1]);
     let text = significant(value / size);
-    let told = (size / step as f64).log10().floor().max(0.0) as usize;
-    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len()).min(told);
+    let digits = (size / step as f64).log10().floor().max(0.0) as usize;
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len()).min(digits);
     format!("{:.decimals$}{THIN_SPACE}{name}", value / size)
 }
 
-/// Writes a length, or a dash where there is none.
+/// Formats a duration, or a dash for `None`.
 pub fn latency_or_nothing(length: Option<Nanos>) -> String {
     length.map_or_else(|| NOTHING.to_owned(), latency)
 }
 
-/// Writes a length as the mark of an axis, without decimals that say nothing: `10 µs`.
+/// Formats a duration as an axis mark, without trailing zeros: `10 µs`.
 pub fn axis_length(length: Nanos) -> String {
     if length == Nanos::ZERO {
         return "0".to_owned();
@@ -72,7 +72,7 @@ pub fn axis_length(length: Nanos) -> String {
     format!("{number}{THIN_SPACE}{unit}")
 }
 
-/// Writes a stretch of time that a person waits: `1 min 20 s`, `2.5 s`, `3 h 5 min`.
+/// Formats a waiting time: `1 min 20 s`, `2.5 s`, `3 h 5 min`.
 pub fn span(length: Nanos) -> String {
     let seconds = length.as_secs_f64();
     let parts = |large: u64, large_unit, small: u64, small_unit| match small {
@@ -90,7 +90,7 @@ pub fn span(length: Nanos) -> String {
     }
 }
 
-/// Writes a count with its thousands apart: `12 345 678`.
+/// Formats a count with a separator between thousands: `12 345 678`.
 pub fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3 * THIN_SPACE.len_utf8());
@@ -103,13 +103,14 @@ pub fn count(count: u64) -> String {
     text
 }
 
-/// Writes `count` of a noun: `1 round`, `2 rounds`.
+/// Formats `count` of a noun: `1 round`, `2 rounds`.
 pub fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", self::count(count))
 }
 
-/// Writes `part` of `whole` in per cent; what is not nothing never reads as 0, nor what is not all as 100.
+/// Formats `part` of `whole` in per cent; a share above zero never shows as 0, a share below
+/// all never as 100.
 pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return NOTHING.to_owned();
@@ -126,9 +127,9 @@ pub fn share(part: u64, whole: u64) -> String {
     format!("{text}{THIN_SPACE}%")
 }
 
-/// Writes a number with three significant digits and a prefix of thousands: `4.83 k`, `1.20 M`.
+/// Formats a number with three significant digits and an SI prefix: `4.83 k`, `1.20 M`.
 ///
-/// The unit is added to the prefix by the caller: `quantity(x) + "B/s"`.
+/// The caller appends the unit: `quantity(x) + "B/s"`.
 pub fn quantity(value: f64) -> String {
     if !value.is_finite() {
         return NOTHING.to_owned();
@@ -141,7 +142,7 @@ pub fn quantity(value: f64) -> String {
     format!("{}{THIN_SPACE}{prefix}", significant(value / size))
 }
 
-/// Writes how often something happened a second: `4.83 k/s`; a dash when no time passed.
+/// Formats a rate of events: `4.83 k/s`; a dash if `over` is zero.
 pub fn rate(count: u64, over: Nanos) -> String {
     if over == Nanos::ZERO {
         return NOTHING.to_owned();
@@ -150,66 +151,67 @@ pub fn rate(count: u64, over: Nanos) -> String {
     format!("{}/s", text.trim_end_matches(THIN_SPACE))
 }
 
-/// Writes how many operations of a kind were done a second: `4.83 k write/s`.
+/// Formats a rate of operations of a kind: `4.83 k write/s`.
 pub fn operation_rate(per_second: f64, unit: &str) -> String {
     let text = quantity(per_second);
     format!("{} {unit}/s", text.trim_end_matches(THIN_SPACE))
 }
 
-/// Writes how many bytes moved a second, by thousands: `4.83 MB/s`.
+/// Formats a rate of bytes with SI prefixes: `4.83 MB/s`.
 pub fn byte_rate(per_second: f64) -> String {
     format!("{}B/s", quantity(per_second))
 }
 
-/// Writes how many processors' worth of time was used: `198 %` is two of them, nearly.
+/// Formats CPU usage in per cent of one CPU: `198 %` is nearly two CPUs.
 pub fn processors(count: f64) -> String {
     format!("{:.0}{THIN_SPACE}%", count * 100.0)
 }
 
-/// Writes a moment in UTC after RFC 3339, to the second: `2026-11-21T11:33:55Z`.
+/// Formats an instant in UTC as RFC 3339, to the second: `2026-11-21T11:33:55Z`.
 pub fn date(moment: Instant<Realtime>) -> String {
-    // The last second that RFC 3339 can write; a later one would be no date at all.
+    // The last second that RFC 3339 can express; later instants are shown as this one.
     const LAST: u64 = 253_402_300_799;
     let seconds = (moment.as_nanos() / 1_000_000_000).min(LAST);
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string()
 }
 
-/// Writes a percentile without decimals that say nothing: `99.9 %`.
+/// Formats a percentile without trailing zeros: `99.9 %`.
 pub fn percentile(share: f64) -> String {
     format!("{}{THIN_SPACE}%", percentile_number(share))
 }
 
-/// Writes a percentile as the number that follows a p: `99.9`.
+/// Formats a percentile as the number after `p`: `99.9`.
 pub fn percentile_number(share: f64) -> String {
     let text = format!("{:.6}", share * 100.0);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The length nearest to a number of nanoseconds that carries a fraction.
+/// Rounds a fractional number of nanoseconds to a duration.
 pub fn rounded_nanos(nanos: f64) -> Nanos {
-    // A cast saturates; no mean of lengths lies outside their range.
+    // The cast saturates; a mean of durations cannot leave their range.
     Nanos::from_nanos(nanos.round() as u64)
 }
 
-/// Replaces control letters, so that a label which quotes a command cannot steer a terminal.
+/// Replaces control characters, so that a label with a quoted command cannot control a
+/// terminal.
 pub fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
-/// `value` as it stands when written with three significant digits.
+/// Rounds `value` to three significant digits.
 fn three_digits(value: f64) -> f64 {
     significant(value).parse().unwrap_or(value)
 }
 
-/// Three significant digits; numbers of more than three digits before the point keep them all.
+/// Formats three significant digits; all digits before the decimal point are kept.
 fn significant(value: f64) -> String {
-    // 9.995 and above is written with one decimal less, since it rounds up to 10.
+    // 9.995 and above needs one decimal less, since it rounds up to 10.
     let decimals = match value.abs() {
         size if size == 0.0 || size >= 99.95 => 0,
         size if size >= 9.995 => 1,
         _ => 2,
     };
-    // Rounded before it is written, so that halves go up as they do in the page's script.
+    // Rounds before formatting, so that halves round up as in the page's script.
     let scale = 10_f64.powi(decimals as i32);
     let rounded = (value * scale).round() / scale;
     format!("{rounded:.decimals$}")
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_have_three_digits() {
+    fn durations_have_three_digits() {
         for (nanos, expected) in [
             (0, "0 ns"),
             (7, "7 ns"),
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_have_no_digits_that_were_not_told() {
+    fn durations_show_no_more_digits_than_their_unit() {
         let micro = Nanos::from_micros(1);
         for (nanos, unit, expected) in [
             (12_007, micro, "12 µs"),
@@ -262,14 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_axes_have_no_idle_decimals() {
+    fn axis_marks_have_no_trailing_zeros() {
         check(&axis_length(Nanos::from_micros(1)), "1 µs");
         check(&axis_length(Nanos::from_micros(100)), "100 µs");
         check(&axis_length(Nanos::from_nanos(2_500)), "2.5 µs");
     }
 
     #[test]
-    fn stretches_of_time_are_said_as_a_person_would() {
+    fn spans_use_two_units_at_most() {
         check(&span(Nanos::from_millis(2_500)), "2.5 s");
         check(&span(Nanos::from_secs(3)), "3 s");
         check(&span(Nanos::from_millis(59_990)), "1 min");
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_have_their_thousands_apart() {
+    fn counts_separate_their_thousands() {
         check(&count(0), "0");
         check(&count(999), "999");
         check(&count(12_345_678), "12 345 678");
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_that_is_not_nothing_never_reads_as_nothing() {
+    fn a_share_above_zero_never_shows_as_zero() {
         check(&share(0, 10), "0 %");
         check(&share(1, 1_000_000), "<0.01 %");
         check(&share(12, 10_000), "0.12 %");
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_carry_a_prefix() {
+    fn rates_have_an_si_prefix() {
         check(&rate(4_834, Nanos::from_secs(1)), "4.83 k/s");
         check(&rate(50, Nanos::from_secs(100)), "0.50/s");
         check(&byte_rate(1_200_000.0), "1.20 MB/s");
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_dates() {
+    fn instants_are_formatted_as_dates() {
         check(&date(Instant::from_nanos(0)), "1970-01-01T00:00:00Z");
         check(&date(Instant::from_nanos(u64::MAX)), "2554-07-21T23:34:33Z");
     }

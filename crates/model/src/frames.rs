@@ -1,10 +1,9 @@
-//! Frames that are shown at a rate, and the ticks at which timers expire.
+//! Frames shown at a rate, and the ticks at which timers expire.
 //!
-//! A player shows no frame ahead of its time and skips one that is late by more
-//! than half of its slot (Etsion, Tsafrir and Feitelson, *Effects of Clock
-//! Resolution on the Scheduling of Interactive and Soft Real-Time Processes*,
-//! SIGMETRICS 2003, section 5). A kernel that serves timers at its ticks only
-//! wakes it at the first tick that is not before the time it asked for.
+//! A player shows no frame early and skips a frame that is late by more than half its slot
+//! (Etsion, Tsafrir and Feitelson, *Effects of Clock Resolution on the Scheduling of
+//! Interactive and Soft Real-Time Processes*, SIGMETRICS 2003, section 5). A kernel that serves
+//! timers only at its ticks wakes the player at the first tick at or after the requested time.
 //!
 //! ```
 //! use tactus_model::frames::{FrameTimes, Ticks};
@@ -29,24 +28,22 @@ use crate::time::{Nanos, NotALength};
 /// Nanoseconds in a second.
 const SECOND: u128 = 1_000_000_000;
 
-/// How often something happens, as an exact fraction: times a second.
+/// An exact rate in events per second, as a fraction.
 ///
-/// As text: `60`, `59.94`, `60000/1001`. From one in a thousand seconds to a
-/// million a second.
+/// As text: `60`, `59.94`, `60000/1001`. The range is 0.001 to 1 000 000 per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(Ratio<u64>);
 
 impl Rate {
     /// The greatest rate: a timer every microsecond.
     pub const MAX: u64 = 1_000_000;
-    /// The greatest number that may stand on either side of the fraction, so that
-    /// products of two rates are exact.
+    /// The maximum of the numerator and the denominator; it keeps products of two rates exact.
     const TERM_MAX: u64 = 1_000_000_000;
 
-    /// Once a second.
+    /// Once per second.
     pub const ONE: Self = Self(Ratio::new_raw(1, 1));
 
-    /// So many times a second; none when that is out of range.
+    /// A rate in events per second; `None` if it is out of range.
     pub fn of_ratio(ratio: Ratio<u64>) -> Option<Self> {
         let terms =
             (1..=Self::TERM_MAX).contains(ratio.numer()) && *ratio.denom() <= Self::TERM_MAX;
@@ -54,24 +51,23 @@ impl Rate {
         (terms && range.contains(&ratio)).then_some(Self(ratio))
     }
 
-    /// Times a second, in lowest terms.
+    /// Events per second, in lowest terms.
     pub const fn per_second(self) -> Ratio<u64> {
         self.0
     }
 
-    /// Times a second, rounded to a floating-point number.
+    /// Events per second, rounded to a floating-point number.
     pub fn as_f64(self) -> f64 {
         *self.0.numer() as f64 / *self.0.denom() as f64
     }
 
-    /// The time from one to the next, to the nearest nanosecond.
+    /// The time between two events, to the nearest nanosecond.
     pub fn period(self) -> Nanos {
         let (times, seconds) = self.terms();
         nanos((2 * SECOND * seconds + times) / (2 * times))
     }
 
-    /// When the one numbered `number` comes, the one numbered 0 coming at once: the
-    /// first whole nanosecond that is not before it.
+    /// The time of event `number`, with event 0 at time 0, rounded up to a whole nanosecond.
     fn at(self, number: u64) -> Nanos {
         let (times, seconds) = self.terms();
         nanos((u128::from(number) * seconds * SECOND).div_ceil(times))
@@ -82,13 +78,13 @@ impl Rate {
     }
 }
 
-/// Saturates: no window is as long.
+/// Saturates: a window is always shorter.
 fn nanos(count: u128) -> Nanos {
     Nanos::from_nanos(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
 impl fmt::Display for Rate {
-    /// As a decimal number where six digits say it exactly, else as a fraction.
+    /// Writes a decimal number if six decimals are exact, else a fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (times, seconds) = (*self.0.numer(), *self.0.denom());
         let text = if seconds == 1 {
@@ -104,10 +100,10 @@ impl fmt::Display for Rate {
     }
 }
 
-/// Why a text is not a rate.
+/// The error for a text that is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a rate: write times a second, from 0.001 to 1000000, as 60, 59.94 or 60000/1001"
+    "`{0}` is not a rate: write a number of times per second from 0.001 to 1000000, e.g. 60, 59.94 or 60000/1001"
 )]
 pub struct NotARate(String);
 
@@ -136,7 +132,7 @@ fn ratio_of(text: &str) -> Option<Ratio<u64>> {
 
 serde_as_text!(Rate);
 
-/// When frames are due: the first at once, each in a slot of its own.
+/// When frames are due: the first at time 0, then one per slot.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameTimes {
     rate: Rate,
@@ -150,9 +146,9 @@ impl FrameTimes {
         Self { rate, half_slot: nanos(seconds * SECOND / (2 * times)) }
     }
 
-    /// When the frame numbered `frame` is due; the first is numbered 0.
+    /// When frame `frame` is due, counted from 0.
     ///
-    /// Rounded up to a whole nanosecond, so that no frame is shown ahead of its time.
+    /// Rounded up to a whole nanosecond, so that no frame is shown early.
     pub fn due(&self, frame: u64) -> Nanos {
         self.rate.at(frame)
     }
@@ -165,15 +161,15 @@ impl FrameTimes {
         u64::try_from(frames).unwrap_or(u64::MAX)
     }
 
-    /// Whether a frame that comes so late is still shown: it is skipped when it is
-    /// late by more than half of its slot.
+    /// Whether a frame this late is still shown: a frame late by more than half its slot is
+    /// skipped.
     #[inline]
     pub fn shows(&self, late: Nanos) -> bool {
         late <= self.half_slot
     }
 }
 
-/// The ticks at which a kernel would serve timers.
+/// The ticks at which a kernel with this tick rate serves timers.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks {
     rate: Rate,
@@ -181,31 +177,31 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Ticks at this rate, one of which comes at `shift`.
+    /// Ticks at this rate, with one at `shift`.
     pub const fn new(rate: Rate, shift: Nanos) -> Self {
         Self { rate, shift }
     }
 
-    /// The first tick that is not before `time`, to the next whole nanosecond.
+    /// The first tick at or after `time`, rounded up to a whole nanosecond.
     pub fn at_or_after(&self, time: Nanos) -> Nanos {
         let (times, seconds) = self.rate.terms();
         let (time, shift) = (u128::from(time.as_nanos()), u128::from(self.shift.as_nanos()));
-        // Ticks before the one at `shift` are counted downward.
+        // Ticks before the tick at `shift` have lower numbers.
         let lead = (shift * times).div_ceil(seconds * SECOND);
-        // All in units of 1/times nanoseconds, in which ticks are whole.
+        // In units of 1/times nanoseconds, ticks are whole numbers.
         let first = (lead * seconds * SECOND) - shift * times;
         let number = (time * times + first).div_ceil(seconds * SECOND);
         nanos((number * seconds * SECOND).saturating_sub(first).div_ceil(times))
     }
 }
 
-/// The timers that a player is woken by.
+/// The timers that wake a player.
 ///
-/// As text: `none` for the timers of the kernel as they are, or the rate of ticks
-/// up to which requests are rounded, as `100`.
+/// As text: `none` for the kernel's own timers, or the tick rate to which requests are rounded
+/// up, for example `100`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tick {
-    /// Timers that expire when they were asked to.
+    /// Timers that expire when requested.
     None,
     /// Timers that expire at ticks of this rate.
     Every(Rate),
@@ -220,9 +216,9 @@ impl fmt::Display for Tick {
     }
 }
 
-/// Why a text tells no tick.
+/// The error for a text that is not a tick rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; or `none` for timers that expire when they were asked to")]
+#[error("{0}; or `none` for the kernel's own timers")]
 pub struct NotATick(#[from] NotARate);
 
 impl FromStr for Tick {
@@ -238,15 +234,15 @@ impl FromStr for Tick {
 
 serde_as_text!(Tick);
 
-/// How far the ticks lie after the frames.
+/// The phase of the ticks relative to the frames.
 ///
-/// As text: `sweep`, or the time from the first frame to the first tick, as `5ms`.
+/// As text: `sweep`, or the time from the first frame to the first tick, for example `5ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TickShift {
-    /// The ticks slide against the frames, evenly and by one whole tick during the
-    /// window, as those of two clocks do: every shift has its share.
+    /// The phase moves evenly by one whole tick during the window, as between two independent
+    /// clocks, so that the window covers every shift equally.
     Sweep,
-    /// A tick comes so long after the first frame.
+    /// A tick comes this long after the first frame.
     At(Nanos),
 }
 
@@ -259,7 +255,7 @@ impl fmt::Display for TickShift {
     }
 }
 
-/// Why a text tells no shift.
+/// The error for a text that is not a shift.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}; or `sweep` for every shift in turn")]
 pub struct NotAShift(#[from] NotALength);
@@ -283,11 +279,11 @@ pub struct FramesProbe {
     /// How the players sleep. Its interval is the slot of a frame to the nearest nanosecond.
     #[serde(flatten)]
     pub timer: TimerProbe,
-    /// The rate at which frames are to be shown.
+    /// The desired frame rate.
     pub frame_rate: Rate,
-    /// The ticks that timers are rounded up to.
+    /// The ticks to which timers are rounded up.
     pub tick: Tick,
-    /// How far the ticks lie after the frames.
+    /// The phase of the ticks relative to the frames.
     pub tick_shift: TickShift,
 }
 
@@ -297,8 +293,8 @@ impl FramesProbe {
         FrameTimes::new(self.frame_rate)
     }
 
-    /// The time for which a player sets its timer to show a frame that is due at
-    /// `due`, in a window of a length.
+    /// The timer expiry that a player requests for a frame due at `due`, in a window of
+    /// duration `window`.
     pub fn asked_for(&self, due: Nanos, window: Nanos) -> Nanos {
         match self.tick {
             Tick::None => due,
@@ -328,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_read_exactly_and_written_back() {
+    fn rates_round_trip_exactly() {
         for (text, shown) in [
             ("60", "60"),
             ("59.94", "59.94"),
@@ -359,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_and_shifts_are_read_and_written() {
+    fn ticks_and_shifts_round_trip() {
         for text in ["none", "100", "1024"] {
             assert_eq!(text.parse::<Tick>().unwrap().to_string(), text);
         }
@@ -371,14 +367,14 @@ mod tests {
     }
 
     #[test]
-    fn half_a_slot_late_is_still_shown() {
+    fn a_frame_half_a_slot_late_is_shown() {
         let frames = FrameTimes::new(rate("50"));
         assert!(frames.shows(Nanos::from_millis(10)));
         assert!(!frames.shows(Nanos::from_nanos(10_000_001)));
     }
 
     #[test]
-    fn a_sweep_passes_every_shift_once() {
+    fn a_sweep_covers_every_shift_once() {
         let timer = TimerProbe::blank();
         let probe = FramesProbe {
             timer,
@@ -403,7 +399,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_rate_is_read_as_it_is_written(rate in any_rate()) {
+        fn every_rate_round_trips(rate in any_rate()) {
             prop_assert_eq!(rate.to_string().parse(), Ok(rate));
         }
 
@@ -424,7 +420,7 @@ mod tests {
         }
 
         #[test]
-        fn a_tick_is_the_first_that_is_not_before(
+        fn a_tick_is_the_first_at_or_after_a_time(
             rate in any_rate(),
             shift in 0_u64..100_000_000,
             time in 0_u64..100_000_000_000,
@@ -435,7 +431,7 @@ mod tests {
             let (times, seconds) = rate.terms();
             prop_assert!(tick >= time);
             prop_assert!(u128::from((tick - time).as_nanos()) * times < seconds * SECOND + times);
-            // Whole ticks lie between it and the shift, but for the rounding to a nanosecond.
+            // Whole ticks lie between it and the shift, except for rounding to a nanosecond.
             let apart = u128::from(tick.as_nanos().abs_diff(shift)) * times % (seconds * SECOND);
             prop_assert!(apart < times || seconds * SECOND - apart < times, "{}", apart);
         }

@@ -1,5 +1,5 @@
-//! Guests: kernels that are booted to measure in, how time passes there, and what a
-//! measurement from one carries so that it can be judged and repeated.
+//! Guests: kernels booted for measurement, how time passes in them, and the data needed to
+//! judge and repeat a measurement from one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,84 +10,83 @@ use crate::facts::MachineFacts;
 use crate::kernel::GuestKernel;
 use crate::text::{nearest, serde_as_text};
 
-/// The port by which a guest says its messages: QEMU's debug console.
+/// The I/O port on which a guest writes its messages: QEMU's debug console.
 pub const MESSAGE_PORT: u16 = 0xe9;
-/// The port by which a guest ends: QEMU's `isa-debug-exit`.
+/// The I/O port that ends a guest: QEMU's `isa-debug-exit`.
 pub const EXIT_PORT: u16 = 0xf4;
-/// What a guest that did what it was asked writes to [`EXIT_PORT`].
+/// The value a guest writes to [`EXIT_PORT`] on success.
 pub const DONE: u8 = 0x20;
-/// The port by which a guest that has booted asks to be stopped, so that its state can be
-/// kept: the watchdog `ib700`, which stops a machine two seconds after [`PAUSE`] is written
-/// to it.
+/// The I/O port with which a booted guest requests a pause, so that its state can be saved: the
+/// watchdog `ib700`, which stops the machine two seconds after a write of [`PAUSE`].
 pub const PAUSE_PORT: u16 = 0x443;
-/// What a guest that has booted writes to [`PAUSE_PORT`].
+/// The value a booted guest writes to [`PAUSE_PORT`].
 pub const PAUSE: u8 = 0x0e;
-/// How long the guest sleeps then, in seconds: it is stopped while it is idle, since a
-/// stop in the midst of instructions is at none in particular.
+/// How long the guest then sleeps, in seconds, so that it is stopped while idle: a stop between
+/// two arbitrary instructions would not be reproducible.
 pub const PAUSE_SECONDS: u64 = 3;
-/// The ports of the emulator's `fw_cfg`, by which a guest reads its request: which item is
-/// read, and its bytes.
+/// The I/O ports of the emulator's `fw_cfg`, from which a guest reads its request: the item
+/// selector and the data.
 pub const ITEM_PORTS: (u16, u16) = (0x510, 0x511);
 /// The name of the request among the emulator's items: a line of JSON. It is part of the
-/// command lines in results, so it stays what it was when a request was called an order.
+/// command lines in stored results, so it keeps its former name.
 pub const REQUEST_ITEM: &str = "opt/tactus/order";
 
-/// With what exit code QEMU ends when the guest writes `status` to its exit device.
+/// The exit code of QEMU after the guest writes `status` to its exit device.
 ///
-/// The device shifts it, so that no guest can end QEMU with the code 0.
+/// The device shifts the status, so that no guest can end QEMU with code 0.
 pub const fn exit_code(status: u8) -> i32 {
     (status as i32) << 1 | 1
 }
 
-/// A kernel as a place to measure in.
+/// A kernel as a measurement target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Guest {
     /// The kernel.
     pub kernel: GuestKernel,
-    /// How time passes there.
+    /// How time passes in the guest.
     pub time: GuestTime,
 }
 
-/// How time passes in a guest. The two never stand in one table.
+/// How time passes in a guest. Figures of the two kinds never appear in one table.
 ///
 /// As text: `wall`; `exact`, `exact:125`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GuestTime {
-    /// As on the host: by hardware virtualization where it works, else by emulation, and
-    /// with all that the host does to it.
+    /// Wall time, by hardware virtualization if it works, else by emulation; the host disturbs
+    /// it.
     Wall,
-    /// By instructions executed: a run repeats to the byte.
+    /// Deterministic (instruction-counted) time: a run repeats to the byte.
     Exact(Speed),
 }
 
-/// How fast a machine is whose time is its instructions.
+/// The speed of a machine in instruction-counted time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Speed {
     shift: u8,
 }
 
 impl Speed {
-    /// A nanosecond an instruction.
+    /// One instruction per nanosecond.
     pub const FASTEST: Self = Self { shift: 0 };
-    /// The speeds there are, in millions of instructions a second.
+    /// The supported speeds, in million instructions per second.
     const MIPS: [u32; 4] = [1000, 500, 250, 125];
 
-    /// A speed in millions of instructions a second: 1000, 500, 250 or 125.
+    /// A speed in million instructions per second: 1000, 500, 250 or 125.
     ///
     /// # Errors
-    /// It is none of these; QEMU's clock counts 2ⁿ ns for each instruction.
+    /// Any other speed; QEMU's clock counts 2ⁿ ns per instruction.
     pub fn from_mips(mips: u32) -> Result<Self, NotAGuestTime> {
         let shift = Self::MIPS.iter().position(|&known| known == mips);
         let shift = shift.ok_or(NotAGuestTime::Speed(mips.to_string()))?;
         Ok(Self { shift: shift as u8 })
     }
 
-    /// Millions of instructions a second.
+    /// Million instructions per second.
     pub const fn mips(self) -> u32 {
         1000 >> self.shift
     }
 
-    /// The binary logarithm of the nanoseconds that an instruction takes: `-icount shift=`.
+    /// The binary logarithm of the nanoseconds per instruction: `-icount shift=`.
     pub const fn shift(self) -> u8 {
         self.shift
     }
@@ -110,18 +109,18 @@ impl fmt::Display for GuestTime {
     }
 }
 
-/// Why a text does not say how time passes in a guest.
+/// The error for a text that is not a guest time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAGuestTime {
-    /// There is no such way.
-    #[error("`{given}` is not a time of guests{hint}; it is one of: wall, exact, exact:MIPS")]
+    /// The word is unknown.
+    #[error("`{given}` is not a guest time{hint}; it is one of: wall, exact, exact:MIPS")]
     Word {
         /// What was given.
         given: String,
-        /// " (did you mean …?)", or nothing.
+        /// " (did you mean …?)", or empty.
         hint: String,
     },
-    /// QEMU cannot count at this speed.
+    /// QEMU does not support this speed.
     #[error(
         "{0} is not a speed of exact time; it is one of: 1000, 500, 250, 125 (million instructions a second)"
     )]
@@ -151,54 +150,54 @@ impl FromStr for GuestTime {
 
 serde_as_text!(GuestTime);
 
-/// What a measurement from a guest was measured in, in full.
+/// The complete description of the guest of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuestAccount {
-    /// The release in the header of the kernel's file, as `6.1.0-56-rt-amd64`.
+    /// The release in the header of the kernel file, for example `6.1.0-56-rt-amd64`.
     pub kernel_release: Option<String>,
-    /// The SHA-256 digest of the kernel's file.
+    /// The SHA-256 digest of the kernel file.
     pub kernel_sha256: String,
     /// The SHA-256 digest of the program that runs in the guest.
     pub program_sha256: String,
     /// The SHA-256 digest of the archive that holds the program; the request is in the plan.
     pub archive_sha256: String,
-    /// The emulator's own word for its version.
+    /// The version that the emulator reports.
     pub emulator: String,
     /// `kvm` or `tcg`.
     pub accelerator: String,
-    /// The emulator's arguments in the measured turn; files are named as they stand in its
-    /// working directory.
+    /// The emulator's arguments in the measured turn; file names are relative to its working
+    /// directory.
     pub command_line: Vec<String>,
-    /// The seed of all random numbers that the emulator gives the guest; in exact time the
-    /// turns of a round share it.
+    /// The seed of all random numbers that the emulator provides to the guest; in exact time
+    /// the turns of a round share it.
     pub seed: u32,
-    /// How the run was proved to repeat; `None` in wall time, where none does.
+    /// The proof that the run repeats; `None` in wall time, which does not repeat.
     pub proof: Option<Proof>,
-    /// The guest's own facts, after it had booted.
+    /// The guest's own facts, read after boot.
     pub facts: MachineFacts,
 }
 
-/// That a run repeats: what it said was the same when it was booted again.
+/// The proof that a run repeats: its output was the same after another boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
-    /// How many times it was booted.
+    /// How many times the guest was booted.
     pub runs: u32,
-    /// How many bytes each of them said.
+    /// The size of each output in bytes.
     pub bytes: u64,
-    /// The SHA-256 digest of these bytes.
+    /// The SHA-256 digest of the output.
     pub sha256: String,
 }
 
-/// What exact time leaves out, in words for a reader who knows no emulator.
-pub const EXACT_LIMITS: &str = "Exact time counts instructions, one as long as another. It does not \
-    know caches, TLBs, pipelines or the cost of mitigations, has one processor, and devices answer at \
-    once. It tells how long the kernel's paths are and where they cannot be interrupted, not how long \
+/// The limits of exact time, for readers who do not know emulators.
+pub const EXACT_LIMITS: &str = "Exact time counts instructions, all of equal length. It does not \
+    model caches, TLBs, pipelines or the cost of mitigations, has one CPU, and devices respond at \
+    once. It measures how long the kernel's paths are and where they cannot be interrupted, not how long \
     a machine takes.";
 
-/// What holds of figures from a guest in wall time.
-pub const WALL_LIMITS: &str = "These figures are virtual: the guest's processors, timers and interrupts \
-    are the host's work, and what delays the host delays the guest. They compare kernels on one host; \
-    they are not those of a machine.";
+/// The limits of figures from a guest in wall time.
+pub const WALL_LIMITS: &str = "These figures are virtual: the guest's CPUs, timers and interrupts \
+    are provided by the host, so every delay of the host delays the guest. They compare kernels on one host; \
+    they do not apply to a physical machine.";
 
 #[cfg(test)]
 mod tests {
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_time_names_the_choices() {
+    fn a_wrong_guest_time_lists_the_choices() {
         let message = |text: &str| text.parse::<GuestTime>().unwrap_err().to_string();
         assert!(message("exakt").contains("did you mean `exact`?"));
         assert!(message("exact:300").contains("1000, 500, 250, 125"));
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_emulator_never_ends_well_by_the_guests_word() {
+    fn the_guest_cannot_end_the_emulator_with_code_zero() {
         assert_eq!(exit_code(0), 1);
         assert_eq!(exit_code(DONE), 65);
     }

@@ -1,4 +1,4 @@
-//! Kernels to boot as guests, as people name them.
+//! Names of kernels to boot as guests.
 
 mod built;
 
@@ -10,7 +10,7 @@ pub use built::{BuiltKernel, BuiltPreemption, NotABuiltKernel, TickRate, Timers}
 use crate::text::{UnknownWord, keywords, nearest, serde_as_text};
 
 keywords! {
-    /// The builds of a kernel that Debian packages.
+    /// The kernel builds that Debian packages.
     pub enum Flavour: "flavour of Debian's kernels" {
         /// For every machine: `linux-image-amd64`.
         Generic = "debian",
@@ -24,42 +24,44 @@ keywords! {
 /// Where a kernel comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KernelSource {
-    /// A package of Debian, fetched by the system's package tool.
+    /// A Debian package, fetched by the system's package manager.
     Debian {
         /// Which build.
         flavour: Flavour,
-        /// The version in the package's name, as `6.1.0-56`; the current one when absent.
+        /// The version in the package's name, for example `6.1.0-56`; the current version if
+        /// absent.
         version: Option<String>,
     },
     /// One of the kernels in `/boot`.
     Installed {
-        /// Its release, as `uname -r` tells it; the one that runs when absent.
+        /// Its release, as printed by `uname -r`; the running kernel if absent.
         release: Option<String>,
     },
-    /// Built from Debian's source, with a patch and a configuration of ours.
+    /// Built from Debian's source, with the project's patch and configuration.
     Built(BuiltKernel),
     /// A file.
     File(String),
 }
 
-/// A kernel to boot, and what is added to its command line.
+/// A kernel to boot, with additional command-line parameters.
 ///
 /// As text: `debian-rt`, `debian@6.1.0-56`, `installed`, `installed@6.1.0-56-amd64`,
-/// `built+hz=1000+timers=periodic`, `./bzImage`; with parameters after a colon, separated by commas:
-/// `debian:preempt=none,threadirqs`. A parameter with a comma of its own cannot be written.
+/// `built+hz=1000+timers=periodic`, `./bzImage`; parameters follow a colon, separated by
+/// commas: `debian:preempt=none,threadirqs`. A parameter that contains a comma cannot be
+/// written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GuestKernel {
     /// Where it comes from.
     pub source: KernelSource,
-    /// Parameters for its command line.
+    /// Additional parameters for its command line.
     pub parameters: Vec<String>,
 }
 
-/// The preemption models that a kernel can be asked for when it boots.
+/// The preemption models that can be selected at boot.
 const PREEMPTION_MODELS: [&str; 4] = ["none", "voluntary", "full", "lazy"];
 
 impl GuestKernel {
-    /// The preemption model that is asked for, where one is.
+    /// The requested preemption model, if there is one.
     pub fn preemption(&self) -> Option<&str> {
         let asked = self.parameters.iter().rev().find_map(|word| word.strip_prefix("preempt="));
         self.source.fixed_preemption().or(asked)
@@ -67,7 +69,7 @@ impl GuestKernel {
 }
 
 impl KernelSource {
-    /// The only preemption model that its kernel can have, where the name tells.
+    /// The fixed preemption model of the kernel, if its name determines it.
     fn fixed_preemption(&self) -> Option<&'static str> {
         match self {
             Self::Debian { flavour: Flavour::Realtime, .. } => Some("rt"),
@@ -102,48 +104,46 @@ impl fmt::Display for GuestKernel {
     }
 }
 
-/// Why a text does not name a kernel.
+/// The error for a text that does not name a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAKernel {
-    /// There is no such source.
-    #[error("{0}; or a file, whose path begins with `/` or `.`")]
+    /// The source is unknown.
+    #[error("{0}; or a file, with a path that begins with `/` or `.`")]
     Source(UnknownWord),
-    /// The version would name another package, or none.
+    /// The version would name another package or none.
     #[error(
-        "`{0}` is not a version; write it as it stands in the package's name or in `uname -r`: 6.1.0-56"
+        "`{0}` is not a version; write it as in the package's name or in `uname -r`, e.g. 6.1.0-56"
     )]
     Version(String),
-    /// The parameter is none, or the lab sets it.
+    /// The text is not a parameter, or the lab sets the parameter.
     #[error(
-        "`{0}` cannot be added to a guest's command line; write parameters as in :preempt=none,threadirqs"
+        "`{0}` cannot be added to a guest's command line; write parameters after a colon, e.g. :preempt=none,threadirqs"
     )]
     Parameter(String),
-    /// There is no such preemption model.
+    /// The preemption model is unknown.
     #[error("`{given}` is not a preemption model{hint}; it is one of: none, voluntary, full, lazy")]
     Preemption {
-        /// What was given.
+        /// The given text.
         given: String,
-        /// " (did you mean …?)", or nothing.
+        /// " (did you mean …?)", or empty.
         hint: String,
     },
-    /// The kernel has one model, whatever it is told when it boots.
-    #[error(
-        "{source_text} is always preempted as `{model}`; leave preempt= out, or take {instead}"
-    )]
+    /// The kernel has a fixed preemption model, whatever its command line says.
+    #[error("{source_text} is always preempted as `{model}`; remove preempt=, or use {instead}")]
     FixedPreemption {
         /// The kernel, without parameters.
         source_text: String,
         /// Its model.
         model: &'static str,
-        /// A kernel that has the choice.
+        /// A kernel with a choice of models.
         instead: &'static str,
     },
-    /// It cannot be built.
+    /// The kernel cannot be built.
     #[error(transparent)]
     Built(#[from] NotABuiltKernel),
 }
 
-/// Parameters by which the guest boots and by which it is heard.
+/// Parameters that the lab sets itself, to boot the guest and to receive its output.
 const OURS: [&str; 6] = ["console", "rdinit", "init", "panic", "root", "quiet"];
 
 impl FromStr for GuestKernel {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_preemption_model_that_is_asked_for_is_known() {
+    fn the_requested_preemption_model_is_known() {
         let asked =
             |text: &str| text.parse::<GuestKernel>().unwrap().preemption().map(str::to_owned);
         assert_eq!(asked("debian:preempt=full,nosmt"), Some("full".to_owned()));
@@ -261,14 +261,14 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_kernel_is_refused_with_the_nearest_choice() {
+    fn an_unknown_kernel_is_rejected_with_the_nearest_choice() {
         check_refused("debain-rt", "did you mean `debian-rt`?");
         check_refused("bzImage", "begins with `/` or `.`");
         check_refused("debian@", "is not a version");
         check_refused("debian@6.1 rm", "is not a version");
         check_refused("debian:preempt=ful", "did you mean `full`?");
         check_refused("debian-rt:preempt=none", "always preempted");
-        check_refused("built+preempt=rt:preempt=none", "take `built` without +preempt=");
+        check_refused("built+preempt=rt:preempt=none", "use `built` without +preempt=");
         check_refused("bult+hz=100", "did you mean `built`?");
         check_refused("built+hz=20", "did you mean `100`?");
         check_refused("debian:console=ttyS0", "cannot be added");

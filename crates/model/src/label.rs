@@ -1,4 +1,4 @@
-//! What cells and kernels are called: by what sets them apart.
+//! Names of cells and kernels, built from the settings in which they differ.
 
 use crate::cell::Cell;
 use crate::facts::MachineFacts;
@@ -8,7 +8,7 @@ use crate::settings::{SETTINGS, Setting};
 
 /// The names of the settings in which `cells` differ, in the order of the settings.
 ///
-/// A setting counts among the cells whose probe has it.
+/// A setting is compared only among the cells whose probe has it.
 pub fn differing_settings(cells: &[Cell]) -> Vec<&'static str> {
     let differs = |setting: &&Setting| {
         let mut having = cells.iter().filter(|cell| setting.applies_to(cell.probe.kind()));
@@ -21,9 +21,8 @@ pub fn differing_settings(cells: &[Cell]) -> Vec<&'static str> {
 
 /// Names each cell by the settings in which it differs from the others: `compute · fifo:90`.
 ///
-/// A single cell is named by its load and policy, and one that another program
-/// measured by what it measured and its policy. How a load is scheduled is left out
-/// where there is none.
+/// A single cell is named by its load and policy, and a cell from another program by what was
+/// measured and its policy. The scheduling of the load is left out if there is no load.
 pub fn labels(cells: &[Cell]) -> Vec<String> {
     let mut differing = differing_settings(cells);
     if differing.is_empty() {
@@ -47,8 +46,8 @@ pub fn labels(cells: &[Cell]) -> Vec<String> {
         .collect()
 }
 
-/// A setting as part of a name. Words and lengths that can mean only one setting
-/// stand alone; yes, no and plain numbers carry its name.
+/// A setting as part of a name. Words and durations that can mean only one setting stand alone;
+/// booleans and plain numbers carry its name.
 fn part_of_label(name: &str, value: &str) -> String {
     match name {
         "kernel" | "load" | "policy" | "sleep" | "clock" | "probe" | "tasks" | "interval" => {
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_are_named_by_what_sets_them_apart() {
+    fn cells_are_named_by_the_settings_in_which_they_differ() {
         check("policy = \"fifo:90\"", &["idle · fifo:90"]);
         check("interval = [\"1ms\", \"2ms\"]", &["1ms", "2ms"]);
         check(

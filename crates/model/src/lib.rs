@@ -1,8 +1,8 @@
-//! The words of Tactus as types: units, clocks, plans, cells, samples and results.
+//! The vocabulary of Tactus as types: units, clocks, plans, cells, samples and results.
 //!
-//! Nothing here does I/O or reads a clock. A type that a person writes as text
-//! (a policy, a load, an interval) has `FromStr` and `Display`, which agree with
-//! each other, and travels in JSON as that text.
+//! This crate does no I/O and reads no clock. Types that users write as text (a policy, a load,
+//! an interval) have `FromStr` and `Display`, which agree with each other, and are serialized
+//! in JSON as that text.
 #![forbid(unsafe_code)]
 
 pub mod block_requests;

@@ -11,9 +11,9 @@ use crate::policy::Scheduling;
 use crate::text::{UnknownWord, keywords, serde_as_text};
 
 keywords! {
-    /// The loads that Tactus brings with it.
+    /// The built-in loads.
     pub enum BuiltinLoad: "load" {
-        /// Nothing: the machine is left alone.
+        /// No load: the machine is left alone.
         Idle = "idle",
         /// Arithmetic in registers.
         Compute = "compute",
@@ -27,37 +27,37 @@ keywords! {
         Disk = "disk",
         /// UDP and TCP over the loopback interface.
         Net = "net",
-        /// A 200-line file copied to a pseudo-terminal with a reading end, in a guest to a serial port.
+        /// Output of a 200-line file to a pseudo-terminal with a reader; in a guest, to a
+        /// serial port.
         Serial = "serial",
         /// fork, exec, exit.
         Process = "process",
-        /// A cheap system call again and again.
+        /// A cheap system call in a loop.
         Syscall = "syscall",
         /// Maps, touches and unmaps memory.
         Pagefault = "pagefault",
-        /// Many senders and receivers of short messages, as hackbench does.
+        /// Many senders and receivers of short messages, like hackbench.
         Message = "message",
         /// Storms of short timers.
         Timer = "timer",
-        /// Compiles whose sources come through a loopback server.
+        /// Compiles with sources from a loopback server.
         BuildOverNetwork = "build-over-network",
-        /// An editor that somebody types into, at so many keystrokes a second.
+        /// An editor that receives keystrokes at a rate.
         Editor = "editor",
-        /// A film player of several threads with a 4 ms alarm, at so many frames a second.
+        /// A multi-threaded film player with a 4 ms alarm, at a frame rate.
         Player = "player",
-        /// A game that draws as many frames as it gets processor time for.
+        /// A game that draws as many frames as its CPU time allows.
         Adaptive = "adaptive",
-        /// A display server, which serves players and games beside it.
+        /// A display server, which serves the players and games that run with it.
         Display = "display",
     }
 }
 
 impl BuiltinLoad {
-    /// Times a second at which it works unless it is told another rate; `None` where it
-    /// knows no rate.
+    /// The default rate per second; `None` if the load has no rate.
     pub const fn rate(self) -> Option<u64> {
         match self {
-            // Of the experiments of 2003: a fast typist, and film.
+            // From the experiments of 2003: a fast typist, and film.
             Self::Editor => Some(8),
             Self::Player => Some(25),
             _ => None,
@@ -65,32 +65,32 @@ impl BuiltinLoad {
     }
 }
 
-/// What a load does.
+/// What kind of work a load does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LoadKind {
-    /// One of our own.
+    /// A built-in load.
     Builtin(BuiltinLoad),
-    /// One of our own at a rate other than its [usual](BuiltinLoad::rate).
+    /// A built-in load at a rate other than its [default](BuiltinLoad::rate).
     Paced(BuiltinLoad, Rate),
-    /// A command given to the shell.
+    /// A shell command.
     Command(String),
-    /// stress-ng with these options, where it is installed.
+    /// stress-ng with these options; it must be installed.
     StressNg(String),
-    /// Several loads side by side: two or more, none of them a mix or idle.
+    /// Several loads that run together: two or more, none of them a mix or idle.
     Mix(Vec<Load>),
 }
 
 /// How many copies of a load run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Copies {
-    /// So many; 0 for `idle` alone.
+    /// A fixed number; 0 for `idle` only.
     Count(u32),
-    /// One for each processor the load may use, written `:cpus`.
+    /// One copy per CPU the load may use, written `:cpus`.
     PerCpu,
 }
 
 impl Copies {
-    /// How many copies that is where the load may use `cpus` processors.
+    /// The number of copies if the load may use `cpus` CPUs.
     pub const fn on(self, cpus: u32) -> u32 {
         match self {
             Self::Count(count) => count,
@@ -99,35 +99,36 @@ impl Copies {
     }
 }
 
-/// A load and how many copies of it run at once.
+/// A load and its number of copies.
 ///
 /// As text: `idle`, `compile:2`, `compute:cpus`, `player@30`, `cmd:"make -j4":1`,
-/// `stress-ng:"--vm 2"`; and several side by side, `player+display+compute:2`.
+/// `stress-ng:"--vm 2"`; several that run together: `player+display+compute:2`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Load {
-    /// What it does.
+    /// What kind of work it does.
     pub kind: LoadKind,
-    /// How many copies run at once; of a mix one, whose parts have theirs.
+    /// The number of copies; 1 for a mix, whose parts have their own numbers.
     pub copies: Copies,
 }
 
 impl Load {
-    /// The most copies that are accepted.
+    /// The maximum number of copies.
     pub const MAX_COPIES: u32 = 1024;
 
-    /// The machine left alone.
+    /// No load.
     pub const IDLE: Self =
         Self { kind: LoadKind::Builtin(BuiltinLoad::Idle), copies: Copies::Count(0) };
 
-    /// Whether there is no competing work at all.
+    /// Whether there is no competing work.
     pub fn is_idle(&self) -> bool {
         self.kind == LoadKind::Builtin(BuiltinLoad::Idle)
     }
 
-    /// Whether it can run in a guest, where there is no disk and no program but ours.
+    /// Checks whether the load can run in a guest, which has no disk and only the programs of
+    /// Tactus.
     ///
     /// # Errors
-    /// It cannot: why, and which load comes nearest.
+    /// The load cannot run there; the error gives the reason and the nearest load.
     pub fn check_in_guest(&self) -> Result<(), NotInGuest> {
         self.parts().iter().try_for_each(|part| match &part.kind {
             LoadKind::Builtin(BuiltinLoad::Disk) => Err(NotInGuest::Disk),
@@ -137,7 +138,7 @@ impl Load {
         })
     }
 
-    /// The loads that run side by side: those of a mix, or this alone.
+    /// The loads that run together: the parts of a mix, or this load alone.
     pub fn parts(&self) -> &[Self] {
         match &self.kind {
             LoadKind::Mix(parts) => parts,
@@ -165,50 +166,52 @@ impl fmt::Display for Load {
     }
 }
 
-/// Why a text is not a load.
+/// The error for a text that is not a load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotALoad {
-    /// There is no such load.
+    /// The load is unknown.
     #[error(transparent)]
     Kind(#[from] UnknownWord),
     /// The number of copies cannot be read.
     #[error(
-        "`{0}` is not a number of copies: write 1 to 1024, as in compile:2, or `cpus` for one each processor"
+        "`{0}` is not a number of copies: write 1 to 1024, e.g. compile:2, or `cpus` for one per CPU"
     )]
     Copies(String),
     /// The command is missing or its quotes do not match.
-    #[error("`{0}` names no command: write it in double quotes, as in cmd:\"make -j4\"")]
+    #[error("`{0}` has no command: write it in double quotes, e.g. cmd:\"make -j4\"")]
     Command(String),
-    /// The command contains what reads as its end and another load.
-    #[error("the command of `{0}` contains a quote that reads as its end; write '…' in its place")]
+    /// The command contains a quote that looks like its end, followed by another load.
+    #[error(
+        "the command of `{0}` contains a double quote that looks like its end; use single quotes inside the command"
+    )]
     Quote(String),
     /// The rate cannot be read.
     #[error(transparent)]
     Rate(#[from] NotARate),
     /// The load has no rate.
-    #[error("the load {0} knows no rate; these do: {1}")]
+    #[error("the load {0} has no rate; loads with a rate: {1}")]
     NoRate(BuiltinLoad, String),
-    /// Doing nothing beside something else.
-    #[error("`{0}` has `idle` beside other loads; leave it out")]
+    /// `idle` combined with other loads.
+    #[error("`{0}` combines `idle` with other loads; remove `idle`")]
     IdleBeside(String),
 }
 
 /// Why a load cannot run in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotInGuest {
-    /// It wants a disk.
+    /// It needs a disk.
     #[error(
-        "the load disk cannot run in a guest, which has no disk: one that its host serves would bring the host's time in; take `file`, which runs there on a RAM disk"
+        "the load disk cannot run in a guest, which has no disk, since a disk of the host would add the host's timing; use `file`, which runs there on a RAM disk"
     )]
     Disk,
-    /// It wants a shell.
+    /// It needs a shell.
     #[error(
-        "the load {0} cannot run in a guest, which has neither a shell nor programs but its own; take `process`, or `compile` for processes that do more"
+        "the load {0} cannot run in a guest, which has no shell and only the programs of Tactus; use `process`, or `compile` for longer processes"
     )]
     Command(String),
-    /// It wants stress-ng.
+    /// It needs stress-ng.
     #[error(
-        "the load stress-ng cannot run in a guest, which has no programs but its own; take the nearest of these: compute, memory, pagefault, process, syscall, timer"
+        "the load stress-ng cannot run in a guest, which has only the programs of Tactus; use the nearest of: compute, memory, pagefault, process, syscall, timer"
     )]
     StressNg,
 }
@@ -234,7 +237,7 @@ impl FromStr for Load {
     }
 }
 
-/// Reads one load, and answers what follows after a `+`.
+/// Parses one load, and returns it with the text after a `+`.
 fn part(text: &str) -> Result<(Load, Option<&str>), NotALoad> {
     if let Some(rest) = text.strip_prefix("cmd:") {
         let (command, copies, after) = parse_quoted(rest, text)?;
@@ -251,7 +254,7 @@ fn part(text: &str) -> Result<(Load, Option<&str>), NotALoad> {
     Ok((own_load(own)?, after))
 }
 
-/// Reads one of our own loads.
+/// Parses one built-in load.
 fn own_load(text: &str) -> Result<Load, NotALoad> {
     if matches!(text, "cmd" | "stress-ng") {
         return Err(NotALoad::Command(text.to_owned()));
@@ -284,8 +287,8 @@ fn own_load(text: &str) -> Result<Load, NotALoad> {
     Ok(Load { kind, copies })
 }
 
-/// Reads `"…"` or `"…":N` and answers what follows after a `+`; without quotes the
-/// whole rest is the command.
+/// Parses `"…"` or `"…":N`, and returns it with the text after a `+`; without quotes the whole
+/// rest is the command.
 fn parse_quoted<'a>(
     rest: &'a str,
     whole: &str,
@@ -313,8 +316,8 @@ fn parse_quoted<'a>(
     Ok((command.to_owned(), copies, after))
 }
 
-/// Where the quote is that ends a command: the first after which nothing follows but a
-/// number of copies and another load. A command may itself contain quotes.
+/// The position of the quote that ends a command: the first that is followed only by a number
+/// of copies and another load. A command may itself contain quotes.
 fn closing_quote(quoted: &str) -> Option<usize> {
     let ends = |after: &str| {
         let (copies, beside) = match after.split_once('+') {
@@ -348,19 +351,19 @@ fn parse_copies(text: &str) -> Result<Copies, NotALoad> {
 
 serde_as_text!(Load);
 
-/// A load together with how it is scheduled.
+/// A load with its scheduling.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// The work and its copies.
     pub load: Load,
     /// How every copy is scheduled.
     pub scheduling: Scheduling,
-    /// The processors it may use.
+    /// The CPUs it may use.
     pub cpus: CpuChoice,
 }
 
 impl LoadPlan {
-    /// No load at all.
+    /// No load.
     pub const IDLE: Self =
         Self { load: Load::IDLE, scheduling: Scheduling::ORDINARY, cpus: CpuChoice::All };
 }
@@ -373,7 +376,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_load_is_read_as_it_is_written(
+        fn every_load_round_trips(
             text in "(cmd:|stress-ng:|compute|player@3|[+\"]|:2|:cpus|a| ){1,12}",
         ) {
             if let Ok(load) = text.parse::<Load>() {
@@ -389,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_read_and_written() {
+    fn loads_are_parsed_and_formatted() {
         check("idle", "idle");
         check("idle:3", "idle");
         check("compile:2", "compile:2");
@@ -405,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_run_side_by_side() {
+    fn loads_are_combined_with_plus() {
         check("player+display:1+compute:2", "player+display+compute:2");
         check("cmd:\"a + b\":2+cmd:\"c\"+player@30", "cmd:\"a + b\":2+cmd:\"c\"+player@30");
         check("compute+cmd:a+b", "compute+cmd:\"a+b\"");
@@ -414,31 +417,31 @@ mod tests {
         assert_eq!(parts, ["player", "compute:2"]);
         let alone: Load = "compute:2".parse().unwrap();
         assert_eq!(alone.parts(), std::slice::from_ref(&alone));
-        // Quotes and signs within a command are the command's own.
+        // Quotes and plus signs inside a command belong to the command.
         let one: Load = "cmd:\"echo \"a\"+\"b\"\"".parse().unwrap();
         assert_eq!(one.kind, LoadKind::Command("echo \"a\"+\"b\"".to_owned()));
     }
 
     #[test]
-    fn what_cannot_run_side_by_side_is_told() {
+    fn invalid_combinations_are_rejected() {
         let error = |text: &str| text.parse::<Load>().unwrap_err().to_string();
-        assert!(error("compute+idle").contains("leave it out"));
+        assert!(error("compute+idle").contains("remove `idle`"));
         assert!(error("compute+").contains("load"));
         assert!(error("player+compuet").contains("did you mean `compute`?"));
-        assert!(error("compute@3").contains("these do: editor, player"));
+        assert!(error("compute@3").contains("loads with a rate: editor, player"));
         assert!(error("player@fast").contains("is not a rate"));
-        assert!(error("cmd:say \"a\"+compute").contains("reads as its end"));
+        assert!(error("cmd:say \"a\"+compute").contains("looks like its end"));
     }
 
     #[test]
-    fn what_no_guest_can_run_is_told_with_what_comes_nearest() {
+    fn a_load_that_cannot_run_in_a_guest_is_rejected_with_the_nearest() {
         let check = |text: &str| text.parse::<Load>().unwrap().check_in_guest();
         for load in BuiltinLoad::ALL.iter().filter(|load| **load != BuiltinLoad::Disk) {
             assert_eq!(check(load.word()), Ok(()), "{load}");
         }
         assert_eq!(check("player@30+display+compute:2"), Ok(()));
         let refused = |text: &str| check(text).unwrap_err().to_string();
-        assert!(refused("compute+disk:2").contains("take `file`"));
+        assert!(refused("compute+disk:2").contains("use `file`"));
         assert!(refused("cmd:\"make\"+compute").contains("cmd:\"make\" cannot run"));
         assert!(refused("stress-ng:--vm 2").contains("memory"));
     }

@@ -1,7 +1,7 @@
-//! What a measuring process is asked to do and what it answers: one JSON object a line.
+//! Messages to and from a measuring process: one JSON object per line.
 //!
-//! The same messages go over a pipe to a process of this host and over a serial
-//! line or a connection to a guest.
+//! The same messages are used over a pipe to a process on this host and over a serial line or a
+//! connection to a guest.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::experiment::Turn;
 use crate::result::{Measurement, Shortfall, TaskResult};
 use crate::sample::SampleBlock;
 
-/// Asks a measuring process for one cell; it reads this on its standard input.
+/// The request that a measuring process reads from its standard input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellRequest {
     /// Which cell, in which round.
@@ -19,19 +19,19 @@ pub struct CellRequest {
     pub cell: Cell,
     /// The seed of this turn's random intervals.
     pub seed: u64,
-    /// The seed of all that is random when a guest boots. Turns of a round share it, so that
-    /// they can be measured in a guest that booted once.
+    /// The seed of all randomness when a guest boots. The turns of a round share it, so that
+    /// one booted guest can measure them all.
     pub boot_seed: u64,
 }
 
-/// What a measuring process answers.
+/// A message from a measuring process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
 pub enum Message {
-    /// The load runs and the measured window opens. Nothing is said of the window in which
-    /// events are recorded; it may lie before or after.
+    /// The load runs and the measured window opens. There is no such message for the window in
+    /// which events are recorded; it may come before or after.
     Opened,
-    /// The window is closed; what follows is evaluation.
+    /// The window is closed; evaluation follows.
     Closed,
     /// Samples of one task, in order; a task may send several blocks.
     Samples {
@@ -40,31 +40,31 @@ pub enum Message {
         /// Its samples.
         block: SampleBlock,
     },
-    /// Samples of one task of the window in which events were recorded, likewise.
+    /// Samples of one task from the window in which events were recorded, sent likewise.
     TracedSamples {
         /// The task's number.
         task: u32,
         /// Its samples.
         block: SampleBlock,
     },
-    /// A piece of the recording; the pieces in their order are the whole.
+    /// A piece of the recording; the pieces in order form the whole.
     Recording {
         /// The next bytes.
         #[serde(with = "crate::sample::base64_text")]
         bytes: Vec<u8>,
     },
-    /// Something was not granted; said as soon as it is known.
+    /// A request was not granted; sent as soon as it is known.
     Shortfall(Shortfall),
-    /// The result of one task. Those of all tasks come before the last message, in the order
-    /// of their numbers.
+    /// The result of one task. The results of all tasks precede the last message, ordered by task
+    /// number.
     Task(Box<TaskResult>),
-    /// The result, without those of the tasks: the last message of a turn that succeeded.
+    /// The result, without those of the tasks: the last message of a successful turn.
     Finished(Box<Measurement>),
     /// The turn failed: the last message.
     Failed {
         /// What happened, in a sentence.
         reason: String,
-        /// What to do about it, where that is known.
+        /// What to do about it, if known.
         hint: Option<String>,
     },
 }

@@ -1,7 +1,7 @@
-//! What is told of runs that another program measured.
+//! Metadata of runs that another program measured.
 //!
-//! Their figures come into the store as they are. What the other program's file
-//! does not tell stays unknown: neither zero nor the default of ours.
+//! Their figures are stored unchanged. Data that the other program's file lacks stays unknown:
+//! neither zero nor a default of Tactus.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,26 +9,26 @@ use crate::cell::Cell;
 use crate::settings::{SETTINGS, find};
 use crate::time::Nanos;
 
-/// What stands for the value of a setting that is not known.
+/// The text for the value of an unknown setting.
 pub const UNKNOWN: &str = "unknown";
 
-/// The setting that says what is measured; an imported cell always tells it.
+/// The setting for what is measured; an imported cell always has it.
 const PROBE: &str = "probe";
 
-/// Where an imported run comes from.
+/// The source of an imported run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The program that measured: `cyclictest`.
+    /// The measuring program: `cyclictest`.
     pub tool: String,
-    /// Its version, where the file tells it.
+    /// Its version, if the file contains it.
     pub version: Option<String>,
-    /// The command line it was started with, where the file tells it.
+    /// The command line that started it, if the file contains it.
     pub command_line: Option<String>,
-    /// The form of the files, a word that `tactus import --format` takes.
+    /// The format of the files, a value of `tactus import --format`.
     pub format: String,
-    /// The names of the files without their folders, a round each.
+    /// The names of the files without their directories, one per round.
     pub files: Vec<String>,
-    /// What the files leave open and how it was taken, each in a sentence.
+    /// Notes on ambiguous data in the files and how it was interpreted, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -45,17 +45,17 @@ impl Origin {
 /// What is known of a cell that another program measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedCell {
-    /// What was measured; it stands for the value of the setting `probe`. It is `timer`
-    /// where that is what our timer probe measures.
+    /// What was measured; it replaces the value of the setting `probe`. It is `timer` if the
+    /// other program measures the same as the timer probe.
     pub measured: String,
-    /// The names of the settings of which the file says nothing. What the cell holds
-    /// in their place means nothing.
+    /// The names of the settings that the file does not contain. The cell's values for them are
+    /// placeholders.
     pub unknown: Vec<String>,
 }
 
 impl Cell {
-    /// Makes the cell of another program's result, all of whose settings are unknown
-    /// but what it measured.
+    /// Makes the cell for a result of another program; all settings are unknown, except what
+    /// was measured.
     pub fn imported(measured: impl Into<String>) -> Self {
         let settings = SETTINGS.iter().map(|setting| setting.name);
         Self {
@@ -67,10 +67,10 @@ impl Cell {
         }
     }
 
-    /// Takes a setting of an imported cell as known, written as a person would.
+    /// Sets a setting of an imported cell to a known value, in its text form.
     ///
     /// # Errors
-    /// There is no such setting, or it does not take this value.
+    /// The setting does not exist, or does not accept the value.
     pub fn know(&mut self, name: &str, value: &str) -> Result<(), String> {
         let setting = find(name).map_err(|error| error.to_string())?;
         (setting.set)(self, value)?;
@@ -80,14 +80,14 @@ impl Cell {
         Ok(())
     }
 
-    /// Whether the value of a setting is known; it is in all cells of our own.
+    /// Whether the value of a setting is known; always true for cells of Tactus.
     pub fn knows(&self, setting: &str) -> bool {
         let unknown = self.imported.as_ref().map(|imported| &imported.unknown);
         unknown.is_none_or(|unknown| !unknown.iter().any(|name| name == setting))
     }
 
-    /// The value of a setting in place of what the cell holds, where another program
-    /// measured it.
+    /// The value that replaces the cell's own value of a setting, if another program measured
+    /// the cell.
     pub(crate) fn foreign_value(&self, setting: &str) -> Option<String> {
         let imported = self.imported.as_ref()?;
         if setting == PROBE {
@@ -98,24 +98,24 @@ impl Cell {
     }
 }
 
-/// How well another program told what it measured.
+/// The precision of another program's result.
 ///
-/// Our own results have none: their latencies are told to the nanosecond or to 0.1 %,
-/// whichever is more, and every due time is accounted for.
+/// Results of Tactus have none: their latencies are exact to the nanosecond or to 0.1 %,
+/// whichever is coarser, and every due time is accounted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Precision {
-    /// Latencies are told in multiples of this, rounded down: the true ones lie up to
-    /// so much above.
+    /// The resolution of latencies. They are rounded down: true latencies are up to this much
+    /// longer.
     pub unit: Nanos,
-    /// The wakeups whose latency went beyond what the program could tell.
+    /// The wakeups whose latency exceeded the range of the program's histogram.
     pub overflow: Option<Overflow>,
-    /// Whether due times that were slept through were counted. Where they were not,
-    /// `intended` and `missed` know nothing of them.
+    /// Whether missed due times were counted. If not, `intended` and `missed` do not include
+    /// them (coordinated omission).
     pub missed_known: bool,
 }
 
 impl Precision {
-    /// What can be relied on of two results together.
+    /// The precision of two results combined.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let overflow = match (self.overflow, other.overflow) {
@@ -133,17 +133,17 @@ impl Precision {
     }
 }
 
-/// Wakeups that were counted without their latency, because it was beyond the range
-/// of the other program's histogram.
+/// Wakeups that were counted without their latency, because it exceeded the range of the other
+/// program's histogram.
 ///
-/// They are kept as if they had taken the least that they can have taken, so that
-/// every quantile is right or too small, and none is lost. The longest of a task is
-/// kept as it was where the program tells its greatest latency.
+/// They are stored with the minimum latency they can have had, so that every quantile is
+/// correct or too small, and no wakeup is lost. The longest latency of a task is stored exactly
+/// if the program reports its maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overflow {
-    /// The least latency they can have had.
+    /// The minimum latency they can have had.
     pub from: Nanos,
-    /// How many were kept at that length.
+    /// How many were stored with that latency.
     pub count: u64,
 }
 
@@ -153,7 +153,7 @@ mod tests {
     use crate::label::labels;
 
     #[test]
-    fn an_imported_cell_knows_what_it_was_told() {
+    fn an_imported_cell_knows_only_the_settings_it_was_given() {
         let mut cell = Cell::imported("timer");
         assert!(cell.settings().all(|(name, value)| (name == PROBE) == (value != UNKNOWN)));
         cell.know("policy", "fifo:80").unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn two_results_together_are_as_coarse_as_the_coarser() {
+    fn combined_results_have_the_coarser_precision() {
         let fine = Precision { unit: Nanos::from_nanos(1), overflow: None, missed_known: true };
         let beyond = |from, count| Some(Overflow { from: Nanos::from_micros(from), count });
         let coarse = Precision {

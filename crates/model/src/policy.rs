@@ -15,45 +15,45 @@ use crate::time::{Nanos, NotALength};
 /// `deadline:500us/1ms/1ms` (runtime, deadline, period).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheduling {
-    /// Ordinary time sharing.
+    /// Ordinary time-sharing.
     #[doc(alias = "SCHED_OTHER")]
     Other {
         /// −20 (most favoured) to 19.
         nice: i8,
     },
-    /// Time sharing for work that nobody waits for.
+    /// Time-sharing for batch work.
     #[doc(alias = "SCHED_BATCH")]
     Batch {
         /// −20 (most favoured) to 19.
         nice: i8,
     },
-    /// Runs when nothing else wants to.
+    /// Runs only if no other task is runnable.
     #[doc(alias = "SCHED_IDLE")]
     Idle,
-    /// Runs until it blocks or a higher priority wants the processor.
+    /// Runs until it blocks or a task of higher priority preempts it.
     #[doc(alias = "SCHED_FIFO")]
     Fifo(RealtimePriority),
-    /// As fifo, sharing its priority with others in quanta.
+    /// Like fifo, but tasks of the same priority take turns by quanta.
     #[doc(alias = "SCHED_RR")]
     RoundRobin(RealtimePriority),
     /// Runs for `runtime` in each `period`, finishing before `deadline`.
     #[doc(alias = "SCHED_DEADLINE")]
     Deadline {
-        /// The processor time of each period.
+        /// The CPU time per period.
         runtime: Nanos,
-        /// From the start of a period to when its runtime must have been given.
+        /// From the start of a period to the deadline of its runtime.
         deadline: Nanos,
-        /// From one start to the next.
+        /// From the start of one period to the next.
         period: Nanos,
     },
 }
 
-/// The quanta that a kernel has.
+/// The kinds of quantum that a kernel has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quanta {
-    /// Of tasks of the rr class.
+    /// The quantum of rr tasks.
     RoundRobin,
-    /// Of tasks under time sharing.
+    /// The quantum of time-sharing tasks.
     Ordinary,
 }
 
@@ -62,19 +62,19 @@ pub enum Quanta {
 pub struct RealtimePriority(u8);
 
 impl RealtimePriority {
-    /// Makes a priority, when `value` lies between 1 and 99.
+    /// Makes a priority; `None` unless `value` is between 1 and 99.
     pub const fn new(value: u8) -> Option<Self> {
         if value >= 1 && value <= 99 { Some(Self(value)) } else { None }
     }
 
-    /// The priority as sched_setattr(2) takes it.
+    /// The priority for sched_setattr(2).
     pub const fn get(self) -> u8 {
         self.0
     }
 }
 
 impl Scheduling {
-    /// Time sharing at nice 0: what every process starts with.
+    /// Time-sharing at nice 0, the initial policy of every process.
     pub const ORDINARY: Self = Self::Other { nice: 0 };
 
     /// The class alone, without its parameters.
@@ -89,8 +89,8 @@ impl Scheduling {
         }
     }
 
-    /// Which quantum the class shares the processor by; none where a task runs until it
-    /// blocks or its runtime is used up.
+    /// The kind of quantum of the class; `None` if a task runs until it blocks or its runtime
+    /// is used up.
     pub const fn quanta(self) -> Option<Quanta> {
         match self {
             Self::Other { .. } | Self::Batch { .. } | Self::Idle => Some(Quanta::Ordinary),
@@ -99,7 +99,7 @@ impl Scheduling {
         }
     }
 
-    /// Whether the class goes before all time sharing: fifo, rr and deadline.
+    /// Whether the class preempts all time-sharing tasks: fifo, rr and deadline.
     pub const fn is_realtime(self) -> bool {
         matches!(self, Self::Fifo(_) | Self::RoundRobin(_) | Self::Deadline { .. })
     }
@@ -122,29 +122,29 @@ impl fmt::Display for Scheduling {
     }
 }
 
-/// Why a text is not a scheduling class.
+/// The error for a text that is not a scheduling class.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotScheduling {
-    /// There is no such class.
+    /// The class is unknown.
     #[error(transparent)]
     Class(#[from] UnknownWord),
-    /// The class takes a nice value.
-    #[error("`{0}` is not a nice value: write a number from -20 to 19, as in other:5")]
+    /// The nice value is invalid.
+    #[error("`{0}` is not a nice value: write a number from -20 to 19, e.g. other:5")]
     Nice(String),
-    /// The class takes a real-time priority.
-    #[error("`{0}` is not a real-time priority: write a number from 1 to 99, as in fifo:90")]
+    /// The real-time priority is invalid.
+    #[error("`{0}` is not a real-time priority: write a number from 1 to 99, e.g. fifo:90")]
     Priority(String),
-    /// The class takes three lengths.
+    /// The class takes three durations.
     #[error(
-        "`{0}` is not runtime/deadline/period: write three lengths of time, as in deadline:500us/1ms/1ms"
+        "`{0}` is not runtime/deadline/period: write three durations, e.g. deadline:500us/1ms/1ms"
     )]
     Deadline(String),
-    /// One of the three lengths cannot be read.
+    /// One of the three durations is invalid.
     #[error(transparent)]
     Length(#[from] NotALength),
-    /// The lengths are out of order.
+    /// The durations are out of order.
     #[error(
-        "deadline:{0}: the kernel wants 1024ns <= runtime <= deadline <= period (see sched(7))"
+        "deadline:{0}: the kernel requires 1024ns <= runtime <= deadline <= period (see sched(7))"
     )]
     Order(String),
     /// The class takes no parameter.
@@ -216,14 +216,14 @@ crate::text::serde_as_text!(Scheduling);
 pub struct Policy {
     /// The scheduling class and its parameters.
     pub scheduling: Scheduling,
-    /// The processors that carry the probe's tasks.
+    /// The CPUs on which the probe's tasks run.
     pub cpus: CpuChoice,
-    /// Whether memory is locked and touched beforehand (mlockall(2)).
+    /// Whether memory is locked and touched before the measurement (mlockall(2)).
     pub lock_memory: bool,
-    /// The timer slack to set (`PR_SET_TIMERSLACK`); `None` leaves what the kernel gave.
+    /// The timer slack to set (`PR_SET_TIMERSLACK`); `None` leaves the kernel's value.
     pub timer_slack: Option<Nanos>,
-    /// The longest idle-exit latency to allow, in microseconds, by holding
-    /// `/dev/cpu_dma_latency`; `None` does not touch it.
+    /// The longest idle-state exit latency to allow, in microseconds, by holding
+    /// `/dev/cpu_dma_latency`; `None` leaves it unchanged.
     pub cpu_dma_latency_us: Option<u32>,
 }
 
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_read_and_written() {
+    fn classes_are_parsed_and_formatted() {
         check("other", "other");
         check("other:0", "other");
         check("other:-5", "other:-5");
@@ -250,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_class_names_the_nearest() {
+    fn an_unknown_class_names_the_nearest() {
         let error = "fifi:90".parse::<Scheduling>().unwrap_err().to_string();
         assert!(error.contains("did you mean `fifo`?"), "{error}");
     }
 
     #[test]
-    fn parameters_out_of_range_are_refused() {
+    fn parameters_out_of_range_are_rejected() {
         for text in [
             "fifo",
             "fifo:0",

@@ -1,4 +1,4 @@
-//! What a probe measures and how.
+//! What a probe measures, and how.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,31 +11,31 @@ use crate::text::{UnknownWord, keywords, serde_as_text};
 use crate::time::{ClockName, Nanos, NotALength};
 
 keywords! {
-    /// The kinds of probe there are.
+    /// The kinds of probe.
     pub enum ProbeKind: "probe" {
         /// Sleeps until a due time and measures how late it wakes.
         Timer = "timer",
-        /// Shows frames at a rate, none early, and skips those that are too late.
+        /// Shows frames at a rate, none early, and skips frames that are too late.
         Frames = "frames",
-        /// Sorts an array again and again and measures how long each sort takes.
+        /// Sorts an array repeatedly and measures how long each sort takes.
         Sort = "sort",
     }
 }
 
 keywords! {
-    /// The system facility by which the timer probe sleeps.
+    /// The system facility with which the timer probe sleeps.
     pub enum SleepMethod: "sleep method" {
         /// clock_nanosleep(2) until an absolute time.
         Nanosleep = "nanosleep",
-        /// clock_nanosleep(2) for the time that remains.
+        /// clock_nanosleep(2) for the remaining time.
         NanosleepRelative = "nanosleep-relative",
         /// A read from a timerfd_create(2) descriptor armed at an absolute time.
         Timerfd = "timerfd",
-        /// A timer_create(2) timer whose signal is taken by sigwaitinfo(2).
+        /// A timer_create(2) timer whose signal is received by sigwaitinfo(2).
         PosixTimer = "posix-timer",
-        /// A timer_create(2) timer whose signal handler stamps the arrival.
+        /// A timer_create(2) timer whose signal handler timestamps the arrival.
         SignalHandler = "signal-handler",
-        /// setitimer(2) with a signal handler; one timer a process.
+        /// setitimer(2) with a signal handler; one timer per process.
         Itimer = "itimer",
         /// The timeout of futex(2) `FUTEX_WAIT_BITSET`.
         Futex = "futex",
@@ -47,7 +47,7 @@ keywords! {
 }
 
 impl SleepMethod {
-    /// The clocks that the facility can sleep by, as its man page lists them.
+    /// The clocks that the facility supports, according to its man page.
     pub const fn clocks(self) -> &'static [ClockName] {
         use ClockName::{Boottime, Monotonic, Realtime};
         match self {
@@ -56,13 +56,13 @@ impl SleepMethod {
             }
             Self::Timerfd | Self::IoUring => &[Monotonic, Realtime, Boottime],
             Self::Futex => &[Monotonic, Realtime],
-            // Relative timeouts that the kernel counts on its monotonic clock.
+            // Relative timeouts, which the kernel counts on its monotonic clock.
             Self::Ppoll | Self::Itimer => &[Monotonic],
         }
     }
 
-    /// Whether the wakeup is stamped in a signal handler, so that the task may
-    /// compute while it waits.
+    /// Whether a signal handler timestamps the wakeup, so that the task may compute while it
+    /// waits.
     pub const fn stamps_in_handler(self) -> bool {
         matches!(self, Self::SignalHandler | Self::Itimer)
     }
@@ -74,21 +74,21 @@ impl SleepMethod {
 /// (a fixed grid, each due time shifted by a uniform amount below 50 µs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Interval {
-    /// Always the same.
+    /// A fixed interval.
     Fixed(Nanos),
-    /// Uniform between two bounds, both included.
+    /// Uniform between two bounds, both inclusive.
     Uniform {
-        /// The shortest.
+        /// The lower bound.
         min: Nanos,
-        /// The longest.
+        /// The upper bound.
         max: Nanos,
     },
-    /// A fixed grid whose points are each shifted later by a random amount, so
-    /// that they do not lock to the phase of the kernel's tick.
+    /// A fixed grid; each point is shifted later by a random amount, so that due times do not
+    /// lock to the phase of the kernel's tick.
     Dithered {
         /// The spacing of the grid.
         interval: Nanos,
-        /// The shift is uniform in `0 ..= spread`; at most the spacing.
+        /// The shift is uniform in `0 ..= spread`; the spread is at most the spacing.
         spread: Nanos,
     },
 }
@@ -116,13 +116,13 @@ impl fmt::Display for Interval {
     }
 }
 
-/// Why a text is not an interval.
+/// The error for a text that is not an interval.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnInterval {
-    /// One of its lengths cannot be read.
+    /// One of its durations is invalid.
     #[error(transparent)]
     Length(#[from] NotALength),
-    /// Its lengths are out of order or zero.
+    /// Its durations are out of order or zero.
     #[error(
         "`{0}` is not an interval: write 1ms, 1ms..1s (uniform, the shorter first), or 1ms~50us (dithered, the spread no longer than the interval); at least 1us"
     )]
@@ -161,7 +161,7 @@ serde_as_text!(Interval);
 /// As text: `none`, `2%`, `continuous`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Work {
-    /// Nothing: the paper's BLK.
+    /// No work: the paper's BLK.
     None,
     /// Computes for this share of the time to the next due time: the paper's N %.
     Percent(u8),
@@ -196,7 +196,7 @@ impl FromStr for Work {
 serde_as_text!(Work);
 
 keywords! {
-    /// What a probe's tasks are to the kernel.
+    /// Whether a probe's tasks are threads or processes.
     pub enum TaskKind: "task kind" {
         /// Threads of one process.
         Threads = "threads",
@@ -210,17 +210,17 @@ keywords! {
 pub struct TimerProbe {
     /// How a task sleeps.
     pub sleep: SleepMethod,
-    /// The clock it sleeps by, on which due times and arrivals are stamped.
+    /// The clock for sleeping and for the timestamps of due times and arrivals.
     pub clock: ClockName,
     /// The time between due times.
     pub interval: Interval,
-    /// Due times start at a multiple of this on the clock; zero starts at once.
+    /// Due times start at a multiple of this on the clock; with zero they start at once.
     pub align: Nanos,
-    /// How much later each further task starts.
+    /// The start delay of each further task relative to the task before it.
     pub offset: Nanos,
     /// What a task does between wakeups.
     pub work: Work,
-    /// How many tasks each processor carries.
+    /// The number of tasks per CPU.
     pub tasks_per_cpu: u32,
     /// Whether the tasks are threads or processes.
     pub tasks: TaskKind,
@@ -232,9 +232,9 @@ pub struct TimerProbe {
 pub enum Probe {
     /// Wakeup latency.
     Timer(TimerProbe),
-    /// Frames that are shown and frames that are skipped.
+    /// Frames shown and frames skipped.
     Frames(FramesProbe),
-    /// How long a computation takes.
+    /// The duration of a computation.
     Sort(SortProbe),
 }
 
@@ -248,7 +248,7 @@ impl Probe {
         }
     }
 
-    /// How its tasks sleep; the slot of a frame is the interval of a player.
+    /// How its tasks sleep; for a player, the interval is the frame period.
     pub const fn timer(&self) -> &TimerProbe {
         match self {
             Self::Timer(timer) => timer,
@@ -257,7 +257,7 @@ impl Probe {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to [`Self::timer`].
     pub const fn timer_mut(&mut self) -> &mut TimerProbe {
         match self {
             Self::Timer(timer) => timer,
@@ -266,7 +266,7 @@ impl Probe {
         }
     }
 
-    /// The settings of players; none of another probe.
+    /// The settings of a player; `None` for other probes.
     pub const fn frames(&self) -> Option<&FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
@@ -274,7 +274,7 @@ impl Probe {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to [`Self::frames`].
     pub const fn frames_mut(&mut self) -> Option<&mut FramesProbe> {
         match self {
             Self::Frames(frames) => Some(frames),
@@ -282,7 +282,7 @@ impl Probe {
         }
     }
 
-    /// The settings of sorts; none of another probe.
+    /// The settings of a sort; `None` for other probes.
     pub const fn sort(&self) -> Option<&SortProbe> {
         match self {
             Self::Sort(sort) => Some(sort),
@@ -290,7 +290,7 @@ impl Probe {
         }
     }
 
-    /// The same, to be changed.
+    /// Mutable access to [`Self::sort`].
     pub const fn sort_mut(&mut self) -> Option<&mut SortProbe> {
         match self {
             Self::Sort(sort) => Some(sort),
@@ -298,7 +298,8 @@ impl Probe {
         }
     }
 
-    /// A probe of a kind that sleeps as this one does; what only that kind has is blank.
+    /// A probe of the given kind with the same sleep settings; settings specific to that kind
+    /// are placeholders.
     #[must_use]
     pub(crate) fn of_kind(&self, kind: ProbeKind) -> Self {
         let timer = self.timer().clone();
@@ -317,7 +318,7 @@ impl Probe {
 }
 
 impl TimerProbe {
-    /// Settings to begin with, each of which is set before anything is measured.
+    /// Placeholder settings; all of them are set before a measurement.
     pub(crate) const fn blank() -> Self {
         Self {
             sleep: SleepMethod::Nanosleep,
@@ -337,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_are_read_and_written() {
+    fn intervals_are_parsed_and_formatted() {
         for text in ["1ms", "1ms..1s", "1ms~50us", "5us"] {
             assert_eq!(text.parse::<Interval>().unwrap().to_string(), text);
         }
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_read_and_written() {
+    fn work_is_parsed_and_formatted() {
         for text in ["none", "8%", "continuous"] {
             assert_eq!(text.parse::<Work>().unwrap().to_string(), text);
         }

@@ -1,4 +1,4 @@
-//! How long a task may run before another of its class has its turn.
+//! How long a task may run before another task of its class runs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,24 +6,24 @@ use std::str::FromStr;
 use crate::text::serde_as_text;
 use crate::time::Nanos;
 
-/// The quantum of the scheduling classes that have one, while a cell is measured.
+/// The quantum of the scheduling classes that have one, during the measurement of a cell.
 ///
 /// As text: `untouched`, `60ms`, `6ticks`.
 #[doc(alias = "sched_rr_timeslice_ms")]
 #[doc(alias = "base_slice_ns")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantum {
-    /// What the machine is set to.
+    /// The machine's own setting.
     #[default]
     Untouched,
-    /// So long.
+    /// A duration.
     Length(Nanos),
-    /// So many of the kernel's ticks.
+    /// A number of kernel ticks.
     Ticks(u32),
 }
 
 impl Quantum {
-    /// How long that is where a tick is `tick` long; none where it is left alone.
+    /// The duration of the quantum if a tick lasts `tick`; `None` for [`Self::Untouched`].
     pub const fn length(self, tick: Nanos) -> Option<Nanos> {
         match self {
             Self::Untouched => None,
@@ -43,14 +43,14 @@ impl fmt::Display for Quantum {
     }
 }
 
-/// Why a text is not a quantum.
+/// The error for a text that is not a quantum.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a quantum: write a length from 100us to 10s, as 60ms; ticks, as 6ticks; or untouched"
+    "`{0}` is not a quantum: write a duration from 100us to 10s, e.g. 60ms, or a number of ticks, e.g. 6ticks, or untouched"
 )]
 pub struct NotAQuantum(String);
 
-/// The shortest quantum, as sched_setattr(2) has it for ordinary tasks, and the longest.
+/// The shortest quantum, the minimum of sched_setattr(2) for ordinary tasks, and the longest.
 const SHORTEST: Nanos = Nanos::from_micros(100);
 const LONGEST: Nanos = Nanos::from_secs(10);
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quanta_are_read_and_written_or_refused_with_what_to_write() {
+    fn quanta_are_parsed_and_formatted_or_rejected_with_an_example() {
         for text in ["untouched", "60ms", "100us", "6ticks"] {
             assert_eq!(text.parse::<Quantum>().unwrap().to_string(), text);
         }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_as_long_as_the_kernel_has_them() {
+    fn ticks_have_the_duration_of_the_kernels_tick() {
         let tick = Nanos::from_micros(50);
         assert_eq!(Quantum::Ticks(2).length(tick), Some(Nanos::from_micros(100)));
         assert_eq!(

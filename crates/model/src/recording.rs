@@ -1,9 +1,9 @@
-//! The kernel events of a stretch of time, as every source of them tells them.
+//! Kernel events over a period of time, in a form common to all sources.
 //!
-//! An [`Event`] is small and of fixed size: names of threads and interrupts,
-//! function addresses and call chains stand once in the [`Dictionary`] of the
-//! recording, and events refer to them by number. Whoever analyses millions of
-//! events compares numbers and asks for a name only when it prints one.
+//! An [`Event`] is small and of fixed size: names of threads and interrupts, function addresses
+//! and call chains are stored once in the [`Dictionary`] of the recording, and events refer to
+//! them by number. An analysis of millions of events compares numbers and looks up a name only
+//! to print it.
 
 mod account;
 mod dictionary;

@@ -11,14 +11,14 @@ use crate::result::{Failure, Measurement};
 use crate::text::keywords;
 use crate::time::{Instant, Nanos, Realtime};
 
-/// The name of a run in the store: the experiment's name and when it began, as
+/// The name of a run in the store: the experiment's name and the start time, for example
 /// `quick-20261121-113355`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(String);
 
 impl RunId {
-    /// Takes a name as it stands in the store.
+    /// Wraps a name from the store.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
@@ -36,63 +36,63 @@ impl fmt::Display for RunId {
 }
 
 keywords! {
-    /// How far a run has come.
+    /// The progress of a run.
     pub enum RunStatus: "run status" {
-        /// It is being carried out, or was cut off while it was.
+        /// It is running, or was cut off.
         Unfinished = "unfinished",
-        /// Every turn was taken, some perhaps without a result.
+        /// Every turn was tried; some may have failed.
         Complete = "complete",
-        /// It was stopped by its user; what was finished is kept.
+        /// The user stopped it; finished turns are kept.
         Interrupted = "interrupted",
     }
 }
 
-/// What is known of a run before and after its turns.
+/// A run without its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
     /// Its name.
     pub id: RunId,
-    /// When it began.
+    /// When it started.
     pub created: Instant<Realtime>,
-    /// The version of Tactus that made it.
+    /// The version of Tactus that created it.
     pub version: String,
-    /// How far it has come.
+    /// Its progress.
     pub status: RunStatus,
-    /// What it carries out.
+    /// Its plan.
     pub plan: Plan,
     /// The machine before the first turn.
     pub facts_before: MachineFacts,
-    /// The machine after the last turn, once that was taken.
+    /// The machine after the last turn, if that was reached.
     pub facts_after: Option<MachineFacts>,
-    /// Which other program measured it; `None` for runs of Tactus.
+    /// The other program that measured it; `None` for runs of Tactus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
-/// A run as a line of a list.
+/// A run as a line in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Its name.
     pub id: RunId,
     /// The name of its experiment.
     pub name: String,
-    /// When it began.
+    /// When it started.
     pub created: Instant<Realtime>,
-    /// The version of Tactus that made it.
+    /// The version of Tactus that created it.
     pub version: String,
-    /// How far it has come.
+    /// Its progress.
     pub status: RunStatus,
-    /// Cells of its plan.
+    /// The number of cells in its plan.
     pub cells: u64,
-    /// Turns of its plan: cells × rounds.
+    /// The number of turns in its plan: cells × rounds.
     pub turns_planned: u64,
-    /// Turns that yielded a result.
+    /// The number of turns with a result.
     pub turns_done: u64,
-    /// Turns that yielded none.
+    /// The number of failed turns.
     pub failures: u64,
-    /// Wakeups observed in all its turns.
+    /// The number of wakeups observed in all its turns.
     pub observed: u64,
-    /// The greatest latency of them; `None` when there is no measurement.
+    /// Their maximum latency; `None` if there is no measurement.
     pub max: Option<Nanos>,
     /// The other program that measured it, with its version; `None` for runs of Tactus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,17 +102,17 @@ pub struct RunSummary {
 /// A run with its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// What it is.
+    /// The run without its results.
     #[serde(flatten)]
     pub header: RunHeader,
-    /// The turns that yielded a result, in the order in which they were taken.
+    /// The turns with a result, in the order of execution.
     pub measurements: Vec<Measurement>,
-    /// The turns that yielded none.
+    /// The failed turns.
     pub failures: Vec<Failure>,
 }
 
 impl Run {
-    /// The measurements of one cell, a round each.
+    /// The measurements of one cell, one per round.
     pub fn of_cell(&self, cell: usize) -> impl Iterator<Item = &Measurement> {
         self.measurements.iter().filter(move |measurement| measurement.turn.cell == cell)
     }

@@ -1,4 +1,4 @@
-//! Single measured events, and the compressed columns in which they are kept.
+//! Single measured events, and the compressed columns that store them.
 //!
 //! ```
 //! use tactus_model::sample::{Sample, SampleBlock};
@@ -14,29 +14,28 @@ use serde::{Deserialize, Serialize};
 use crate::time::Nanos;
 use crate::varint::{BadVarint, read_signed, write_signed};
 
-/// One measured event: when it was due and when it came, both since the window opened.
+/// One measured event: its due time and its arrival, both since the window opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Sample {
-    /// When it should have come.
+    /// The due time.
     pub due: Nanos,
-    /// When it came.
+    /// The arrival.
     pub came: Nanos,
 }
 
 impl Sample {
-    /// How late it came; zero when it came early, which a probe counts apart.
+    /// Its latency; zero if it came early, which a probe counts separately.
     pub fn latency(self) -> Nanos {
         self.came - self.due
     }
 }
 
-/// Samples in compressed form, in the order in which they came.
+/// Samples in compressed form, in order of arrival.
 ///
-/// Two columns, each of LEB128 variable-length integers in zigzag form: the
-/// differences of successive steps between due times (zero for a fixed
-/// interval), then the differences `came − due`. LZ4 over both. In JSON the
-/// bytes stand in base64.
+/// Two columns, each of LEB128 variable-length integers in zigzag form: the differences of
+/// successive steps between due times (zero for a fixed interval), then the differences `came −
+/// due`. LZ4 compresses both. In JSON the bytes are base64.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleBlock {
     /// How many samples it holds.
@@ -46,7 +45,7 @@ pub struct SampleBlock {
     pub bytes: Vec<u8>,
 }
 
-/// Why the bytes of a block are not samples.
+/// The error for bytes that do not decode to samples.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a block of samples is damaged ({0}); the histograms of this result do not depend on it")]
 pub struct DamagedBlock(&'static str);
@@ -61,15 +60,15 @@ impl From<BadVarint> for DamagedBlock {
 }
 
 impl SampleBlock {
-    /// The most samples a block may claim to hold.
+    /// The maximum number of samples in a block.
     pub const MAX_COUNT: u64 = 1 << 24;
 
     /// Compresses `samples`, at most [`Self::MAX_COUNT`] of them.
     ///
     /// # Panics
-    /// There are more, which could not be read back.
+    /// There are more samples, which could not be read back.
     pub fn encode(samples: &[Sample]) -> Self {
-        assert!(samples.len() as u64 <= Self::MAX_COUNT, "samples are sent in several blocks");
+        assert!(samples.len() as u64 <= Self::MAX_COUNT, "too many samples for one block");
         let mut columns = Vec::with_capacity(samples.len() * 3);
         let (mut due, mut step) = (0_i64, 0_i64);
         for sample in samples {
@@ -87,18 +86,19 @@ impl SampleBlock {
         Self { count: samples.len() as u64, bytes }
     }
 
-    /// Gives the samples back.
+    /// Decompresses the samples.
     ///
     /// # Errors
-    /// The bytes do not decompress to as many samples as the block claims.
+    /// The bytes do not decompress to the block's number of samples.
     pub fn decode(&self) -> Result<Vec<Sample>, DamagedBlock> {
         if self.count > Self::MAX_COUNT {
-            return Err(DamagedBlock("it claims more samples than a block may hold"));
+            return Err(DamagedBlock("its count exceeds the limit of a block"));
         }
         let claimed = self.bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
-        // Two integers of one to ten bytes each; any other claim would only ask for memory.
+        // A sample takes two integers of one to ten bytes each; a count outside this range
+        // would only allocate memory.
         if !(self.count * 2..=self.count * 20).contains(&u64::from(claimed)) {
-            return Err(DamagedBlock("its size does not fit its count"));
+            return Err(DamagedBlock("its size does not match its count"));
         }
         let columns = lz4_flex::decompress_size_prepended(&self.bytes)
             .map_err(|_| DamagedBlock("it does not decompress"))?;
@@ -115,16 +115,16 @@ impl SampleBlock {
             let came = (sample.due.as_nanos() as i64).wrapping_add(latency);
             sample.came = Nanos::from_nanos(came as u64);
         }
-        if rest.is_empty() { Ok(samples) } else { Err(DamagedBlock("bytes are left over")) }
+        if rest.is_empty() { Ok(samples) } else { Err(DamagedBlock("it has trailing bytes")) }
     }
 }
 
-/// Bytes that stand in JSON as base64.
+/// Serialization of bytes as base64 text in JSON.
 pub mod base64_text {
     use base64::{Engine, prelude::BASE64_STANDARD};
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    /// Writes bytes as base64.
+    /// Serializes bytes as base64.
     ///
     /// # Errors
     /// The serializer's.
@@ -132,7 +132,7 @@ pub mod base64_text {
         serializer.serialize_str(&BASE64_STANDARD.encode(bytes))
     }
 
-    /// Reads bytes from base64.
+    /// Deserializes bytes from base64.
     ///
     /// # Errors
     /// The text is not base64.
@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn samples_come_back_as_they_were(pairs in prop::collection::vec(any::<(u64, u64)>(), 0..200)) {
+        fn samples_round_trip(pairs in prop::collection::vec(any::<(u64, u64)>(), 0..200)) {
             let samples: Vec<Sample> = pairs
                 .into_iter()
                 .map(|(due, came)| Sample { due: Nanos::from_nanos(due), came: Nanos::from_nanos(came) })
@@ -159,7 +159,7 @@ mod tests {
         }
 
         #[test]
-        fn damaged_bytes_are_refused_without_a_panic(
+        fn damaged_bytes_are_rejected_without_a_panic(
             count in any::<u64>(),
             bytes in prop::collection::vec(any::<u8>(), 0..200),
         ) {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_interval_costs_little_more_than_its_latencies() {
+    fn a_fixed_interval_takes_little_more_space_than_its_latencies() {
         let samples: Vec<Sample> = (0..1000)
             .map(|k| {
                 let due = Nanos::from_millis(k);

@@ -1,8 +1,7 @@
-//! The settings of a cell: one table gives their names, how each is read and how it is shown.
+//! The settings of a cell: one table with the name, parser and formatter of each.
 //!
-//! Options, experiment files and the built-in defaults all go through this
-//! table, so a new setting is one row here and one commented line in
-//! `experiments/default.toml`.
+//! Command-line options, experiment files and the built-in defaults all use this table, so a
+//! new setting is one row here and one commented line in `experiments/default.toml`.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -23,25 +22,25 @@ use crate::traced::TracedEvents;
 
 /// One setting of a cell.
 pub struct Setting {
-    /// Its name in files; as an option it is preceded by two dashes.
+    /// Its name in files; as an option it has two leading dashes.
     pub name: &'static str,
-    /// The one kind of probe that has it; none where every probe does.
+    /// The kind of probe it applies to; `None` if it applies to all.
     pub of: Option<ProbeKind>,
-    /// What stands for its value in help texts.
+    /// The placeholder for its value in help texts.
     pub value: &'static str,
-    /// What it decides, in a sentence, with the values it takes.
+    /// A one-sentence description with the accepted values.
     pub about: &'static str,
-    /// Puts a value, given as text, into the cell.
+    /// Parses a value and stores it in the cell.
     pub set: fn(&mut Cell, &str) -> Result<(), String>,
-    /// Gives the value as text that `set` would read; nothing where the cell's probe
-    /// does not have it.
+    /// Formats the value so that `set` can parse it; empty if the setting does not apply to the
+    /// cell's probe.
     pub get: fn(&Cell) -> String,
 }
 
-/// The word for "leave this to the kernel" in settings that have one.
+/// The value that leaves a setting of the kernel unchanged.
 const UNTOUCHED: &str = "untouched";
 
-/// The word for the machine that runs the plan, among kernels.
+/// The value of `kernel` for the machine that runs the plan.
 const HOST: &str = "host";
 
 fn put<T: FromStr<Err: ToString>>(place: &mut T, text: &str) -> Result<(), String> {
@@ -50,7 +49,7 @@ fn put<T: FromStr<Err: ToString>>(place: &mut T, text: &str) -> Result<(), Strin
 }
 
 fn put_number<T: FromStr>(place: &mut T, text: &str) -> Result<(), String> {
-    *place = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
+    *place = text.parse().map_err(|_| format!("`{text}` is not an integer"))?;
     Ok(())
 }
 
@@ -59,7 +58,7 @@ fn put_flag(place: &mut bool, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The kernel takes this limit as a signed number of whole microseconds.
+/// The kernel takes this limit as a signed integer of microseconds.
 fn whole_micros(latency: Nanos) -> Result<u32, String> {
     let nanos = latency.as_nanos();
     let micros = u32::try_from(nanos / 1000).ok().filter(|micros| *micros <= i32::MAX as u32);
@@ -78,32 +77,32 @@ const fn timer_mut(cell: &mut Cell) -> &mut TimerProbe {
 }
 
 fn frames_mut(cell: &mut Cell) -> Result<&mut FramesProbe, String> {
-    cell.probe.frames_mut().ok_or_else(|| "only the frames probe has it".to_owned())
+    cell.probe.frames_mut().ok_or_else(|| "it applies to the frames probe only".to_owned())
 }
 
 fn sort_mut(cell: &mut Cell) -> Result<&mut SortProbe, String> {
-    cell.probe.sort_mut().ok_or_else(|| "only the sort probe has it".to_owned())
+    cell.probe.sort_mut().ok_or_else(|| "it applies to the sort probe only".to_owned())
 }
 
-/// Nothing where the cell's probe has no frames.
+/// Empty if the cell's probe has no frames.
 fn frames_text<T: ToString>(cell: &Cell, of: fn(&FramesProbe) -> T) -> String {
     cell.probe.frames().map(|frames| of(frames).to_string()).unwrap_or_default()
 }
 
-/// Every setting, in the order in which results name them.
+/// All settings, in the order in which results name them.
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "kernel",
         of: None,
         value: "KERNEL",
-        about: "The kernel that is measured: host, or a guest's: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file",
+        about: "The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file",
         set: |cell, text| {
             cell.target = match text {
                 HOST => Target::Host,
                 _ => {
-                    let kernel = text
-                        .parse::<GuestKernel>()
-                        .map_err(|error| format!("{error}; or `{HOST}` for this machine's own"))?;
+                    let kernel = text.parse::<GuestKernel>().map_err(|error| {
+                        format!("{error}; or `{HOST}` for this machine's kernel")
+                    })?;
                     Target::Guest(Guest { kernel, time: GuestTime::Wall })
                 }
             };
@@ -118,7 +117,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "probe",
         of: None,
         value: "KIND",
-        about: "What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)",
+        about: "What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly)",
         set: |cell, text| {
             let kind = text.parse().map_err(|error: UnknownWord| error.to_string())?;
             cell.probe = cell.probe.of_kind(kind);
@@ -146,7 +145,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "load-cpus",
         of: None,
         value: "CPUS",
-        about: "The processors the load may use: all, or a list as 0,2-3",
+        about: "The CPUs the load may use: all, or a list such as 0,2-3",
         set: |cell, text| put(&mut cell.load.cpus, text),
         get: |cell| cell.load.cpus.to_string(),
     },
@@ -162,7 +161,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "cpus",
         of: None,
         value: "CPUS",
-        about: "The processors that are measured: all, or a list as 0,2-3",
+        about: "The measured CPUs: all, or a list such as 0,2-3",
         set: |cell, text| put(&mut cell.policy.cpus, text),
         get: |cell| cell.policy.cpus.to_string(),
     },
@@ -178,7 +177,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "clock",
         of: None,
         value: "CLOCK",
-        about: "The clock it sleeps by: monotonic, realtime, tai, boottime",
+        about: "The clock for sleeping: monotonic, realtime, tai, boottime",
         set: |cell, text| put(&mut timer_mut(cell).clock, text),
         get: |cell| timer(cell).clock.to_string(),
     },
@@ -197,7 +196,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "frame-rate",
         of: Some(ProbeKind::Frames),
         value: "RATE",
-        about: "Frames a second that a player is to show: 60; 59.94; 60000/1001",
+        about: "The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001",
         set: |cell, text| {
             let frames = frames_mut(cell)?;
             put(&mut frames.frame_rate, text)?;
@@ -210,7 +209,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "tick",
         of: Some(ProbeKind::Frames),
         value: "RATE",
-        about: "Ticks a second up to which a player's timers are rounded, as an old kernel does: 100; none for the kernel's own timers",
+        about: "Tick rate in Hz to which a player's timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel's own timers",
         set: |cell, text| put(&mut frames_mut(cell)?.tick, text),
         get: |cell| frames_text(cell, |frames| frames.tick),
     },
@@ -218,7 +217,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "tick-shift",
         of: Some(ProbeKind::Frames),
         value: "SHIFT",
-        about: "How long after the first frame a tick comes: 5ms; sweep, for every shift in turn",
+        about: "Time from the first frame to a tick: 5ms; sweep covers every shift in turn",
         set: |cell, text| put(&mut frames_mut(cell)?.tick_shift, text),
         get: |cell| frames_text(cell, |frames| frames.tick_shift),
     },
@@ -226,7 +225,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "numbers",
         of: Some(ProbeKind::Sort),
         value: "N",
-        about: "How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB",
+        about: "How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache",
         set: |cell, text| put(&mut sort_mut(cell)?.numbers, text),
         get: |cell| cell.probe.sort().map(|sort| sort.numbers.to_string()).unwrap_or_default(),
     },
@@ -234,7 +233,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "align",
         of: None,
         value: "LENGTH",
-        about: "First wakeups fall on a multiple of this; 0ns starts at once",
+        about: "The first due time is a multiple of this; 0ns starts at once",
         set: |cell, text| put(&mut timer_mut(cell).align, text),
         get: |cell| timer(cell).align.to_string(),
     },
@@ -242,7 +241,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "offset",
         of: None,
         value: "LENGTH",
-        about: "How much later each further task starts",
+        about: "Start delay of each further task relative to the task before it",
         set: |cell, text| put(&mut timer_mut(cell).offset, text),
         get: |cell| timer(cell).offset.to_string(),
     },
@@ -250,7 +249,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "work",
         of: None,
         value: "WORK",
-        about: "What a task does between wakeups: none, 5% of the interval, continuous",
+        about: "What a task does between wakeups: none, 5% (of the interval), continuous",
         set: |cell, text| put(&mut timer_mut(cell).work, text),
         get: |cell| timer(cell).work.to_string(),
     },
@@ -258,7 +257,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "tasks-per-cpu",
         of: None,
         value: "N",
-        about: "How many tasks each processor carries",
+        about: "Number of tasks per CPU",
         set: |cell, text| put_number(&mut timer_mut(cell).tasks_per_cpu, text),
         get: |cell| timer(cell).tasks_per_cpu.to_string(),
     },
@@ -299,13 +298,13 @@ pub const SETTINGS: &[Setting] = &[
         name: "cpu-dma-latency",
         of: None,
         value: "LENGTH",
-        about: "Longest exit latency of idle states to allow, held for the whole machine, or untouched",
+        about: "Longest idle-state exit latency to allow, for the whole machine, or untouched",
         set: |cell, text| {
             cell.policy.cpu_dma_latency_us = match text {
                 UNTOUCHED => None,
                 _ => {
                     let latency: Nanos = text.parse().map_err(|error| {
-                        format!("{error}; or `{UNTOUCHED}` to leave idle states alone")
+                        format!("{error}; or `{UNTOUCHED}` to leave idle states unchanged")
                     })?;
                     Some(whole_micros(latency)?)
                 }
@@ -321,7 +320,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "block-requests",
         of: None,
         value: "SIZE",
-        about: "How much block devices move at one request: untouched, or single for one page; put back afterwards",
+        about: "Data per request to block devices: untouched, or single for one page; restored afterwards",
         set: |cell, text| put(&mut cell.block_requests, text),
         get: |cell| cell.block_requests.to_string(),
     },
@@ -329,7 +328,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "quantum",
         of: None,
         value: "LENGTH",
-        about: "How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards",
+        about: "Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards",
         set: |cell, text| put(&mut cell.quantum, text),
         get: |cell| cell.quantum.to_string(),
     },
@@ -337,7 +336,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "warmup",
         of: None,
         value: "LENGTH",
-        about: "How long the load runs before measuring starts",
+        about: "How long the load runs before the measurement starts",
         set: |cell, text| put(&mut cell.warmup, text),
         get: |cell| cell.warmup.to_string(),
     },
@@ -353,7 +352,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "traced",
         of: None,
         value: "LENGTH",
-        about: "How long it is measured again while kernel events are recorded, for explanations; 0s for not at all",
+        about: "Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none",
         set: |cell, text| put(&mut cell.traced, text),
         get: |cell| cell.traced.to_string(),
     },
@@ -361,7 +360,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "traced-events",
         of: None,
         value: "EVENTS",
-        about: "Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when",
+        about: "Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when)",
         set: |cell, text| put(&mut cell.traced_events, text),
         get: |cell| cell.traced_events.to_string(),
     },
@@ -369,20 +368,20 @@ pub const SETTINGS: &[Setting] = &[
         name: "sample-limit",
         of: None,
         value: "N",
-        about: "The most samples a task keeps in memory; the rest is counted as dropped",
+        about: "Maximum number of samples a task keeps in memory; further samples are counted as dropped",
         set: |cell, text| put_number(&mut cell.sample_limit, text),
         get: |cell| cell.sample_limit.to_string(),
     },
 ];
 
 impl Setting {
-    /// Whether a probe of this kind has the setting.
+    /// Whether the setting applies to a probe of this kind.
     pub fn applies_to(&self, kind: ProbeKind) -> bool {
         self.of.is_none_or(|of| of == kind)
     }
 }
 
-/// Finds a setting by its name, or names the nearest one.
+/// Finds a setting by name, or suggests the nearest one.
 pub fn find(name: &str) -> Result<&'static Setting, UnknownWord> {
     SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
         let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
@@ -390,15 +389,15 @@ pub fn find(name: &str) -> Result<&'static Setting, UnknownWord> {
     })
 }
 
-/// Values for some of the settings; several values of one setting make an axis of cells.
+/// Values for some of the settings; several values of one setting form an axis of cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layer(BTreeMap<&'static str, Vec<String>>);
 
 impl Layer {
-    /// Sets the values of a setting, in place of those it had.
+    /// Replaces the values of a setting.
     ///
     /// # Errors
-    /// The setting is not known, or one of the values is not one it takes.
+    /// The setting is unknown, or it does not accept one of the values.
     pub fn set(&mut self, name: &str, values: Vec<String>) -> Result<(), String> {
         let setting = find(name).map_err(|error| error.to_string())?;
         let mut scratch = Cell::blank();
@@ -409,18 +408,18 @@ impl Layer {
             (setting.set)(&mut scratch, value).map_err(|reason| format!("{name}: {reason}"))?;
         }
         if values.is_empty() {
-            return Err(format!("{name}: an empty list leaves nothing to measure; give a value"));
+            return Err(format!("{name}: the list is empty; give at least one value"));
         }
         self.0.insert(setting.name, values);
         Ok(())
     }
 
-    /// The values of a setting, where it has any here.
+    /// The values of a setting, if this layer has any.
     pub fn values(&self, name: &str) -> Option<&[String]> {
         self.0.get(name).map(Vec::as_slice)
     }
 
-    /// These values, with those of `over` in their place where it has any.
+    /// These values, replaced by those of `over` for every setting that `over` contains.
     #[must_use]
     pub fn overridden_by(&self, over: &Self) -> Self {
         let mut merged = self.0.clone();
@@ -428,8 +427,8 @@ impl Layer {
         Self(merged)
     }
 
-    /// A setting among these that no probe of `cells` has, with the kind that has it.
-    /// One that says what `defaults` say asks for nothing.
+    /// A setting of this layer that applies to no probe of `cells`, with the kind of probe it
+    /// applies to. A setting with its default value is ignored.
     pub fn idle_in(&self, cells: &[Cell], defaults: &Self) -> Option<(&'static str, ProbeKind)> {
         let given = self.0.iter().filter(|(name, values)| defaults.0.get(*name) != Some(values));
         given.map(|(name, _)| *name).find_map(|name| {
@@ -439,18 +438,18 @@ impl Layer {
         })
     }
 
-    /// The names of the settings that are missing here.
+    /// The names of the settings that this layer lacks.
     pub fn missing(&self) -> impl Iterator<Item = &'static str> + '_ {
         SETTINGS.iter().map(|setting| setting.name).filter(|name| !self.0.contains_key(name))
     }
 
-    /// How many combinations of the values there are at most; saturates.
+    /// The maximum number of combinations of the values; saturates.
     pub fn combinations(&self) -> usize {
         self.0.values().fold(1, |product, values| product.saturating_mul(values.len()))
     }
 
-    /// Every combination of the values, the first setting varying slowest. The values
-    /// of a setting make no difference to cells whose probe does not have it.
+    /// Every combination of the values; the first setting varies slowest. A setting that does
+    /// not apply to a cell's probe does not multiply that cell.
     pub fn cells(&self) -> Vec<Cell> {
         SETTINGS.iter().fold(vec![Cell::blank()], |cells, setting| {
             let Some(values) = self.0.get(setting.name) else { return cells };
@@ -465,7 +464,7 @@ impl Layer {
                     let set = values.iter().map(|value| {
                         let mut cell = cell.clone();
                         (setting.set)(&mut cell, value)
-                            .expect("values were read when they were set");
+                            .expect("values are checked when they are set");
                         cell
                     });
                     untouched.into_iter().chain(set)
@@ -476,21 +475,21 @@ impl Layer {
 }
 
 impl Cell {
-    /// The cell's settings as a person would write them, by name: those that its probe has.
+    /// The cell's settings by name and text; only those that apply to its probe.
     pub fn settings(&self) -> impl Iterator<Item = (&'static str, String)> + '_ {
         let kind = self.probe.kind();
         let has = SETTINGS.iter().filter(move |setting| setting.applies_to(kind));
         has.map(|setting| (setting.name, self.value_of(setting)))
     }
 
-    /// The value of a setting as a person would write it, or `unknown` where another
-    /// program measured the cell and does not tell.
+    /// The value of a setting as text, or `unknown` if another program measured the cell and
+    /// does not report it.
     pub fn value_of(&self, setting: &Setting) -> String {
         self.foreign_value(setting.name).unwrap_or_else(|| (setting.get)(self))
     }
 
-    /// The cell that layers are applied to. Its values are never measured: the
-    /// embedded defaults set every one of them, which a test checks.
+    /// The cell that layers are applied to. Its values are never measured: the embedded
+    /// defaults replace all of them, as a test checks.
     pub(crate) fn blank() -> Self {
         Self {
             probe: Probe::Timer(TimerProbe::blank()),
@@ -532,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn the_idle_limit_is_taken_exactly_or_refused() {
+    fn the_idle_limit_is_exact_or_rejected() {
         check_latency("untouched", Ok(None));
         check_latency("0us", Ok(Some(0)));
         check_latency("1ms", Ok(Some(1000)));

@@ -1,9 +1,9 @@
-//! A computation of a fixed size, repeated: an array is filled and sorted.
+//! A computation of fixed size, repeated: an array is filled and sorted.
 //!
-//! How long one takes tells what else took the processor meanwhile: of the clock's
-//! interrupts, what they take by themselves and what they cost the caches (Etsion,
-//! Tsafrir and Feitelson, *Effects of Clock Resolution on the Scheduling of Interactive
-//! and Soft Real-Time Processes*, SIGMETRICS 2003, section 3).
+//! The duration of one iteration shows what else used the CPU in the meantime: for clock
+//! interrupts, their own time and their effect on the caches (Etsion, Tsafrir and Feitelson,
+//! *Effects of Clock Resolution on the Scheduling of Interactive and Soft Real-Time Processes*,
+//! SIGMETRICS 2003, section 3).
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,22 +16,22 @@ use crate::text::serde_as_text;
 /// The settings of the sort probe.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SortProbe {
-    /// Its clock, and how many tasks there are. It does not sleep in its window.
+    /// Its clock and number of tasks. It does not sleep within its window.
     #[serde(flatten)]
     pub timer: TimerProbe,
     /// How many numbers are sorted.
     pub numbers: Numbers,
 }
 
-/// How many numbers of four bytes an array has: from 16 to 16 777 216.
+/// The size of an array in four-byte numbers: from 16 to 16 777 216.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Numbers(u32);
 
 impl Numbers {
-    /// As many as fill half of the 256 KiB that the paper's caches had.
+    /// Fills half of the 256 KiB cache of the paper's machine.
     pub const OF_THE_PAPER: Self = Self(32_768);
 
-    /// So many; none when that is out of range.
+    /// A size; `None` if it is out of range.
     pub fn new(numbers: u32) -> Option<Self> {
         (16..=1 << 24).contains(&numbers).then_some(Self(numbers))
     }
@@ -48,9 +48,9 @@ impl fmt::Display for Numbers {
     }
 }
 
-/// Why a text is not the size of an array.
+/// The error for a text that is not an array size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not how many numbers are sorted: write 16 to 16777216, as 32768")]
+#[error("`{0}` is not an array size: write 16 to 16777216, e.g. 32768")]
 pub struct NotNumbers(String);
 
 impl FromStr for Numbers {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_and_written_or_refused_with_the_range() {
+    fn sizes_are_parsed_and_formatted_or_rejected_with_the_range() {
         for text in ["16", "32768", "16777216"] {
             assert_eq!(text.parse::<Numbers>().unwrap().to_string(), text);
         }

@@ -1,21 +1,21 @@
-//! Values that people write as words: one definition gives the enum, its text and its errors.
+//! Values that users write as words: one definition produces the enum, its text and its errors.
 
-/// Why a word was not understood, and which word was probably meant.
+/// The error for an unknown word, with the nearest known word.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{given}`{hint}; it is one of: {known}")]
 pub struct UnknownWord {
     /// What kind of word was expected.
     pub what: &'static str,
-    /// The word that was given.
+    /// The given word.
     pub given: String,
-    /// The words there are, separated by commas.
+    /// The known words, separated by commas.
     pub known: String,
-    /// " (did you mean …?)", or nothing when no known word is near.
+    /// " (did you mean …?)", or empty if no known word is near.
     hint: String,
 }
 
 impl UnknownWord {
-    /// Describes `given`, which is none of the words in `known`.
+    /// Describes `given`, which is not one of the words in `known`.
     pub fn new(what: &'static str, given: &str, known: &[&str]) -> Self {
         let hint = nearest(given, known)
             .map(|word| format!(" (did you mean `{word}`?)"))
@@ -24,13 +24,13 @@ impl UnknownWord {
     }
 }
 
-/// Finds the known word that `given` most resembles, when one is near enough to be meant.
+/// Finds the known word nearest to `given`, if one is near enough.
 pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|word| (strsim::damerau_levenshtein(given, word), *word))
         .filter(|(distance, word)| {
-            // Two words of two letters are two apart and have nothing in common.
+            // Two different two-letter words have distance two and nothing in common.
             let alike = *distance < word.len().min(given.len());
             (alike && *distance <= 2.max(word.len() / 3))
                 || (given.len() > 2 && word.contains(given))
@@ -39,7 +39,7 @@ pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, word)| word)
 }
 
-/// Defines an enum whose variants are written as words, in options, plans and JSON alike.
+/// Defines an enum whose variants are words, in options, plans and JSON alike.
 macro_rules! keywords {
     ($(#[$meta:meta])* pub enum $name:ident: $what:literal {
         $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+
@@ -54,7 +54,7 @@ macro_rules! keywords {
         }
 
         impl $name {
-            /// Every value there is, in the order of the documentation.
+            /// All values, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// The word for this value.
@@ -82,7 +82,7 @@ macro_rules! keywords {
 }
 pub(crate) use keywords;
 
-/// Lets a type that has `FromStr` and `Display` travel in JSON as its text.
+/// Serializes a type that has `FromStr` and `Display` as its text.
 macro_rules! serde_as_text {
     ($name:ty) => {
         impl serde::Serialize for $name {
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_is_offered_only_when_it_is_near() {
+    fn the_nearest_word_is_suggested_only_if_it_is_near() {
         let known = ["nanosleep", "timerfd", "futex"];
         assert_eq!(nearest("nanoslep", &known), Some("nanosleep"));
         assert_eq!(nearest("timer", &known), Some("timerfd"));

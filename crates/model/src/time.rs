@@ -1,4 +1,4 @@
-//! Lengths of time and instants. The clock is part of an instant's type.
+//! Durations and instants. The clock is part of an instant's type.
 
 use std::fmt;
 use std::hash::Hash;
@@ -8,11 +8,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A length of time in whole nanoseconds, from 0 to about 584 years.
+/// A duration in whole nanoseconds, from 0 to about 584 years.
 ///
-/// Arithmetic saturates at both ends: no length that can be measured comes
-/// near the upper one, and a difference below zero means "not at all late".
-/// In JSON it is a number of nanoseconds; as text it carries its unit (`1.5ms`).
+/// Arithmetic saturates at both ends: no measurable duration comes near the upper end, and a
+/// difference below zero means "not late". In JSON it is a number of nanoseconds; as text it
+/// carries its unit (`1.5ms`).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -20,57 +20,57 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(u64);
 
 impl Nanos {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// The longest length that can be told.
+    /// The longest duration that can be represented.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// Makes a length of `count` nanoseconds.
+    /// Makes a duration of `count` nanoseconds.
     pub const fn from_nanos(count: u64) -> Self {
         Self(count)
     }
 
-    /// Makes a length of `count` microseconds, saturating.
+    /// Makes a duration of `count` microseconds, saturating.
     pub const fn from_micros(count: u64) -> Self {
         Self(count.saturating_mul(1_000))
     }
 
-    /// Makes a length of `count` milliseconds, saturating.
+    /// Makes a duration of `count` milliseconds, saturating.
     pub const fn from_millis(count: u64) -> Self {
         Self(count.saturating_mul(1_000_000))
     }
 
-    /// Makes a length of `count` seconds, saturating.
+    /// Makes a duration of `count` seconds, saturating.
     pub const fn from_secs(count: u64) -> Self {
         Self(count.saturating_mul(1_000_000_000))
     }
 
-    /// The length in nanoseconds.
+    /// The duration in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The length in microseconds, with its fraction.
+    /// The duration in microseconds, with its fraction.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// The length in seconds, with its fraction.
+    /// The duration in seconds, with its fraction.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The difference of two lengths, zero when `other` is the longer.
+    /// The difference of two durations, zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// This length `factor` times, saturating.
+    /// This duration times `factor`, saturating.
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 
-    /// How many whole `other` fit into this length; none fit when `other` is zero.
+    /// How many whole `other` fit into this duration; 0 if `other` is zero.
     pub const fn div_floor(self, other: Self) -> u64 {
         match self.0.checked_div(other.0) {
             Some(count) => count,
@@ -111,7 +111,7 @@ impl From<std::time::Duration> for Nanos {
     }
 }
 
-/// Units from the longest to the shortest, with their length in nanoseconds.
+/// Units from the longest to the shortest, in nanoseconds.
 const UNITS: [(&str, u64); 6] = [
     ("h", 3_600_000_000_000),
     ("min", 60_000_000_000),
@@ -122,13 +122,13 @@ const UNITS: [(&str, u64); 6] = [
 ];
 
 impl fmt::Display for Nanos {
-    /// Writes the length exactly, in the longest unit that needs at most three decimals.
+    /// Writes the duration exactly, in the longest unit that needs at most three decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, length) = UNITS
             .into_iter()
             .find(|&(_, length)| {
                 self.0 >= length && self.0.is_multiple_of((length / 1000).max(1))
-                    // Hours and minutes read badly as decimals.
+                    // Hours and minutes are hard to read as decimals.
                     && (length <= 1_000_000_000 || self.0.is_multiple_of(length))
             })
             .unwrap_or(("ns", 1));
@@ -144,10 +144,10 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// Why a text is not a length of time.
+/// The error for a text that is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a length of time: write a number and a unit (ns, us, ms, s, min, h), as in 250us; nothing is finer than 1ns"
+    "`{0}` is not a duration: write a number and a unit (ns, us, ms, s, min, h), e.g. 250us; the resolution is 1ns"
 )]
 pub struct NotALength(pub String);
 
@@ -161,7 +161,7 @@ impl FromStr for Nanos {
         let (number, unit) = (text[..split].trim(), &text[split..]);
         let unit = match unit {
             "µs" | "μs" => "us",
-            // As cyclictest, timeout(1) and systemd.time(7) have it.
+            // As in cyclictest, timeout(1) and systemd.time(7).
             "m" => "min",
             unit => unit,
         };
@@ -174,7 +174,7 @@ impl FromStr for Nanos {
         let whole: u64 = whole.parse().map_err(|_| wrong())?;
         let scale = 10_u128.pow(fraction.len() as u32);
         let part = fraction.parse::<u128>().unwrap_or(0) * u128::from(length);
-        // A part of a nanosecond cannot be kept, and nothing is rounded silently.
+        // A fraction of a nanosecond cannot be represented, and nothing is rounded silently.
         if !part.is_multiple_of(scale) {
             return Err(wrong());
         }
@@ -190,22 +190,22 @@ pub trait Clock: Copy + Ord + Hash + fmt::Debug + Send + Sync + 'static {
     const NAME: ClockName;
 }
 
-/// The clock of `CLOCK_MONOTONIC`: starts at boot, never set back, stops in suspend.
+/// The clock `CLOCK_MONOTONIC`: starts at boot, is never set back, stops during suspend.
 #[doc(alias = "CLOCK_MONOTONIC")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Monotonic;
 
-/// The clock of `CLOCK_REALTIME`: nanoseconds since 1970 in UTC; it can be set.
+/// The clock `CLOCK_REALTIME`: nanoseconds since 1970 in UTC; it can be set.
 #[doc(alias = "CLOCK_REALTIME")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Realtime;
 
-/// The clock of `CLOCK_TAI`: as realtime, without leap seconds.
+/// The clock `CLOCK_TAI`: like realtime, without leap seconds.
 #[doc(alias = "CLOCK_TAI")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tai;
 
-/// The clock of `CLOCK_BOOTTIME`: as monotonic, counting suspended time too.
+/// The clock `CLOCK_BOOTTIME`: like monotonic, but includes suspend time.
 #[doc(alias = "CLOCK_BOOTTIME")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Boottime;
@@ -225,7 +225,7 @@ impl Clock for Boottime {
 
 /// A point in time on the clock `C`, in nanoseconds since that clock's origin.
 ///
-/// Instants of two clocks do not mix:
+/// Instants of different clocks do not mix:
 ///
 /// ```compile_fail
 /// use tactus_model::time::{Instant, Monotonic, Realtime};
@@ -263,7 +263,7 @@ impl<C: Clock> Add<Nanos> for Instant<C> {
 
 impl<C: Clock> Sub for Instant<C> {
     type Output = Nanos;
-    /// The time from `earlier` to this instant, zero when it lies later.
+    /// The time from `earlier` to this instant, zero if `earlier` is later.
     fn sub(self, earlier: Self) -> Nanos {
         Nanos(self.nanos.saturating_sub(earlier.nanos))
     }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_read_and_written_exactly() {
+    fn durations_round_trip_exactly() {
         check("0ns", 0, "0ns");
         check("1ms", 1_000_000, "1ms");
         check("1.5 ms", 1_500_000, "1.5ms");
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_without_a_unit_is_refused() {
+    fn a_number_without_a_unit_is_rejected() {
         for text in
             ["5", "", "ms", "1..2ms", "-1ms", "1 x", "99999999999h", "1e3ms", "1.5ns", "0.0001us"]
         {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_never_falls_below_zero() {
+    fn a_difference_is_never_below_zero() {
         let early = Instant::<Monotonic>::from_nanos(5);
         let late = Instant::<Monotonic>::from_nanos(9);
         assert_eq!(late - early, Nanos::from_nanos(4));

@@ -1,7 +1,7 @@
-//! What a measurement found while the kernel's events were recorded.
+//! Results of a measurement while the kernel's events were recorded.
 //!
-//! Recording costs time, so latency is told from a window without it and blame
-//! from a second, shorter window with it, while the same load runs.
+//! Recording costs time. So latency is reported from a window without recording, and causes
+//! from a second, shorter window with recording, under the same load.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,31 +12,31 @@ use crate::text::keywords;
 use crate::time::{Instant, Monotonic, Nanos};
 
 keywords! {
-    /// Which of the kernel's events are recorded.
+    /// Which kernel events are recorded.
     pub enum TracedEvents: "choice of traced events" {
-        /// All that explain latency, of the whole system.
+        /// All events that explain latency, system-wide.
         All = "all",
-        /// Those on the way of a measured task's wakeup and what may stand in it:
-        /// interrupts, softirqs, timers, transfers of block devices, and the scheduler's
-        /// events of the measured tasks alone. They are few, so that they can be kept
-        /// for long and disturb little. They tell segments, but not who ran instead.
+        /// Events on the path of a measured task's wakeup and of what can delay it: interrupts,
+        /// softirqs, timers, block I/O, and the scheduler's events of the measured tasks only.
+        /// They are few, so they can be stored for a long time and disturb little. They show
+        /// the segments of a latency, but not which task ran instead.
         WakeupPath = "wakeup-path",
-        /// Those that tell who ran where, how long and until what, of the whole system:
-        /// the scheduler's, interrupts, softirqs and timers, without call chains and without
-        /// system calls. They are enough for accounts of processor time, and cost a fraction
-        /// of all where interrupts are many.
+        /// Events that show which task ran where, how long, and why it stopped, system-wide:
+        /// the scheduler's, interrupts, softirqs and timers, without call chains and system
+        /// calls. They suffice for accounts of CPU time, and cost a fraction of all events if
+        /// interrupts are many.
         Scheduling = "scheduling",
     }
 }
 
 impl TracedEvents {
-    /// Whether they explain why a measured task was late.
-    pub const fn tell_causes(self) -> bool {
+    /// Whether the events explain why a measured task was late.
+    pub const fn explain_causes(self) -> bool {
         matches!(self, Self::All)
     }
 
-    /// Whether they tell of every thread when it ran.
-    pub const fn tell_who_ran(self) -> bool {
+    /// Whether the events show when every thread ran.
+    pub const fn show_who_ran(self) -> bool {
         matches!(self, Self::All | Self::Scheduling)
     }
 }
@@ -44,56 +44,56 @@ impl TracedEvents {
 /// The window of a measurement in which the kernel's events were recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracedStretch {
-    /// When it opened: the origin of its samples, whatever clock they were taken by.
+    /// When it opened: the origin of its samples, independent of their clock.
     pub opened: Instant<Monotonic>,
-    /// How long it was.
+    /// The duration of the window.
     pub window: Nanos,
-    /// Whether it was taken before the window without recording; the turn's seed decides.
+    /// Whether it came before the window without recording; the turn's seed decides.
     pub came_first: bool,
-    /// What each task found.
+    /// The result of each task.
     pub tasks: Vec<TracedTask>,
-    /// What the recording came to.
+    /// The account of the recording.
     pub recording: RecordingAccount,
 }
 
-/// What one task found while events were recorded.
+/// The result of one task while events were recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracedTask {
     /// The task's number, the same as in the window without recording.
     pub task: u32,
-    /// The thread that it was.
+    /// The task's thread.
     pub thread: ThreadId,
-    /// What became of every intended wakeup.
+    /// The account of every intended wakeup.
     pub accounting: Accounting,
-    /// Latencies of the wakeups that took place.
+    /// Latencies of the observed wakeups.
     pub latencies: Histogram,
 }
 
-/// What became of the events of a recording.
+/// The account of the events of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordingAccount {
-    /// Events that were recorded.
+    /// The number of recorded events.
     pub events: u64,
-    /// Events that were lost.
+    /// The number of lost events.
     pub lost: u64,
-    /// Bytes that the recording takes, whether it was kept or found too large.
+    /// The size of the recording in bytes, whether it was stored or too large to store.
     pub bytes: u64,
 }
 
-/// What explains the samples of a traced stretch, kept beside its measurement.
+/// The samples and the recording of a traced window, stored with its measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Evidence {
-    /// The stretch's samples with their tasks' numbers, each task's in order.
+pub struct TracedData {
+    /// The window's samples with their task numbers, each task's in order.
     pub samples: Vec<(u32, SampleBlock)>,
-    /// The recording, in the form of its files; empty when it was left out for its size.
+    /// The recording in its file format; empty if it was too large to store.
     pub recording: Vec<u8>,
 }
 
-impl Evidence {
-    /// The most bytes of a recording that are kept of one turn.
+impl TracedData {
+    /// The maximum size in bytes of the stored recording of one turn.
     pub const RECORDING_LIMIT: u64 = 32 << 20;
 
-    /// Whether there is nothing.
+    /// Whether there are no samples and no recording.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty() && self.recording.is_empty()
     }

@@ -1,4 +1,4 @@
-//! How narrow the interval of a quantile is to become, and for how long at most that is tried.
+//! The interval width of a quantile at which a run stops, and the time limit for reaching it.
 //!
 //! ```
 //! use tactus_model::time::Nanos;
@@ -18,39 +18,41 @@ use serde::{Deserialize, Serialize};
 use crate::text::serde_as_text;
 use crate::time::Nanos;
 
-/// When a run has enough rounds.
+/// When a run stops adding rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Until {
-    /// How narrow the interval is to become in every cell.
+    /// The interval width that every cell must reach.
     pub aim: Aim,
-    /// No round is begun that would probably end later than this after the run began.
+    /// No round starts that is expected to end later than this after the start of the run.
     pub limit: Nanos,
 }
 
 impl Until {
-    /// The limit where none is given: ten minutes.
+    /// The default limit: ten minutes.
     pub const LIMIT: Nanos = Nanos::from_secs(600);
 
-    /// The fewest rounds of a run that goes on until an interval is narrow: fewer say
-    /// next to nothing of how rounds differ, and their interval may be narrow by chance.
+    /// The minimum number of rounds of a run that continues until an interval is narrow. Fewer
+    /// rounds show hardly anything of how rounds differ, and their interval may be narrow by
+    /// chance.
     pub const FEWEST_ROUNDS: u32 = 3;
 }
 
-/// A quantile, and how wide its 95 % interval may be.
+/// A quantile, and the maximum width of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Aim {
-    /// The quantile in millionths: 999 000 is p99.9. Between 0 and a million, both excluded.
+    /// The quantile in millionths, e.g. 999 000 for p99.9; between 0 and a million, both
+    /// exclusive.
     millionths: u32,
-    /// The most that the upper end of the interval may lie above its lower end.
+    /// The maximum distance from the lower to the upper end of the interval.
     pub width: Width,
 }
 
-/// How wide an interval may be, from its lower end to its upper.
+/// The maximum width of an interval, from its lower to its upper end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
     /// A share of the quantile, in millionths.
     Millionths(u32),
-    /// A length.
+    /// A duration.
     Length(Nanos),
 }
 
@@ -63,30 +65,31 @@ impl Aim {
         f64::from(self.millionths) / f64::from(WHOLE)
     }
 
-    /// How wide the interval of a quantile of `estimate` may be; a part of a nanosecond is left out.
+    /// The maximum interval width for a quantile of `estimate`; fractions of a nanosecond are
+    /// dropped.
     pub fn widest(self, estimate: Nanos) -> Nanos {
         match self.width {
             Width::Length(length) => length,
             Width::Millionths(share) => {
                 let part = u128::from(estimate.as_nanos()) * u128::from(share) / u128::from(WHOLE);
-                // The share is less than a whole, so the part is no more than the estimate.
+                // The share is less than a whole, so the result does not exceed the estimate.
                 Nanos::from_nanos(u64::try_from(part).unwrap_or(u64::MAX))
             }
         }
     }
 }
 
-/// Why a text does not say how narrow an interval is to become.
+/// The error for a text that is not an interval width.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnAim {
-    /// It is not written as one.
+    /// The form is wrong.
     #[error(
-        "`{0}` does not say how narrow an interval is to become: write a percentile and a width, as p99.9:5% or p99:2us"
+        "`{0}` is not an interval width: write a percentile and a width, e.g. p99.9:5% or p99:2us"
     )]
     Form(String),
-    /// It asks for what no number of rounds gives.
+    /// The interval of a maximum does not narrow with further rounds.
     #[error(
-        "a maximum has no interval that narrows: it grows with every round; write a percentile, as p99.9:5%, and see the estimates of longer times for what lies beyond"
+        "the interval of a maximum does not narrow: a maximum grows with the number of rounds; write a percentile, e.g. p99.9:5%, and see the tail estimate for longer durations"
     )]
     Maximum,
 }
@@ -115,7 +118,8 @@ fn millionths_below_whole(percent: &str) -> Option<u32> {
     millionths(percent).filter(|share| *share < WHOLE)
 }
 
-/// A percentage as millionths; `None` for what is no percentage, is nothing, or has more decimals.
+/// A percentage as millionths; `None` if it is not a percentage, is zero, or has more than four
+/// decimals.
 fn millionths(percent: &str) -> Option<u32> {
     let (whole, decimals) = percent.split_once('.').unwrap_or((percent, ""));
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -128,7 +132,7 @@ fn millionths(percent: &str) -> Option<u32> {
     format!("{whole}{decimals:0<4}").parse().ok().filter(|share| *share > 0)
 }
 
-/// Millionths as a percentage without decimals that say nothing.
+/// Millionths as a percentage without trailing zeros.
 struct Percent(u32);
 
 impl fmt::Display for Percent {
@@ -160,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn aims_round_trip() {
         for text in ["p99.9:5%", "p50:10%", "p99:2us", "p99.9999:0.5%", "p0.1:1ns", "p5:99.9999%"] {
             assert_eq!(text.parse::<Aim>().unwrap().to_string(), text);
         }
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_aim_is_refused_with_a_good_one() {
+    fn text_that_is_not_an_aim_is_rejected_with_an_example() {
         for text in [
             "",
             "p99.9",
@@ -187,7 +191,7 @@ mod tests {
             "p99:%",
         ] {
             let error = text.parse::<Aim>().unwrap_err().to_string();
-            assert!(error.contains("as p99.9:5% or p99:2us"), "{text}: {error}");
+            assert!(error.contains("e.g. p99.9:5% or p99:2us"), "{text}: {error}");
         }
         for text in ["max:5%", "max", "p100:2us"] {
             assert_eq!(text.parse::<Aim>(), Err(NotAnAim::Maximum), "{text}");

@@ -1,10 +1,10 @@
-//! Whole numbers in as few bytes as they need: LEB128, small numbers first.
+//! Variable-length integers: LEB128.
 //!
-//! Seven bits a byte, the lowest first; the highest bit of a byte says that more
-//! follow (DWARF 5, section 7.6). Signed numbers go in zigzag form (0, −1, 1,
-//! −2, …), so that small ones of either sign stay short.
+//! Seven bits per byte, the lowest first; the highest bit of a byte marks that more bytes
+//! follow (DWARF 5, section 7.6). Signed numbers use the zigzag form (0, −1, 1, −2, …), so that
+//! small numbers of either sign stay short.
 
-/// Why bytes do not hold a number.
+/// Why bytes are not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadVarint {
     /// The bytes end within the number.
@@ -26,10 +26,10 @@ pub fn write_unsigned(bytes: &mut Vec<u8>, value: u64) {
     bytes.push(rest as u8);
 }
 
-/// Takes a number from the front of `bytes`.
+/// Removes a number from the front of `bytes`.
 #[inline]
 pub fn read_unsigned(bytes: &mut &[u8]) -> Result<u64, BadVarint> {
-    // Most numbers are small, and recordings hold many millions of them.
+    // Most numbers are small, and recordings contain many millions of them.
     if let Some((&byte, rest)) = bytes.split_first()
         && byte < 0x80
     {
@@ -58,7 +58,7 @@ pub fn write_signed(bytes: &mut Vec<u8>, value: i64) {
     write_unsigned(bytes, ((value << 1) ^ (value >> 63)) as u64);
 }
 
-/// Takes a number in zigzag form from the front of `bytes`.
+/// Removes a number in zigzag form from the front of `bytes`.
 #[inline]
 pub fn read_signed(bytes: &mut &[u8]) -> Result<i64, BadVarint> {
     let zigzag = read_unsigned(bytes)?;
@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(unsigned in any::<u64>(), signed in any::<i64>()) {
+        fn numbers_round_trip(unsigned in any::<u64>(), signed in any::<i64>()) {
             let mut bytes = Vec::new();
             write_unsigned(&mut bytes, unsigned);
             write_signed(&mut bytes, signed);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_endless_is_refused() {
+    fn truncated_or_endless_numbers_are_rejected() {
         assert_eq!(read_unsigned(&mut &[0x80_u8][..]), Err(BadVarint::Short));
         assert_eq!(read_unsigned(&mut &[0x80_u8; 11][..]), Err(BadVarint::Long));
     }

@@ -75,7 +75,7 @@ impl Stretch {
         self.accounting += Accounting {
             intended: batch.intended(),
             observed: batch.samples.len() as u64,
-            missed: batch.missed.len() as u64 + batch.missed_untold,
+            missed: batch.missed.len() as u64 + batch.missed_unsampled,
             dropped: batch.dropped,
             early: 0,
         };

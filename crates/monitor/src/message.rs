@@ -68,8 +68,8 @@ pub enum CauseNews {
     Unavailable {
         /// Why, in a sentence.
         reason: String,
-        /// The command that would mend it, where there is one.
-        mend: Option<String>,
+        /// The command that would fix it, where there is one.
+        fix: Option<String>,
     },
     /// A late sample, explained.
     Explained(ExplainedSample),

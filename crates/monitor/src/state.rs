@@ -71,7 +71,7 @@ pub(crate) enum RecorderState {
     Off,
     Starting,
     On,
-    Unavailable { reason: String, mend: Option<String> },
+    Unavailable { reason: String, fix: Option<String> },
 }
 
 /// All that stands still while the monitor is held.
@@ -182,8 +182,8 @@ impl Monitor {
     fn hear(&mut self, news: CauseNews) {
         match news {
             CauseNews::Recording => self.recording = RecorderState::On,
-            CauseNews::Unavailable { reason, mend } => {
-                self.recording = RecorderState::Unavailable { reason, mend };
+            CauseNews::Unavailable { reason, fix } => {
+                self.recording = RecorderState::Unavailable { reason, fix };
             }
             CauseNews::Explained(sample) => {
                 self.live.causes.push_front(sample);

@@ -257,8 +257,8 @@ fn figures_with_and_without_recording_are_kept_apart() {
     let mut monitor = watched();
     assert_eq!(press(&mut monitor, "t"), [Request::Record(true)]);
     assert!(!screen(&monitor, 80, 24).contains("worst case"), "the figures begin anew");
-    let (reason, mend) = ("CAP_PERFMON is missing".to_owned(), Some("sudo setcap …".to_owned()));
-    monitor.update(Message::Causes(CauseNews::Unavailable { reason, mend }));
+    let (reason, fix) = ("CAP_PERFMON is missing".to_owned(), Some("sudo setcap …".to_owned()));
+    monitor.update(Message::Causes(CauseNews::Unavailable { reason, fix }));
     let shown = screen(&monitor, 80, 24);
     assert!(shown.contains("CAP_PERFMON is missing"), "{shown}");
     assert_eq!(press(&mut monitor, "t"), [Request::Record(true)], "it is tried again");
@@ -272,7 +272,7 @@ fn what_was_not_granted_and_what_failed_is_told() {
         asked: "fifo:90".to_owned(),
         granted: "other".to_owned(),
         reason: "RLIMIT_RTPRIO is 0".to_owned(),
-        mend: None,
+        fix: None,
     }));
     assert!(screen(&monitor, 80, 24).contains("asked for fifo:90, got other: RLIMIT_RTPRIO is 0"));
     monitor.update(Message::Failed { reason: "the load ended".to_owned(), hint: None });

@@ -125,7 +125,7 @@ impl Monitor {
                 "asked for {}, got {}: {}",
                 shortfall.asked, shortfall.granted, shortfall.reason
             );
-            return (with_hint(&told, shortfall.mend.as_ref()), palette.notice());
+            return (with_hint(&told, shortfall.fix.as_ref()), palette.notice());
         }
         let tasks = match self.cpus.len() as u64 {
             0 => String::new(),

@@ -1,4 +1,4 @@
-//! What a refusal means: the reason, what would mend it, and the best that is permitted instead.
+//! What a refusal means: the reason, what would fix it, and the best that is permitted instead.
 //!
 //! The kernel has one word, `EPERM`, for many causes. This crate tells them
 //! apart from what is known of the machine. It is pure: it makes no call and
@@ -19,7 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod best;
-mod mend;
+mod fix;
 mod processors;
 mod refusal;
 mod resources;
@@ -31,7 +31,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
 pub use best::best_permitted;
-pub use mend::grant_all;
+pub use fix::grant_all;
 pub use refusal::Refusal;
 pub use scheduling::without_group_budget;
 
@@ -71,12 +71,12 @@ pub struct Diagnosis {
     /// The reason, in one sentence.
     pub reason: String,
     /// The command or change that would grant it, where there is one.
-    pub mend: Option<String>,
+    pub fix: Option<String>,
 }
 
 impl Diagnosis {
-    fn new(reason: impl Into<String>, mend: impl Into<Option<String>>) -> Self {
-        Self { reason: reason.into(), mend: mend.into() }
+    fn new(reason: impl Into<String>, fix: impl Into<Option<String>>) -> Self {
+        Self { reason: reason.into(), fix: fix.into() }
     }
 }
 
@@ -129,7 +129,7 @@ fn missing_call(asked: &Asked, facts: &MachineFacts) -> Diagnosis {
     if facts.permission.seccomp == Some(true) {
         return Diagnosis::new(
             format!("a seccomp filter answers {} as if the kernel did not have it", asked.call()),
-            mend::unfiltered(facts),
+            fix::unfiltered(facts),
         );
     }
     Diagnosis::new(format!("this kernel does not have {}", asked.call()), None)
@@ -144,7 +144,7 @@ fn filtered(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Option<Dia
                 "a seccomp filter refuses {}; nothing else that is known forbids it",
                 asked.call()
             ),
-            mend::unfiltered(facts),
+            fix::unfiltered(facts),
         )
     })
 }

@@ -48,14 +48,14 @@ fn unusable(asked: &CpuList, facts: &MachineFacts) -> Option<Diagnosis> {
     if reasons.is_empty() {
         return None;
     }
-    let mend = if !outside.is_empty() {
+    let fix = if !outside.is_empty() {
         Some(widen(&running, confined, facts))
     } else if !offline.is_empty() {
         Some(bring_online(&offline))
     } else {
         facts.processor.online.as_ref().map(|online| format!("choose among processors {online}"))
     };
-    Some(Diagnosis::new(reasons.join(", and "), mend))
+    Some(Diagnosis::new(reasons.join(", and "), fix))
 }
 
 /// Those of `asked` that are known not to be in `there`.

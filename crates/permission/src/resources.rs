@@ -2,7 +2,7 @@
 
 use tactus_model::facts::MachineFacts;
 
-use crate::mend::{Privilege, ulimit};
+use crate::fix::{Privilege, ulimit};
 use crate::{Diagnosis, Refusal, container};
 
 pub(crate) fn locked_memory(
@@ -83,16 +83,16 @@ pub(crate) fn idle_exit_latency(refusal: Refusal, facts: &MachineFacts) -> Optio
 
 pub(crate) fn io_uring(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
     let outside = if container(facts).is_some() { "on the host: " } else { "" };
-    let mend = || Some(format!("{outside}sudo sysctl kernel.io_uring_disabled=0"));
+    let fix = || Some(format!("{outside}sudo sysctl kernel.io_uring_disabled=0"));
     let privileged = facts.permission.holds("CAP_SYS_ADMIN") == Some(true);
     match (refusal, facts.permission.io_uring_disabled) {
         (Refusal::PERM, Some(2)) => Some(Diagnosis::new(
             "kernel.io_uring_disabled is 2: io_uring is off for everybody",
-            mend(),
+            fix(),
         )),
         (Refusal::PERM, Some(1)) if !privileged => Some(Diagnosis::new(
             "kernel.io_uring_disabled is 1: io_uring needs CAP_SYS_ADMIN or the group kernel.io_uring_group",
-            mend(),
+            fix(),
         )),
         // Kernels before 5.12 count the rings as locked memory.
         (Refusal::NOMEM, _) => locked_memory(None, refusal, facts),

@@ -5,7 +5,7 @@ use tactus_model::facts::{MachineFacts, PermissionFacts};
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
-use crate::mend::{Privilege, ulimit};
+use crate::fix::{Privilege, ulimit};
 use crate::{Diagnosis, Refusal, container};
 
 /// What the kernel allows real-time tasks when nobody changed it, in µs a second.
@@ -76,7 +76,7 @@ fn limit_too_low(priority: u8, limit: Option<u64>, facts: &MachineFacts) -> Diag
         None => capability,
     };
     let hard = facts.permission.rtprio_limit_hard.unwrap_or(0);
-    let mend = if hard >= u64::from(priority) {
+    let fix = if hard >= u64::from(priority) {
         Some(ulimit('r', priority))
     } else if limit.is_some_and(|limit| limit > 0) && container(facts).is_none() {
         // Somebody has already set a limit here, so a limit is how it is done here.
@@ -84,7 +84,7 @@ fn limit_too_low(priority: u8, limit: Option<u64>, facts: &MachineFacts) -> Diag
     } else {
         Privilege::realtime().grant(facts)
     };
-    Diagnosis::new(reason, mend)
+    Diagnosis::new(reason, fix)
 }
 
 /// Whether RT_GROUP_SCHED leaves this process's cgroup without a real-time budget, so that the
@@ -193,7 +193,7 @@ fn confined_deadline(confined_to: &CpuList, missing: &CpuList, facts: &MachineFa
         let outside = missing.without(cpuset);
         outside == *missing
     });
-    let (how, mend) = if in_cpuset {
+    let (how, fix) = if in_cpuset {
         (
             "its cpuset confines it",
             "give the cpuset a root domain of its own: echo root into its cpuset.cpus.partition \
@@ -222,7 +222,7 @@ fn confined_deadline(confined_to: &CpuList, missing: &CpuList, facts: &MachineFa
         format!(
             "a deadline task must be able to run on all processors of its root domain, and {how} to {confined_to}, without {missing}"
         ),
-        mend,
+        fix,
     )
 }
 
@@ -287,10 +287,10 @@ fn nice_not_permitted(nice: i8, facts: &MachineFacts) -> Option<Diagnosis> {
         format!("allows {limit} at best")
     };
     let privilege = Privilege::nice(nice);
-    let mend = if limit < 20 && container(facts).is_none() {
+    let fix = if limit < 20 && container(facts).is_none() {
         Some(privilege.raise_limit())
     } else {
         privilege.grant(facts)
     };
-    Some(Diagnosis::new(format!("{capability}, and RLIMIT_NICE {allowed}"), mend))
+    Some(Diagnosis::new(format!("{capability}, and RLIMIT_NICE {allowed}"), fix))
 }

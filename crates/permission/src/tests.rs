@@ -79,10 +79,10 @@ fn cpus(text: &str) -> CpuList {
 }
 
 #[track_caller]
-fn check(asked: &Asked, refusal: Refusal, facts: &MachineFacts, reason: &str, mend: Option<&str>) {
+fn check(asked: &Asked, refusal: Refusal, facts: &MachineFacts, reason: &str, fix: Option<&str>) {
     let found = diagnose(asked, refusal, facts);
     assert_eq!(found.reason, reason);
-    assert_eq!(found.mend.as_deref(), mend);
+    assert_eq!(found.fix.as_deref(), fix);
 }
 
 const SETCAP: Option<&str> = Some(

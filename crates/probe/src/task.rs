@@ -248,7 +248,7 @@ impl<'a> Task<'a> {
             let facts = tactus_sys::facts::read(std::path::Path::new("/"));
             let refusal = Refusal::from_raw_os_error(error.errno.raw_os_error());
             let diagnosis = diagnose(&Asked::IoUring, refusal, &facts);
-            Unable { reason: diagnosis.reason, hint: diagnosis.mend }
+            Unable { reason: diagnosis.reason, hint: diagnosis.fix }
         })
     }
 

@@ -12,7 +12,7 @@ use std::time::Instant;
 use tactus_model::time::Nanos;
 use tactus_report::{CellExplanation, CellTail, TableOptions, TracingCost};
 use tactus_stats::UnseenBound;
-use tactus_stats::extreme::{LateWakeup, TailAnswer, TailWindow};
+use tactus_stats::extreme::{LateWakeup, TailEstimation, TailWindow};
 use tactus_stats::simulate::{Draw, Process};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,7 +59,7 @@ fn tails() -> Vec<CellTail> {
         CellTail {
             cell,
             label: label.to_owned(),
-            all_causes: TailAnswer::of(&[window]),
+            all_causes: TailEstimation::of(&[window]),
             by_cause: Vec::new(),
             not_by_cause: None,
             unseen: UnseenBound::after(wakeups as u64),

@@ -18,9 +18,9 @@ pub fn verdict_text(verdict: &Verdict, width: usize) -> String {
             let lines = wrapped(&told, "    ", width);
             // Writing to a String cannot fail.
             let _ = write!(text, "  {mark} {}", lines.trim_start());
-            if let Some(mend) = &finding.mend {
+            if let Some(fix) = &finding.fix {
                 // Not broken into lines: it is there to be copied.
-                let _ = writeln!(text, "    to mend it: {}", format::printable(mend));
+                let _ = writeln!(text, "    to fix it: {}", format::printable(fix));
             }
         }
     }
@@ -79,7 +79,7 @@ mod tests {
             asked: "policy fifo:90".to_owned(),
             granted: "policy other".to_owned(),
             reason: "this user may not use real-time priorities".to_owned(),
-            mend: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
+            fix: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
         };
         for measurement in &mut run.measurements {
             measurement.shortfalls.extend([refused.clone(), refused.clone()]);

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     preparation.lock_memory(Lock::Present);
     for missing in preparation.finish()?.shortfalls {
         eprintln!("{}: {}", missing.asked, missing.reason);
-        eprintln!("fix: {}", missing.mend.as_deref().unwrap_or("none known"));
+        eprintln!("fix: {}", missing.fix.as_deref().unwrap_or("none known"));
     }
     let mut due = clock::now();
     for _ in 0..1000 {

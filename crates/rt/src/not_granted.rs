@@ -67,8 +67,8 @@ impl NotGranted {
     /// which `facts` are known.
     pub fn explain(&self, facts: &MachineFacts) -> Shortfall {
         let (asked, granted) = self.words();
-        let Diagnosis { reason, mend } = self.diagnose(facts);
-        Shortfall { asked, granted, reason, mend }
+        let Diagnosis { reason, fix } = self.diagnose(facts);
+        Shortfall { asked, granted, reason, fix }
     }
 
     /// As [`explain`](Self::explain), on this machine.
@@ -126,7 +126,7 @@ fn no_pinned_deadline() -> Diagnosis {
         reason:
             "the kernel admits a deadline task only when it may run on every CPU of its root domain"
                 .to_owned(),
-        mend: Some("policy fifo:99, which can be pinned".to_owned()),
+        fix: Some("policy fifo:99, which can be pinned".to_owned()),
     }
 }
 
@@ -154,10 +154,10 @@ mod tests {
         let sent = serde_json::to_string(&refused).unwrap();
         let heard: NotGranted = serde_json::from_str(&sent).unwrap();
         assert_eq!(heard, refused);
-        let Shortfall { asked, granted, reason, mend } = heard.explain(&facts);
+        let Shortfall { asked, granted, reason, fix } = heard.explain(&facts);
         assert_eq!((&*asked, &*granted), ("policy fifo:80", "policy other"));
         assert_eq!(reason, "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0");
-        assert_eq!(mend, Some(tactus_permission::grant_all(None)));
+        assert_eq!(fix, Some(tactus_permission::grant_all(None)));
     }
 
     #[test]

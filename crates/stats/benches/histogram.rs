@@ -1,4 +1,4 @@
-//! How fast samples become histograms.
+//! The speed of turning samples into histograms.
 
 use divan::{Bencher, counter::ItemsCount};
 use tactus_model::random::SplitMix64;

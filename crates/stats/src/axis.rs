@@ -1,33 +1,32 @@
 //! The horizontal axes of the percentile graph, and its curves.
 //!
-//! Latencies are drawn by a logarithmic vertical axis against a horizontal one
-//! that stretches the tail, since "the (supposedly) few latency time values which
-//! are much higher than the average" are what matters (Faller, *Measuring the
-//! latency time of real-time Unix-like operating systems*, ICSI TR-92-037, 1992,
-//! section 6). The axis of 1/(1−p) is that of HdrHistogram's plots.
+//! Latencies are plotted on a logarithmic vertical axis against a horizontal axis that
+//! stretches the tail, since "the (supposedly) few latency time values which are much higher
+//! than the average" matter most (Faller, *Measuring the latency time of real-time Unix-like
+//! operating systems*, ICSI TR-92-037, 1992, section 6). HdrHistogram's plots use the axis of
+//! 1/(1−p).
 
 use serde::{Deserialize, Serialize};
 use tactus_model::time::Nanos;
 
 use crate::histogram::LatencyHistogram;
 
-/// How the exponential axis bends: position ∝ e^(7p) − 1.
+/// The curvature of the exponential axis: position ∝ e^(7p) − 1.
 ///
-/// The paper draws its axis without naming the base; what it says of it is that
-/// "the median value is plotted close to the left vertical axis". With 7 the
-/// median stands at 1/(e^3.5 + 1) = 3 % of the width, 90 % in the middle and 99 %
-/// at 93 %.
+/// The paper draws its axis without naming the base; it only says that "the median value is
+/// plotted close to the left vertical axis". With 7 the median is at 1/(e^3.5 + 1) = 3 % of the
+/// width, 90 % in the middle and 99 % at 93 %.
 const STEEPNESS: f64 = 7.0;
 
-/// How a share of the wakeups becomes a place on the axis.
+/// The mapping from a share of the wakeups to a position on the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PercentileAxis {
     /// The exponential of the percentile (Faller 1992): values "are continuously
     /// amplified as we get to higher values of percentiles".
     Exponential,
-    /// The logarithm of 1/(1−p): 0, 90, 99, 99.9 % … are equally far apart, and a
-    /// step to the right makes a wakeup ten times as rare.
+    /// The logarithm of 1/(1−p): 0, 90, 99, 99.9 % … are equally spaced, and each step to the
+    /// right makes a wakeup ten times as rare.
     Reciprocal,
 }
 
@@ -42,7 +41,7 @@ pub struct Tick {
     pub label: &'static str,
 }
 
-/// The shares worth a mark, and how they are written.
+/// The shares that get a mark, with their labels.
 const MARKS: [(f64, &str); 13] = [
     (0.0, "0"),
     (0.5, "50"),
@@ -59,23 +58,24 @@ const MARKS: [(f64, &str); 13] = [
     (0.999_999_999, "99.9999999"),
 ];
 
-/// The greatest share an axis ends at, so that 1/(1−p) stays finite.
+/// The maximum share at the end of an axis, so that 1/(1−p) stays finite.
 const GREATEST: f64 = 1.0 - 1e-12;
 
 impl PercentileAxis {
     /// Both axes.
     pub const ALL: [Self; 2] = [Self::Exponential, Self::Reciprocal];
 
-    /// Where `share` stands on an axis from 0 to `share_max`: 0 at the left end, 1 at the right.
+    /// The position of `share` on an axis from 0 to `share_max`: 0 at the left end, 1 at the
+    /// right.
     ///
-    /// Shares outside the axis are moved to its ends. An axis of no length has
-    /// everything at its left end.
+    /// Shares outside the axis are clamped to its ends. On an axis of zero length all positions
+    /// are at the left end.
     pub fn position(self, share: f64, share_max: f64) -> f64 {
         let end = self.unscaled(share_max.clamp(0.0, GREATEST));
         if end > 0.0 { (self.unscaled(share.clamp(0.0, GREATEST)) / end).min(1.0) } else { 0.0 }
     }
 
-    /// The share that stands at `position`: the inverse of [`position`](Self::position).
+    /// The share at `position`: the inverse of [`position`](Self::position).
     pub fn share_at(self, position: f64, share_max: f64) -> f64 {
         let along = position.clamp(0.0, 1.0) * self.unscaled(share_max.clamp(0.0, GREATEST));
         match self {
@@ -84,12 +84,13 @@ impl PercentileAxis {
         }
     }
 
-    /// The marks from 0 to `share_max`, ascending. Which of them have room for
-    /// their labels is for the drawing to say.
+    /// The marks from 0 to `share_max`, ascending. The drawing code decides which marks have
+    /// room for labels.
     pub fn ticks(self, share_max: f64) -> Vec<Tick> {
         MARKS
             .into_iter()
-            // The quarters crowd where every nine has the same room.
+            // The quarters are too close together on an axis that gives every nine the same
+            // space.
             .filter(|(share, _)| self == Self::Exponential || ![0.75, 0.95].contains(share))
             .filter(|(share, _)| *share <= share_max)
             .map(|(share, label)| Tick { share, position: self.position(share, share_max), label })
@@ -104,17 +105,17 @@ impl PercentileAxis {
     }
 }
 
-/// How near two points of a curve lie together, in parts of the width of an axis
-/// and of the logarithm of a thousandfold time, when one of them is left out.
+/// The distance below which a point of a curve is dropped, as a fraction of the axis width and
+/// of the logarithm of a factor of 1000 in time.
 const RESOLUTION: f64 = 1.0 / 1000.0;
 
-/// The curve of a histogram: shares, and the latency below which each share of the samples lies.
+/// The percentile curve of a histogram: shares, and for each the latency that it does not
+/// exceed.
 ///
-/// The k-th of N samples stands at (k−1)/N, so that the curve begins with the
-/// minimum at 0 and ends with the maximum at 1 − 1/N, which either axis can show.
-/// A bucket of several samples has a point at each of its ends. Points that no
-/// drawing of a thousand dots by either axis could tell apart are left out: a few thousand remain
-/// of any number of samples. Both columns ascend.
+/// The k-th of N samples is at (k−1)/N, so that the curve begins with the minimum at 0 and ends
+/// with the maximum at 1 − 1/N, which both axes can show. A bucket of several samples has a
+/// point at each end. Points that are indistinguishable in a drawing of 1000 pixels on either
+/// axis are dropped: a few thousand remain for any number of samples. Both columns ascend.
 pub fn percentile_curve(histogram: &LatencyHistogram) -> Vec<(f64, Nanos)> {
     let (Some(min), Some(max)) = (histogram.min(), histogram.max()) else { return Vec::new() };
     let share_max = greatest_share(histogram.count());
@@ -139,13 +140,13 @@ pub fn percentile_curve(histogram: &LatencyHistogram) -> Vec<(f64, Nanos)> {
     points
 }
 
-/// The share at which the slowest of `count` samples stands; the right end of an
-/// axis that shows them all. 0 when there is none.
+/// The share of the slowest of `count` samples: the right end of an axis that shows all of
+/// them. 0 if there are none.
 pub fn greatest_share(count: u64) -> f64 {
     if count == 0 { 0.0 } else { (count - 1) as f64 / count as f64 }
 }
 
-/// A curve without the points that cannot be told from the one before.
+/// A curve without the points that are indistinguishable from the point before.
 struct Thinned {
     share_max: f64,
     points: Vec<(f64, Nanos)>,
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reciprocal_axis_gives_every_nine_the_same_room() {
+    fn the_reciprocal_axis_gives_every_nine_the_same_space() {
         for (nines, share) in [0.0, 0.9, 0.99, 0.999, 0.9999].into_iter().enumerate() {
             check(PercentileAxis::Reciprocal, share, 0.9999, nines as f64 / 4.0);
         }
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_of_no_length_is_no_division_by_zero() {
+    fn an_axis_of_zero_length_does_not_divide_by_zero() {
         for axis in PercentileAxis::ALL {
             assert_eq!(axis.position(0.5, 0.0), 0.0);
             assert_eq!(axis.position(1.0, 1.0), 1.0);
@@ -234,7 +235,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_place_gives_its_share_back(share in 0.0..0.9999_f64, share_max in 0.9999..0.99999_f64) {
+        fn share_at_inverts_position(share in 0.0..0.9999_f64, share_max in 0.9999..0.99999_f64) {
             for axis in PercentileAxis::ALL {
                 let position = axis.position(share, share_max);
                 prop_assert!((0.0..=1.0).contains(&position));
@@ -243,7 +244,7 @@ mod tests {
         }
 
         #[test]
-        fn a_curve_ascends_from_the_least_to_the_greatest(
+        fn a_curve_ascends_from_the_minimum_to_the_maximum(
             values in prop::collection::vec(0..u64::MAX, 1..200),
         ) {
             let histogram: LatencyHistogram = values.iter().copied().map(Nanos::from_nanos).collect();

@@ -1,29 +1,26 @@
-//! Confidence in quantiles, by block bootstrap.
+//! Confidence intervals of quantiles, by block bootstrap.
 //!
-//! Latencies that follow each other are alike: a disturbance delays many in a
-//! row. Drawing single samples would call a handful of disturbances thousands of
-//! independent events. So stretches of time (blocks) are drawn instead, each
-//! with all its samples, as in H. R. Künsch, *The jackknife and the bootstrap for
-//! general stationary observations* (1989). Disturbances outlast a block too, so
-//! runs of neighbouring blocks are drawn, as long as the cube root of their
-//! number, the order of length that Künsch finds best; a run that reaches the end
-//! of the window goes on at its beginning, so that every block is as likely as any
-//! other. The interval is that of the percentiles of the drawn quantiles
-//! (A. C. Davison and D. V. Hinkley, *Bootstrap Methods and their Application*,
-//! 1997, chapters 5 and 8).
+//! Successive latencies are correlated: a disturbance delays many in a row. Resampling single
+//! samples would treat a few disturbances as thousands of independent events. So blocks
+//! (periods of time) are resampled, each with all its samples, as in H. R. Künsch, *The
+//! jackknife and the bootstrap for general stationary observations* (1989). Disturbances
+//! outlast a block too, so runs of neighbouring blocks are resampled. The length of a run is
+//! the cube root of the number of blocks, the order that Künsch finds best; a run that reaches
+//! the end of the window continues at its beginning, so that every block is equally likely. The
+//! interval is the percentile interval of the resampled quantiles (A. C. Davison and D. V.
+//! Hinkley, *Bootstrap Methods and their Application*, 1997, chapters 5 and 8).
 //!
-//! Rounds are drawn first and runs of blocks within them (the same, section 3.8),
-//! however few there are, since rounds often differ by more than their blocks do:
-//! pooling the blocks of all rounds would call that difference chance within one.
-//! Where rounds do not differ, this gives an interval that is a little too wide.
-//! Where they do, few of them cannot tell how much: the truth lies between the
-//! least and the greatest of R rounds with a probability of 1 − 2^(1−R) only, which
-//! is 50 % for two, 75 % for three, 94 % for five, and no way of drawing can raise
-//! that to 95 %. One round says nothing of others: its interval speaks of that
-//! round alone.
+//! Rounds are resampled first and runs of blocks within them (the same, section 3.8), even if
+//! there are few rounds, since rounds often differ by more than their blocks do: pooling the
+//! blocks of all rounds would treat that difference as noise within one round. If rounds do not
+//! differ, the interval is slightly too wide. If they do, a few rounds cannot show by how much:
+//! the true value lies between the minimum and the maximum of R rounds with a probability of
+//! only 1 − 2^(1−R), which is 50 % for two, 75 % for three, 94 % for five, and no resampling
+//! scheme can raise that to 95 %. A single round contains no information about other rounds:
+//! its interval applies to that round only.
 //!
-//! A disturbance that lasts for a good part of the window is seen too seldom for
-//! any interval from that window; measure longer, or in more rounds.
+//! A disturbance that lasts for a large part of the window occurs too rarely for any interval
+//! from that window; measure longer, or in more rounds.
 
 use std::ops::Range;
 
@@ -34,19 +31,19 @@ use tactus_model::time::Nanos;
 
 use crate::histogram::{bucket_high, nearest_rank};
 
-/// Fewer blocks than these say too little about how blocks differ.
+/// The minimum number of blocks: fewer show too little of how blocks differ.
 pub const FEWEST_BLOCKS: usize = 10;
-/// The samples that must lie on the thinner side of a quantile, on average, for
-/// its place to be worth an interval.
+/// The minimum average number of samples on the thinner side of a quantile for an interval of
+/// that quantile.
 pub const FEWEST_BEYOND: f64 = 10.0;
-/// The blocks that must hold samples as late as the quantile. With fewer, more
-/// than 2.5 % of the draws have none of them (e⁻³ of three), and the upper end of
-/// the interval says nothing: a single burst would pass for the whole tail.
+/// The minimum number of blocks that contain samples as late as the quantile. With fewer, more
+/// than 2.5 % of the resamples contain none of them (e⁻³ for three blocks), and the upper end of
+/// the interval is meaningless: a single burst would count as the whole tail.
 pub const FEWEST_REACHING: usize = 4;
-/// How often is drawn. The ends of a 95 % interval then rest on ten draws each.
+/// The number of resamples. Each end of a 95 % interval then depends on ten of them.
 pub const RESAMPLES: usize = 400;
 
-/// A range that holds the true value in 95 of 100 repetitions of the measurement.
+/// A range that contains the true value in 95 of 100 repetitions of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// Its lower end.
@@ -59,42 +56,40 @@ pub struct Interval {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Unsupported {
-    /// The window was too short to be cut into enough stretches.
-    #[error(
-        "{blocks} stretches are too few for an interval; measure longer, so that there are {FEWEST_BLOCKS}"
-    )]
+    /// The window was too short for enough blocks.
+    #[error("no interval: {blocks} blocks with samples, {FEWEST_BLOCKS} needed; measure longer")]
     FewBlocks {
-        /// How many stretches hold samples.
+        /// The number of blocks with samples.
         blocks: usize,
     },
-    /// Too few samples lie beyond the quantile.
+    /// Too few samples beyond the quantile.
     #[error(
-        "about {beyond:.1} samples lie beyond this quantile; measure longer, so that there are {FEWEST_BEYOND}"
+        "no interval: about {beyond:.1} samples beyond this quantile, {FEWEST_BEYOND} needed; measure longer"
     )]
     FewBeyond {
-        /// How many there are on average.
+        /// The average number of samples beyond.
         beyond: f64,
     },
-    /// The samples as late as the quantile lie in too few blocks, as those of one burst do.
+    /// The samples as late as the quantile are in too few blocks, as in a single burst.
     #[error(
-        "only {blocks} stretches hold samples as late as this quantile; measure longer, so that there are {FEWEST_REACHING}"
+        "no interval: only {blocks} blocks contain samples as late as this quantile, {FEWEST_REACHING} needed; measure longer"
     )]
     FewReaching {
-        /// How many stretches do.
+        /// The number of blocks that contain such samples.
         blocks: usize,
     },
 }
 
-/// The blocks of a cell, ready to be drawn from.
+/// The blocks of a cell, prepared for resampling.
 #[derive(Clone, Debug)]
 pub struct Blocks {
-    /// The lowest values of all buckets that any block uses, ascending.
+    /// The lowest values of all buckets in use, ascending.
     values: Vec<Nanos>,
-    /// How many samples of all blocks each of `values` has.
+    /// The number of samples in all blocks for each of `values`.
     counts: Vec<u64>,
-    /// The blocks of all rounds, one round after the other.
+    /// The blocks of all rounds, in order of rounds.
     blocks: Vec<Block>,
-    /// Which of `blocks` belong to each round.
+    /// The range of `blocks` for each round.
     rounds: Vec<Range<usize>>,
     count: u64,
     max: Nanos,
@@ -104,12 +99,12 @@ pub struct Blocks {
 #[derive(Clone, Debug)]
 struct Block {
     count: u64,
-    /// Places in [`Blocks::values`] and counts, ascending; never empty.
+    /// Indexes into [`Blocks::values`] and counts, ascending; never empty.
     buckets: Vec<(usize, u64)>,
 }
 
 impl Block {
-    /// The place of the quantile in this block alone.
+    /// The index of the quantile in this block.
     fn place(&self, quantile: f64) -> usize {
         let counts = self.buckets.iter().map(|(_, count)| *count);
         let nth = position_of_rank(counts, nearest_rank(quantile, self.count));
@@ -117,7 +112,8 @@ impl Block {
     }
 }
 
-/// At which of `counts` the sum reaches `rank`; their number when it never does.
+/// The index at which the cumulative sum of `counts` reaches `rank`; their number if it does
+/// not.
 fn position_of_rank(counts: impl Iterator<Item = u64>, rank: u64) -> usize {
     let mut seen = 0_u64;
     counts
@@ -128,14 +124,14 @@ fn position_of_rank(counts: impl Iterator<Item = u64>, rank: u64) -> usize {
         .count()
 }
 
-/// How often each block was drawn, a row of [`Blocks::blocks`] for each resample.
+/// How often each block was drawn, one row of [`Blocks::blocks`] per resample.
 struct Draws {
     weights: Vec<u64>,
     blocks: usize,
 }
 
 impl Blocks {
-    /// Gathers the blocks of each round; empty ones are left out.
+    /// Collects the blocks of each round; empty blocks are dropped.
     pub fn new<'a, R, B>(rounds: R) -> Self
     where
         R: IntoIterator<Item = B>,
@@ -165,13 +161,13 @@ impl Blocks {
         Self { values, counts, blocks, rounds: ranges, count, max }
     }
 
-    /// Says whether an interval for `quantile` (0 to 1) is supported.
+    /// Checks whether the blocks support an interval for `quantile` (0 to 1).
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing requirement.
     pub fn supports(&self, quantile: f64) -> Result<(), Unsupported> {
         let beyond = self.count as f64 * quantile.min(1.0 - quantile);
-        // A share such as 0.9 has no exact form; a hair must not decide.
+        // A share such as 0.9 has no exact binary form; a rounding error must not decide.
         if beyond.is_nan() || beyond < FEWEST_BEYOND * (1.0 - 1e-9) {
             return Err(Unsupported::FewBeyond { beyond });
         }
@@ -187,8 +183,8 @@ impl Blocks {
         }
     }
 
-    /// 95 % intervals for `quantiles`, each where the blocks support one; the same
-    /// for the same `seed`.
+    /// 95 % intervals for `quantiles`, each if the blocks support one; the same for the same
+    /// `seed`.
     pub fn intervals(&self, quantiles: &[f64], seed: u64) -> Vec<Result<Interval, Unsupported>> {
         let draws = self.draw(seed);
         quantiles
@@ -204,7 +200,7 @@ impl Blocks {
         let mut random = SplitMix64::new(seed);
         let blocks = self.blocks.len();
         let mut weights = vec![0_u64; RESAMPLES * blocks];
-        // Without a block there are no rows, and nothing is drawn.
+        // Without blocks there are no rows, and nothing is drawn.
         for row in weights.chunks_exact_mut(blocks.max(1)) {
             for _ in &self.rounds {
                 let round = random.below(self.rounds.len() as u64) as usize;
@@ -214,14 +210,14 @@ impl Blocks {
         Draws { weights, blocks }
     }
 
-    /// The quantile (0 to 1) of each round, where together they hold samples enough.
+    /// The quantile (0 to 1) of each round, if all rounds together contain enough samples.
     ///
     /// # Errors
-    /// Fewer than [`FEWEST_BEYOND`] samples lie on the thinner side of the quantile. How
-    /// they lie in the rounds is not looked at: where they come in a burst, the rounds differ.
+    /// Fewer than [`FEWEST_BEYOND`] samples lie on the thinner side of the quantile. Their
+    /// distribution over rounds is not checked: if they come in a burst, the rounds differ.
     pub fn quantile_of_rounds(&self, quantile: f64) -> Result<Vec<Nanos>, Unsupported> {
         let beyond = self.count as f64 * quantile.min(1.0 - quantile);
-        // A share such as 0.9 has no exact form; a hair must not decide.
+        // A share such as 0.9 has no exact binary form; a rounding error must not decide.
         if beyond.is_nan() || beyond < FEWEST_BEYOND * (1.0 - 1e-9) {
             return Err(Unsupported::FewBeyond { beyond });
         }
@@ -232,7 +228,7 @@ impl Blocks {
             .collect())
     }
 
-    /// The quantile of some of the blocks, which hold samples.
+    /// The quantile of some of the blocks, which must not be empty.
     fn quantile_of(&self, blocks: &[Block], quantile: f64) -> Nanos {
         let mut counts = vec![0_u64; self.values.len()];
         for &(place, count) in blocks.iter().flat_map(|block| &block.buckets) {
@@ -240,28 +236,28 @@ impl Blocks {
         }
         let count = blocks.iter().fold(0_u64, |sum, block| sum.saturating_add(block.count));
         let place = position_of_rank(counts.into_iter(), nearest_rank(quantile, count));
-        self.told(place.min(self.values.len() - 1))
+        self.duration_at(place.min(self.values.len() - 1))
     }
 
-    /// The quantile (0 to 1) of all blocks together; `None` when they are empty.
+    /// The quantile (0 to 1) of all blocks; `None` if they are empty.
     pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
         let rank = nearest_rank(quantile, self.count);
         let place = position_of_rank(self.counts.iter().copied(), rank);
-        (place < self.values.len()).then(|| self.told(place))
+        (place < self.values.len()).then(|| self.duration_at(place))
     }
 
-    /// How many rounds hold samples.
+    /// The number of rounds with samples.
     pub fn rounds(&self) -> usize {
         self.rounds.len()
     }
 
-    /// The length that a place stands for, told as `LatencyHistogram::quantile`
-    /// tells it, or an interval could leave its own estimate out.
-    fn told(&self, place: usize) -> Nanos {
+    /// The duration at an index, rounded as in `LatencyHistogram::quantile`; otherwise an
+    /// interval could exclude its own estimate.
+    fn duration_at(&self, place: usize) -> Nanos {
         bucket_high(self.values[place]).min(self.max)
     }
 
-    /// The place of the quantile in each draw.
+    /// The index of the quantile in each resample.
     fn places(&self, quantile: f64, draws: &Draws) -> Vec<usize> {
         let totals: Vec<u64> = self.blocks.iter().map(|block| block.count).collect();
         let table = Cumulated::around(quantile, &self.blocks);
@@ -276,7 +272,10 @@ impl Blocks {
         let mut found = self.places(quantile, draws);
         found.sort_unstable();
         let tail = RESAMPLES / 40;
-        Interval { low: self.told(found[tail - 1]), high: self.told(found[RESAMPLES - tail]) }
+        Interval {
+            low: self.duration_at(found[tail - 1]),
+            high: self.duration_at(found[RESAMPLES - tail]),
+        }
     }
 }
 
@@ -290,7 +289,7 @@ fn sparse(record: &Histogram, values: &[Nanos]) -> Block {
     Block { count, buckets }
 }
 
-/// Draws as many blocks as a round has, in runs.
+/// Draws as many blocks as a round has, in runs of neighbouring blocks.
 fn draw_runs(round: &mut [u64], random: &mut SplitMix64) {
     let blocks = round.len();
     let run = ((blocks as f64).cbrt().round() as usize).max(1);
@@ -304,11 +303,11 @@ fn draw_runs(round: &mut [u64], random: &mut SplitMix64) {
     }
 }
 
-/// How many samples of each block lie at or below each place, a row for each place.
+/// How many samples of each block lie at or below each index, one row per index.
 ///
-/// A mixture's quantile lies between the least and the greatest of its parts'
-/// quantiles, so there are rows for the places between those only: few enough that
-/// a search by halves through them costs a resample less than adding its counts up.
+/// The quantile of a mixture lies between the minimum and the maximum of its parts' quantiles,
+/// so there are rows only for the indexes between those. They are few enough that a binary
+/// search through them is faster per resample than summing its counts.
 struct Cumulated {
     first_place: usize,
     blocks: usize,
@@ -329,7 +328,7 @@ impl Cumulated {
                 }
             }
         }
-        // Row after row, since a table of many blocks is larger than the caches.
+        // Row by row, since the table of many blocks exceeds the caches.
         later.sort_unstable();
         let mut later = later.into_iter().peekable();
         let mut rows = Vec::with_capacity((last - first + 1) * blocks.len());
@@ -342,7 +341,7 @@ impl Cumulated {
         Self { first_place: first, blocks: blocks.len(), rows }
     }
 
-    /// The place at which blocks drawn so often reach `rank`.
+    /// The index at which the drawn blocks reach `rank`.
     fn place(&self, weights: &[u64], rank: u64) -> usize {
         let row = |nth: usize| &self.rows[nth * self.blocks..][..self.blocks];
         let (mut low, mut high) = (0, self.rows.len() / self.blocks - 1);
@@ -354,9 +353,9 @@ impl Cumulated {
     }
 }
 
-/// The sum of `counts`, each as often as its block was drawn.
+/// The sum of `counts`, each weighted by how often its block was drawn.
 ///
-/// Wraps, which takes 2⁶⁴ samples in all.
+/// Wraps beyond 2⁶⁴ samples.
 fn weighted(weights: &[u64], counts: &[u64]) -> u64 {
     let products = weights.iter().zip(counts).map(|(weight, count)| weight.wrapping_mul(*count));
     products.fold(0, u64::wrapping_add)
@@ -368,11 +367,11 @@ mod tests {
     use crate::histogram::LatencyHistogram;
 
     fn uniform(random: &mut SplitMix64) -> f64 {
-        // Never zero, whose logarithm would not be finite.
+        // Never zero, since its logarithm is not finite.
         (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON / 4.0
     }
 
-    /// How many of 200 intervals for `quantile` held the true value.
+    /// How many of 200 intervals for `quantile` contained the true value.
     fn covered(
         quantile: f64,
         truth: f64,
@@ -391,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_independent_samples_cover_as_often_as_they_say() {
+    fn intervals_of_independent_samples_have_their_nominal_coverage() {
         // Exponential with mean 10 µs: the quantile q is −ln(1 − q) means.
         let held = covered(0.99, 10_000.0 * 100_f64.ln(), |random| {
             (0..200).map(|_| Nanos::from_nanos((-uniform(random).ln() * 10_000.0) as u64)).collect()
@@ -400,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_heavy_tails_cover_as_often_as_they_say() {
+    fn intervals_of_heavy_tails_have_their_nominal_coverage() {
         // Pareto with index 1.5 from 5 µs: the quantile q is 5 µs (1 − q)^(−1/1.5).
         let held = covered(0.99, 5_000.0 * 100_f64.powf(1.0 / 1.5), |random| {
             (0..200)
@@ -411,8 +410,8 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_come_alike_in_a_row_widen_the_interval() {
-        // A disturbance is as long as a block: all of its samples are slow, or none.
+    fn correlated_samples_widen_the_interval() {
+        // A disturbance lasts exactly one block: either all of its samples are slow, or none.
         let disturbed = |random: &mut SplitMix64| -> LatencyHistogram {
             let slow = uniform(random) < 0.3;
             (0..200)
@@ -425,7 +424,7 @@ mod tests {
         let mut random = SplitMix64::new(5);
         let blocks: Vec<LatencyHistogram> = (0..60).map(|_| disturbed(&mut random)).collect();
         let together: Vec<Histogram> = blocks.iter().map(LatencyHistogram::to_record).collect();
-        // The same samples dealt out one by one, as if they were independent.
+        // The same samples, shuffled so that they are independent.
         let mut dealt = vec![LatencyHistogram::new(); 60];
         let mut next = 0;
         for bucket in blocks.iter().flat_map(LatencyHistogram::buckets) {
@@ -443,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_thin_is_refused_with_what_is_missing() {
+    fn insufficient_samples_are_rejected_with_the_missing_requirement() {
         let block = |count: u64| {
             (0..count)
                 .map(|k| Nanos::from_nanos(1000 + k))
@@ -451,15 +450,15 @@ mod tests {
                 .to_record()
         };
         let few = [block(1000), block(1000)];
-        let answer = Blocks::new([few.iter()]).intervals(&[0.5, 0.999], 1);
-        assert_eq!(answer[0], Err(Unsupported::FewBlocks { blocks: 2 }));
-        assert!(matches!(answer[1], Err(Unsupported::FewBeyond { .. })));
+        let intervals = Blocks::new([few.iter()]).intervals(&[0.5, 0.999], 1);
+        assert_eq!(intervals[0], Err(Unsupported::FewBlocks { blocks: 2 }));
+        assert!(matches!(intervals[1], Err(Unsupported::FewBeyond { .. })));
         let none: [Histogram; 0] = [];
         assert!(Blocks::new([none.iter()]).intervals(&[0.5], 1)[0].is_err());
     }
 
     #[test]
-    fn an_interval_holds_its_own_estimate() {
+    fn an_interval_contains_its_own_estimate() {
         let constant = Nanos::from_nanos(1_234_567);
         let kept = vec![(0..200).map(|_| constant).collect::<LatencyHistogram>().to_record(); 60];
         let mut whole = LatencyHistogram::new();
@@ -476,7 +475,7 @@ mod tests {
         };
         let rounds = [round(10), Vec::new(), round(30)];
         let blocks = Blocks::new(&rounds);
-        assert_eq!(blocks.rounds(), 2, "a round without samples says nothing");
+        assert_eq!(blocks.rounds(), 2, "a round without samples does not count");
         let medians = blocks.quantile_of_rounds(0.5).unwrap();
         let singly: Vec<Nanos> = [&rounds[0], &rounds[2]]
             .map(|round| Blocks::new([round.iter()]).quantile(0.5).unwrap())
@@ -487,20 +486,20 @@ mod tests {
     }
 
     #[test]
-    fn a_single_burst_is_no_tail() {
+    fn a_single_burst_is_not_a_tail() {
         let block = |late: usize| -> Histogram {
             let micros = |k| Nanos::from_micros(if k < late { 5_000 } else { 10 });
             (0..200).map(micros).collect::<LatencyHistogram>().to_record()
         };
         let mut kept = vec![block(0); 60];
         kept[7] = block(150);
-        let answer = Blocks::new([kept.iter()]).intervals(&[0.99], 1)[0];
-        assert_eq!(answer, Err(Unsupported::FewReaching { blocks: 1 }));
+        let intervals = Blocks::new([kept.iter()]).intervals(&[0.99], 1)[0];
+        assert_eq!(intervals, Err(Unsupported::FewReaching { blocks: 1 }));
     }
 
     #[test]
-    fn intervals_of_samples_that_are_alike_for_a_fifth_of_a_block_still_cover() {
-        // The logarithm follows itself with 0.95; its median is that of e⁰.
+    fn intervals_of_samples_correlated_over_a_fifth_of_a_block_still_cover() {
+        // The logarithm is autocorrelated with 0.95; its median is that of e⁰.
         let mut logarithm = 0.0;
         let held = covered(0.5, 10_000.0, |random| {
             (0..100)
@@ -516,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_differ_widen_the_interval_however_few_they_are() {
+    fn differing_rounds_widen_the_interval_even_if_they_are_few() {
         let round = |level: u64| -> Vec<Histogram> {
             let latencies = || (0..50).map(move |k| Nanos::from_micros(level + k % 3));
             vec![latencies().collect::<LatencyHistogram>().to_record(); 20]

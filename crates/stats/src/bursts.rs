@@ -1,34 +1,36 @@
-//! How often something came that comes in bursts, with its interval.
+//! The count of bursty events, with its interval.
 //!
-//! Were events independent, their number would be a Poisson one, with F. Garwood's
-//! interval (*Fiducial limits for the Poisson distribution*, Biometrika 28, 1936). Late
-//! wakeups come in bursts, and in some rounds more than in others, so their number
-//! varies φ times as much. Then count ÷ φ is nearly a Poisson number (P. McCullagh and
-//! J. A. Nelder, *Generalized Linear Models*, 1989, section 6.2), and the interval is that of it,
-//! times φ. φ is the greater of the index of dispersion over stretches of time and over rounds.
+//! The number of independent events is Poisson distributed, with F. Garwood's interval
+//! (*Fiducial limits for the Poisson distribution*, Biometrika 28, 1936). Late wakeups come in
+//! bursts, and more often in some rounds than in others, so the variance of their number is
+//! larger by a factor φ. Then count ÷ φ is approximately Poisson distributed (P. McCullagh and
+//! J. A. Nelder, *Generalized Linear Models*, 1989, section 6.2), and the interval is the
+//! Poisson interval times φ. φ is the greater of the indexes of dispersion over blocks of time
+//! and over rounds.
 
 use serde::Serialize;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
 
-/// How often something came.
+/// The count of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BurstyCount {
-    /// How often it came.
+    /// The number of events.
     pub count: u64,
-    /// How many stretches of time it came in.
+    /// The number of blocks of time with events.
     pub stretches: u64,
-    /// How much more its number varies than that of independent events; at least 1.
+    /// The index of dispersion: the variance relative to that of independent events; at least
+    /// 1.
     pub dispersion: f64,
-    /// The lower end of the 95 % interval of the number to be expected in as much time.
+    /// The lower end of the 95 % interval of the expected number in the same time.
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// What the number to be expected in as much time does not exceed, with 95 % confidence.
+    /// The upper bound of the expected number in the same time, with 95 % confidence.
     pub at_most: f64,
 }
 
 impl BurstyCount {
-    /// Takes how often it came in each stretch of each round.
+    /// Takes the number of events in each block of each round.
     pub fn of(rounds: &[Vec<u64>]) -> Self {
         let stretches: Vec<u64> = rounds.iter().flatten().copied().collect();
         let totals: Vec<u64> = rounds.iter().map(|round| round.iter().sum()).collect();
@@ -46,7 +48,7 @@ impl BurstyCount {
     }
 }
 
-/// The variance of numbers over their mean, 1 where there is none.
+/// The variance of numbers divided by their mean; 1 if the mean is zero.
 fn index_of_dispersion(counts: &[u64]) -> f64 {
     let sum: u64 = counts.iter().sum();
     if sum == 0 || counts.len() < 2 {
@@ -57,17 +59,17 @@ fn index_of_dispersion(counts: &[u64]) -> f64 {
     squares / (counts.len() as f64 - 1.0) / mean
 }
 
-/// The mean by which as many as `count` or more come with a chance of `chance`.
+/// The mean for which `count` or more events have a probability of `chance`.
 fn least_mean(count: f64, chance: f64) -> f64 {
     if count <= 0.0 { 0.0 } else { where_falls(count, |mean| gamma_lr(count, mean) < chance) }
 }
 
-/// The mean by which as many as `count` or fewer come with a chance of `chance`.
+/// The mean for which `count` or fewer events have a probability of `chance`.
 fn greatest_mean(count: f64, chance: f64) -> f64 {
     where_falls(count, |mean| gamma_ur(count + 1.0, mean) > chance)
 }
 
-/// Where `below` ceases to hold, by halves; it holds for small means.
+/// Bisects for the mean at which `below` becomes false; it is true for small means.
 fn where_falls(count: f64, below: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 4.0 * count + 20.0);
     for _ in 0..60 {
@@ -83,14 +85,14 @@ mod tests {
     use crate::simulate::Draw;
 
     #[test]
-    fn nothing_seen_gives_the_rule_of_three() {
+    fn a_count_of_zero_gives_the_rule_of_three() {
         let none = BurstyCount::of(&[vec![0; 60], vec![0; 60]]);
         assert_eq!((none.count, none.low), (0, 0.0));
         assert!((none.at_most - 3.0).abs() < 0.01, "{none:?}");
     }
 
     #[test]
-    fn independent_events_have_the_interval_of_the_tables() {
+    fn independent_events_have_the_interval_of_garwoods_table() {
         // Garwood's table: 10 events, 4.795 to 18.39.
         let mut round = vec![0; 1000];
         (0..10).for_each(|nth| round[nth * 97] = 1);
@@ -99,9 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn bursts_are_covered_about_as_often_as_the_interval_says() {
+    fn intervals_of_bursts_have_about_their_nominal_coverage() {
         let mut draw = Draw::new(12);
-        // In every stretch a burst with a chance of 0.2, of three events in the mean.
+        // In every block a burst with probability 0.2, of three events on average.
         let stretch = |draw: &mut Draw| -> u64 {
             if draw.uniform() > 0.2 {
                 return 0;

@@ -1,4 +1,4 @@
-//! What all measurements of a cell say together.
+//! The results of all measurements of a cell combined.
 
 use std::collections::HashSet;
 
@@ -14,74 +14,75 @@ use crate::bootstrap::{Blocks, Interval, Unsupported};
 use crate::histogram::LatencyHistogram;
 use crate::unseen::UnseenBound;
 
-/// The quantiles that results tell.
+/// The quantiles in the results.
 pub const QUANTILES: [f64; 7] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 
-/// A quantile of wakeup latency by both rules of accounting.
+/// A quantile of wakeup latency, by both rules of accounting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QuantileEstimate {
     /// The share of wakeups, 0 to 1.
     pub quantile: f64,
-    /// The latency that so many wakeups did not exceed (*per wakeup*); `None`
-    /// where there are fewer samples than tell the share apart from all.
+    /// The latency that this share of wakeups did not exceed (*per wakeup*); `None` if there
+    /// are too few samples to distinguish the share from all.
     pub per_wakeup: Option<Nanos>,
-    /// The latency that so many due times did not exceed (*intended schedule*); `None`
-    /// too where another program measured that does not count those it missed.
+    /// The latency that this share of due times did not exceed (*intended schedule*); also
+    /// `None` if another program measured and did not count missed due times (coordinated
+    /// omission).
     pub by_schedule: Option<Nanos>,
     /// The 95 % interval of `per_wakeup`.
     pub interval: Option<Interval>,
-    /// Why there is no interval, where there is none.
+    /// Why there is no interval, if there is none.
     pub unsupported: Option<Unsupported>,
 }
 
-/// A late sample with the measurement it comes from.
+/// A late sample with the measurement that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LateSample {
     /// The round, counted from 0.
     pub round: u32,
     /// The task.
     pub task: u32,
-    /// The processor the task was pinned to, if it was.
+    /// The CPU the task was pinned to, if it was pinned.
     pub cpu: Option<u32>,
-    /// When the window it lies in opened.
+    /// When its window opened.
     pub opened: Instant<Realtime>,
-    /// The sample, with its place among the task's.
+    /// The sample, with its index among the task's samples.
     pub outlier: Outlier,
 }
 
-/// What the load achieved a second, over all rounds.
+/// What the load achieved per second, over all rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadRate {
-    /// Copies that ran when windows opened, the most of any round.
+    /// Copies running when windows opened, the maximum over all rounds.
     pub copies: u32,
-    /// Copies that ended by themselves, over all rounds.
+    /// Copies that exited on their own, over all rounds.
     pub ended: u32,
-    /// What one operation is; empty where operations cannot be counted.
+    /// The unit of an operation; empty if operations cannot be counted.
     pub unit: String,
-    /// Operations a second of all copies together.
+    /// Operations per second of all copies together.
     pub operations_per_second: Option<f64>,
-    /// Bytes a second of all copies together.
+    /// Bytes per second of all copies together.
     pub bytes_per_second: Option<f64>,
-    /// Processors' worth of time that all copies used.
+    /// The number of CPUs that all copies used on average.
     pub processors: Option<f64>,
-    /// What else is counted.
+    /// Further counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<CountRate>,
-    /// Of several loads side by side what each achieved.
+    /// What each of several loads achieved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartRate>,
 }
 
-/// How often something happened a second.
+/// The rate of an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CountRate {
-    /// What it is, for one of it.
+    /// The name of one event.
     pub what: String,
-    /// How often a second.
+    /// Events per second.
     pub per_second: f64,
 }
 
-/// What one of several loads side by side achieved a second.
+/// What one of several loads achieved per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartRate {
     /// The load.
@@ -90,49 +91,50 @@ pub struct PartRate {
     pub rate: LoadRate,
 }
 
-/// What all measurements of a cell say together.
+/// The results of all measurements of a cell combined.
 ///
-/// Lengths of time are whole nanoseconds in JSON.
+/// Durations are whole nanoseconds in JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellSummary {
-    /// How many rounds yielded a result.
+    /// The number of rounds with a result.
     pub rounds: u32,
-    /// What became of every intended wakeup.
+    /// The account of every intended wakeup.
     pub accounting: Accounting,
-    /// The least latency.
+    /// The minimum latency.
     pub min: Option<Nanos>,
-    /// The mean latency of the wakeups that took place, in nanoseconds.
+    /// The mean latency of the observed wakeups, in nanoseconds.
     pub mean_ns: Option<f64>,
-    /// The greatest latency; both rules of accounting agree on it unless it was missed.
+    /// The maximum latency; both rules of accounting agree on it unless it was missed.
     pub max: Option<Nanos>,
-    /// Latencies not exceeded by given shares.
+    /// Quantiles of latency.
     pub quantiles: Vec<QuantileEstimate>,
-    /// What can be said of latencies beyond `max`.
+    /// The bound on the rate of latencies beyond `max`.
     pub unseen: Option<UnseenBound>,
-    /// The slowest samples of all rounds and tasks, the slowest first.
+    /// The worst samples of all rounds and tasks, the worst first.
     pub worst: Vec<LateSample>,
     /// What the load achieved.
     pub load: LoadRate,
-    /// What the machine did not grant, each said once.
+    /// The requests that the machine did not grant, without duplicates.
     pub shortfalls: Vec<Shortfall>,
-    /// How well another program told these figures; `None` for our own measurements.
+    /// The precision of another program's figures; `None` for measurements by Tactus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
-    /// Latencies of the wakeups that took place.
+    /// Latencies of the observed wakeups.
     #[serde(skip)]
     pub per_wakeup: LatencyHistogram,
-    /// Latencies of all due times, those of missed ones with the arrival that ended the delay.
+    /// Latencies of all due times; missed due times count until the arrival that ended the
+    /// delay.
     #[serde(skip)]
     pub by_schedule: LatencyHistogram,
 }
 
-/// How many of the slowest samples are kept of a cell.
+/// How many of the worst samples are kept per cell.
 const WORST_KEPT: usize = 50;
 /// Intervals must be the same each time a result is shown.
 pub(crate) const SEED: u64 = 1992;
 
 impl CellSummary {
-    /// Puts all rounds and tasks of a cell together.
+    /// Combines all rounds and tasks of a cell.
     pub fn pool(measurements: &[&Measurement]) -> Self {
         let mut accounting = Accounting::default();
         let mut per_wakeup = LatencyHistogram::new();
@@ -166,7 +168,7 @@ impl CellSummary {
         }
     }
 
-    /// The estimate for `quantile`, when it is one of [`QUANTILES`].
+    /// The estimate for `quantile`, if it is one of [`QUANTILES`].
     pub fn quantile(&self, quantile: f64) -> Option<&QuantileEstimate> {
         self.quantiles.iter().find(|estimate| (estimate.quantile - quantile).abs() < 1e-9)
     }
@@ -180,8 +182,9 @@ fn quantiles(
     let rounds: Vec<Vec<Histogram>> =
         measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
     let intervals = Blocks::new(&rounds).intervals(&QUANTILES, SEED);
-    let missed_known =
-        measurements.iter().all(|found| found.precision.is_none_or(|told| told.missed_known));
+    let missed_known = measurements
+        .iter()
+        .all(|found| found.precision.is_none_or(|precision| precision.missed_known));
     QUANTILES
         .into_iter()
         .zip(intervals)
@@ -195,14 +198,14 @@ fn quantiles(
         .collect()
 }
 
-/// The quantile, where at least one sample is expected to lie beyond it.
+/// The quantile, if at least one sample is expected beyond it.
 fn supported(histogram: &LatencyHistogram, quantile: f64) -> Option<Nanos> {
     let beyond = histogram.count() as f64 * (1.0 - quantile);
     (beyond >= 1.0 - 1e-6).then(|| histogram.quantile(quantile)).flatten()
 }
 
-/// The blocks of a measurement, those of all tasks in the same stretch of time as
-/// one: what disturbs a machine disturbs its tasks together.
+/// The blocks of a measurement. The blocks of all tasks in the same period of time form one
+/// block, since a disturbance of the machine affects all its tasks.
 pub fn blocks_of_all_tasks(measurement: &Measurement) -> Vec<Histogram> {
     let count = measurement.tasks.iter().map(|task| task.blocks.len()).max().unwrap_or(0);
     (0..count)
@@ -242,7 +245,7 @@ fn load_rate(measurements: &[&Measurement]) -> LoadRate {
 }
 
 fn rate_of(loads: &[&LoadResult], seconds: f64) -> LoadRate {
-    // A rate over all rounds needs the figure of every round.
+    // A rate over all rounds needs a figure from every round.
     let rate = |figure: &dyn Fn(&LoadResult) -> Option<f64>| -> Option<f64> {
         let total: f64 = loads.iter().map(|load| figure(load)).sum::<Option<f64>>()?;
         (seconds > 0.0).then(|| total / seconds)
@@ -360,8 +363,8 @@ mod tests {
         assert_eq!(summary.per_wakeup.count(), 3900);
         assert_eq!(summary.by_schedule.count(), 4000);
         let p99 = summary.quantile(0.99).unwrap();
-        assert!(p99.per_wakeup < Some(Nanos::from_micros(8)), "what was missed is not there");
-        assert!(p99.by_schedule > Some(Nanos::from_millis(89)), "the schedule knows of it");
+        assert!(p99.per_wakeup < Some(Nanos::from_micros(8)), "missed due times are not included");
+        assert!(p99.by_schedule > Some(Nanos::from_millis(89)), "missed due times are included");
         assert!(p99.interval.is_some());
         assert_eq!(summary.quantile(0.99999).unwrap().per_wakeup, None, "too few samples");
         assert_eq!(summary.max, Some(Nanos::from_millis(90)));
@@ -370,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn no_measurement_gives_an_empty_summary() {
+    fn no_measurements_give_an_empty_summary() {
         let summary = CellSummary::pool(&[]);
         assert_eq!((summary.min, summary.max, summary.rounds), (None, None, 0));
         assert!(summary.quantiles.iter().all(|estimate| estimate.per_wakeup.is_none()));

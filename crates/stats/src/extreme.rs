@@ -1,30 +1,30 @@
-//! What may be expected of longer times than were measured: peaks over a threshold.
+//! Tail estimates for longer durations than the measured one: peaks over threshold.
 //!
-//! Late wakeups above a threshold are put together into late events (`cluster`); by
-//! how much these exceed it follows a generalised Pareto distribution (`pareto`) when
-//! the threshold is high enough; from that and from how often they come follows the
-//! level that one exceeds in an hour or in a day, with an interval (`level`).
+//! Late wakeups above a threshold are clustered into late events (`cluster`). If the threshold
+//! is high enough, their excesses over it follow a generalised Pareto distribution (`pareto`).
+//! That distribution and the rate of events give the return level, which is exceeded once per
+//! hour or per day, with an interval (`level`).
 //!
-//! That is an estimate and never a bound: it holds as long as what made wakeups late
-//! while they were measured goes on in the same way, and nothing else comes. A cause that was
-//! not met is in no estimate; [`crate::unseen`] bounds how often it comes.
+//! This is an estimate and never a bound: it holds as long as the causes of late wakeups during
+//! the measurement persist in the same way, and no other cause occurs. A cause that did not
+//! occur is in no estimate; [`crate::unseen`] bounds its rate.
 //!
 //! # The threshold
 //!
-//! Thresholds are tried from the highest that leaves [`FEWEST_PEAKS`] events downwards,
-//! each time with three times as many late wakeups, as long as the distribution fits
-//! (`goodness`) and its shape stays the same. The lowest of them is taken, since more
-//! events tell more (after B. Bader, J. Yan and X. Zhang, *Automated threshold selection
-//! for extreme value analysis via ordered goodness-of-fit tests with adjustment for
-//! false discovery rate*, Annals of Applied Statistics 12, 2018, who go upwards).
-//! It must hold for two thresholds at least, or nothing shows that the shape is stable.
+//! Thresholds are tried from the highest that leaves [`FEWEST_PEAKS`] events downwards, each
+//! with three times as many late wakeups, as long as the distribution fits (`goodness`) and its
+//! shape is stable. The lowest of them is used, since more events give more information (after
+//! B. Bader, J. Yan and X. Zhang, *Automated threshold selection for extreme value analysis via
+//! ordered goodness-of-fit tests with adjustment for false discovery rate*, Annals of Applied
+//! Statistics 12, 2018, who go upwards). At least two thresholds must pass, otherwise nothing
+//! shows that the shape is stable.
 //!
 //! # The diagnostics
 //!
-//! An estimate is refused when any of [`Diagnostics`] fails: when no threshold fits, when the shape changes
-//! with the threshold, when events follow each other other than by chance, or
-//! when parts of the measurement differ in how many events they hold or how late those are.
-//! One in a hundred measurements without fault fails each.
+//! An estimate is rejected if any of [`Diagnostics`] fails: if no threshold fits, if the shape
+//! changes with the threshold, if events are not independent, or if parts of the measurement
+//! differ in the number or the latency of their events. Each diagnostic fails for one in a
+//! hundred faultless measurements.
 
 mod checks;
 mod cluster;
@@ -45,44 +45,44 @@ use level::Peaks;
 pub use goodness::{anderson_darling, critical};
 pub use pareto::{GREATEST_SHAPE, GeneralisedPareto, LEAST_SHAPE};
 
-/// The late events that the highest threshold must leave.
+/// The minimum number of late events above the highest threshold.
 pub const FEWEST_PEAKS: usize = 80;
-/// The late wakeups that are looked at, at most; more lie too deep in the bulk to be a tail.
+/// The maximum number of late wakeups considered; more would reach from the tail into the bulk.
 pub const MOST_LATE: usize = 1200;
-/// The share of the wakeups that are looked at, at most.
+/// The maximum share of wakeups considered.
 pub const GREATEST_SHARE: f64 = 0.03;
-/// How many times longer than what was measured the time may be that a level is told of.
+/// The maximum ratio of a recurrence interval to the measured duration.
 ///
-/// Further out, a hair's difference of the shape decides, and the interval speaks only
-/// of the distribution that was fitted.
+/// Beyond it, a tiny difference of the shape decides, and the interval describes only the
+/// fitted distribution.
 pub const MOST_EXTRAPOLATION: f64 = 100.0;
-/// The chance below which a diagnostic fails.
+/// The significance level: a diagnostic fails at a p-value below this.
 pub const SIGNIFICANCE: f64 = 0.01;
 
-/// A wakeup that came late.
+/// A late wakeup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LateWakeup {
     /// When it was due, since its window opened.
     pub due: Nanos,
-    /// How late it came.
+    /// Its latency.
     pub latency: Nanos,
 }
 
-/// A window with its latest wakeups, of all tasks.
+/// A window with the worst wakeups of all tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TailWindow {
     length: Nanos,
     wakeups: u64,
-    /// Every wakeup later than this is in `late`.
+    /// All wakeups later than this are in `late`.
     floor: Nanos,
-    /// In the order in which they were due.
+    /// In order of due times.
     late: Vec<LateWakeup>,
 }
 
 impl TailWindow {
-    /// Takes a window of `length` with `wakeups` of all tasks, of which those later than
-    /// `floor` are kept. They may come in any order, and need not all be given: those
-    /// at or below `floor` are not looked at.
+    /// Makes a window of duration `length` with `wakeups` of all tasks; those later than
+    /// `floor` are kept. They may come in any order, and wakeups at or below `floor` may be
+    /// missing.
     pub fn of_samples(
         length: Nanos,
         wakeups: u64,
@@ -95,9 +95,9 @@ impl TailWindow {
         Self { length, wakeups, floor, late }
     }
 
-    /// Takes a window of which each task's slowest samples were kept and no others: the
-    /// tail is known above the least of the task whose least is the greatest. A task all of
-    /// whose samples were kept hides nothing.
+    /// Makes a window of which only each task's worst samples were kept: the tail is known
+    /// above the greatest of the tasks' minimum kept latencies. A task with all samples kept
+    /// does not limit it.
     pub fn of_outliers<'a>(
         length: Nanos,
         tasks: impl IntoIterator<Item = (u64, &'a [Outlier])>,
@@ -118,12 +118,13 @@ impl TailWindow {
     }
 }
 
-/// A level that one late event exceeds in a time, with its 95 % interval.
+/// A return level: exceeded by one late event per recurrence interval on average, with its 95 %
+/// interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ReturnLevel {
-    /// The time.
+    /// The recurrence interval.
     pub period: Nanos,
-    /// The level.
+    /// The return level.
     pub level: Nanos,
     /// The lower end of its interval.
     pub low: Nanos,
@@ -131,25 +132,25 @@ pub struct ReturnLevel {
     pub high: Nanos,
 }
 
-/// Why a level is not told for a time.
+/// Why there is no return level for a recurrence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum NoLevel {
-    /// The time is too much longer than what was measured.
+    /// The recurrence interval is too long for the measured duration.
     #[error(
-        "{} of measuring are too little for a level of {}; measure for {}",
+        "{} of measurement is too short for a return level of {}; measure for {}",
         format::span(*observed), format::span(*period), format::span(*needed)
     )]
     TooFar {
-        /// How long was measured.
+        /// The measured duration.
         observed: Nanos,
-        /// The time that was asked for.
+        /// The requested recurrence interval.
         period: Nanos,
-        /// How long must be measured.
+        /// The measurement duration that is needed.
         needed: Nanos,
     },
-    /// Several events come in the time: what was measured tells it better.
-    #[error("events above the threshold come more often than that; look at the quantiles")]
+    /// Several events occur per recurrence interval; the quantiles give it more directly.
+    #[error("events above the threshold are more frequent than that; use the quantiles")]
     TooNear,
 }
 
@@ -158,13 +159,13 @@ pub enum NoLevel {
 pub struct ThresholdTried {
     /// The threshold.
     pub threshold: Nanos,
-    /// How many late events lie above it.
+    /// The number of late events above it.
     pub events: usize,
-    /// The shape that was fitted to them.
+    /// The fitted shape.
     pub shape: f64,
-    /// The statistic of Anderson and Darling.
+    /// The Anderson-Darling statistic.
     pub anderson_darling: f64,
-    /// What it exceeds in 1 of 100 samples of the fitted distribution.
+    /// Its critical value: exceeded by 1 of 100 samples of the fitted distribution.
     pub critical: f64,
 }
 
@@ -175,49 +176,49 @@ impl ThresholdTried {
     }
 }
 
-/// What was examined before an estimate was given, as the chances of finding as much by
-/// chance; none may be below [`SIGNIFICANCE`].
+/// The checks made before an estimate is given, as p-values; none may be below
+/// [`SIGNIFICANCE`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnostics {
-    /// The thresholds, the highest first; the last one that fits, with those before it, was taken.
+    /// The thresholds, the highest first; the last that fits was used, with all before it.
     pub thresholds: Vec<ThresholdTried>,
-    /// Of the times between events following each other as they do.
+    /// Of the dependence of successive spacings between events.
     pub spacings: f64,
-    /// Of the latencies of successive events following each other as they do.
+    /// Of the dependence of the latencies of successive events.
     pub sizes: f64,
-    /// Of parts of the measurement differing in how many events they hold as much as they do.
+    /// Of the difference in the number of events between parts of the measurement.
     pub rates: f64,
-    /// Of parts of the measurement differing in how late their events are as much as they do.
+    /// Of the difference in the latency of events between parts of the measurement.
     pub levels: f64,
 }
 
-/// Why no estimate of longer times is given.
+/// Why there is no tail estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum TailRefusal {
     /// Too few late events.
     #[error(
-        "{events} late events are too few for an estimate of longer times; measure longer, so that there are {needed}"
+        "{events} late events are too few for a tail estimate; measure longer, until there are {needed}"
     )]
     FewEvents {
-        /// How many there are.
+        /// The number of late events.
         events: usize,
-        /// How many are needed.
+        /// The number needed.
         needed: usize,
     },
-    /// The distribution does not fit above any threshold.
+    /// The distribution does not fit above any threshold (goodness of fit).
     #[error(
-        "the latest wakeups are not distributed as the tail of one cause is (Anderson-Darling {statistic:.2}, at most {critical:.2} would fit); several causes may be mixed"
+        "the worst wakeups do not fit the tail of a single cause (Anderson-Darling {statistic:.2}, critical value {critical:.2}); several causes may be mixed"
     )]
     DoesNotFit {
         /// The statistic at the highest threshold.
         statistic: f64,
-        /// What it may be.
+        /// Its critical value.
         critical: f64,
     },
     /// The shape depends on the threshold.
     #[error(
-        "the shape of the tail changes with the threshold ({low:.2} above {}, {high:.2} above a higher one); several causes may be mixed",
+        "the shape of the tail changes with the threshold ({low:.2} above {}, {high:.2} above a higher threshold); several causes may be mixed",
         format::latency(*threshold)
     )]
     Unstable {
@@ -228,63 +229,63 @@ pub enum TailRefusal {
         /// The shape above a higher one.
         high: f64,
     },
-    /// The tail has no mean, or nearly so.
+    /// The tail has no mean, or almost none.
     #[error(
-        "the tail is so heavy (shape {shape:.2}) that it has no mean; measure longer, and look at what the latest wakeups have in common"
+        "the tail is so heavy (shape {shape:.2}) that it has no mean; measure longer, and check what the worst wakeups have in common"
     )]
     TooHeavy {
         /// The shape.
         shape: f64,
     },
-    /// Late events follow each other other than by chance.
+    /// Late events are not independent.
     #[error(
-        "late events do not come independently of each other (chance {chance:.4}); something comes and goes while measuring"
+        "late events are not independent of each other (p = {chance:.4}); a disturbance comes and goes during the measurement"
     )]
     Dependent {
-        /// The chance of finding as much by chance.
+        /// The p-value.
         chance: f64,
     },
     /// Parts of the measurement differ.
     #[error(
-        "parts of the measurement differ in {what} by more than chance does (chance {chance:.4}); the machine was not the same throughout"
+        "parts of the measurement differ significantly in {what} (p = {chance:.4}); the machine's behaviour changed during the measurement"
     )]
     NotStationary {
-        /// In what they differ.
+        /// The difference.
         what: &'static str,
-        /// The chance of finding as much by chance.
+        /// The p-value.
         chance: f64,
     },
 }
 
-/// What may be expected of longer times than were measured.
+/// An estimate of the latency tail for longer durations than the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TailEstimate {
-    /// How long was measured, over all rounds.
+    /// The measured duration, over all rounds.
     pub observed: Nanos,
     /// The threshold.
     pub threshold: Nanos,
-    /// How many wakeups lie above it.
+    /// The number of wakeups above it.
     pub wakeups: usize,
-    /// How many late events those are.
+    /// The number of late events they form.
     pub events: usize,
-    /// The extremal index: the reciprocal of the mean number of late wakeups in an event.
+    /// The extremal index: the reciprocal of the mean number of late wakeups per event.
     pub extremal_index: f64,
-    /// The shape and the scale (in nanoseconds) of the distribution of what exceeds the threshold.
+    /// The shape and the scale (in nanoseconds) of the distribution of the excesses.
     pub tail: GeneralisedPareto,
     /// The 95 % interval of the shape.
     pub shape_interval: [f64; 2],
-    /// What was examined.
+    /// The checks that passed.
     pub diagnostics: Diagnostics,
-    /// Latencies of the late events, the latest first.
+    /// Latencies of the late events, the worst first.
     #[serde(skip)]
     pub peaks: Vec<Nanos>,
 }
 
 impl TailEstimate {
-    /// Estimates the tail of a cell from its windows, or tells why that cannot be done.
+    /// Estimates the tail of a cell from its windows, or returns why that is not possible.
     ///
     /// # Errors
-    /// Too little was measured, or a diagnostic fails.
+    /// The measurement is too short, or a diagnostic fails.
     pub fn of(windows: &[TailWindow]) -> Result<Self, TailRefusal> {
         let latencies = latest(windows);
         let candidates = candidates(windows, &latencies);
@@ -324,11 +325,11 @@ impl TailEstimate {
         })
     }
 
-    /// The level that one late event exceeds in `period`.
+    /// The return level for the recurrence interval `period`.
     ///
     /// # Errors
-    /// The time is more than [`MOST_EXTRAPOLATION`] times as long as what was measured,
-    /// or so short that several events come in it.
+    /// The period is more than [`MOST_EXTRAPOLATION`] times the measured duration, or so short
+    /// that several events occur in it.
     pub fn level(&self, period: Nanos) -> Result<ReturnLevel, NoLevel> {
         let (seconds, observed) = (period.as_secs_f64(), self.observed.as_secs_f64());
         if seconds > observed * MOST_EXTRAPOLATION {
@@ -340,60 +341,61 @@ impl TailEstimate {
         }
         let excesses: Vec<f64> = excesses(self.threshold, self.peaks.iter().copied());
         let found = Peaks { excesses: &excesses, observed }.level(seconds);
-        let told = |excess: f64| self.threshold + Nanos::from_nanos(excess.round() as u64);
+        let above_threshold =
+            |excess: f64| self.threshold + Nanos::from_nanos(excess.round() as u64);
         Ok(ReturnLevel {
             period,
-            level: told(found.estimate),
-            low: told(found.low),
-            high: told(found.high),
+            level: above_threshold(found.estimate),
+            low: above_threshold(found.low),
+            high: above_threshold(found.high),
         })
     }
 }
 
-/// What a cell's windows say of longer times, in a form to show and to send.
+/// The tail estimate of a cell or the reason why there is none, in a form for display and JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "answer", rename_all = "kebab-case")]
-pub enum TailAnswer {
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum TailEstimation {
     /// There is an estimate.
     Estimate {
         /// The tail.
         #[serde(flatten)]
         estimate: Box<TailEstimate>,
-        /// Levels of an hour and of a day.
-        levels: Vec<LevelAnswer>,
+        /// The return levels of an hour and of a day.
+        levels: Vec<LevelEstimation>,
     },
-    /// There is none.
+    /// There is no estimate.
     Refused {
-        /// Why, in a sentence.
+        /// The reason, in a sentence.
         words: String,
-        /// Why.
+        /// The reason.
         #[serde(flatten)]
         refusal: TailRefusal,
     },
 }
 
-/// The level of a time, or why there is none.
+/// The return level of a recurrence interval, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LevelAnswer {
-    /// The time.
+pub struct LevelEstimation {
+    /// The recurrence interval.
     pub period: Nanos,
     /// The level.
     pub level: Option<ReturnLevel>,
-    /// Why there is none, where there is none.
+    /// Why there is no level, if there is none.
     pub refused: Option<NoLevel>,
 }
 
-/// The times that levels are told of: an hour and a day.
+/// The recurrence intervals that are reported: an hour and a day.
 pub const PERIODS: [Nanos; 2] = [Nanos::from_secs(3_600), Nanos::from_secs(86_400)];
 
-impl TailAnswer {
-    /// What `windows` say of an hour and of a day.
+impl TailEstimation {
+    /// Estimates the return levels of an hour and of a day from `windows`.
     pub fn of(windows: &[TailWindow]) -> Self {
         match TailEstimate::of(windows) {
             Ok(estimate) => {
                 let level = |period| {
                     let level = estimate.level(period);
-                    LevelAnswer { period, level: level.ok(), refused: level.err() }
+                    LevelEstimation { period, level: level.ok(), refused: level.err() }
                 };
                 let levels = PERIODS.into_iter().map(level).collect();
                 Self::Estimate { estimate: Box::new(estimate), levels }
@@ -406,20 +408,20 @@ impl TailAnswer {
 impl Diagnostics {
     fn refusal(&self) -> Option<TailRefusal> {
         let fails = |chance: f64| chance < SIGNIFICANCE;
-        // Parts that differ make neighbours alike too, so that they are asked about first.
+        // Differing parts also make neighbours correlated, so they are checked first.
         let differ = |what, chance| TailRefusal::NotStationary { what, chance };
         if fails(self.rates) {
-            return Some(differ("how many late events they hold", self.rates));
+            return Some(differ("the number of late events", self.rates));
         }
         if fails(self.levels) {
-            return Some(differ("how late their late events are", self.levels));
+            return Some(differ("the latency of late events", self.levels));
         }
         let chance = self.spacings.min(self.sizes);
         fails(chance).then_some(TailRefusal::Dependent { chance })
     }
 }
 
-/// The events above one threshold with what was fitted to them.
+/// The events above one threshold with the distribution fitted to them.
 #[derive(Clone, Debug)]
 struct Candidate {
     tried: ThresholdTried,
@@ -433,27 +435,27 @@ fn observed(windows: &[TailWindow]) -> Nanos {
     windows.iter().map(|window| window.length).sum()
 }
 
-/// By how much latencies exceed a threshold, in nanoseconds.
+/// The excesses of latencies over a threshold, in nanoseconds.
 fn excesses(threshold: Nanos, latencies: impl Iterator<Item = Nanos>) -> Vec<f64> {
     latencies.map(|latency| (latency - threshold).as_nanos() as f64).collect()
 }
 
-/// The latencies that are looked at, the latest first.
+/// The latencies considered, the worst first.
 fn latest(windows: &[TailWindow]) -> Vec<Nanos> {
     let floor = windows.iter().map(|window| window.floor).max().unwrap_or_default();
     let all: u64 = windows.iter().map(|window| window.wakeups).sum();
     let late = windows.iter().flat_map(|window| &window.late).map(|late| late.latency);
     let mut latencies: Vec<Nanos> = late.filter(|latency| *latency > floor).collect();
     latencies.sort_unstable_by(|a, b| b.cmp(a));
-    // One more, above which the others lie.
+    // One more, which becomes the lowest threshold.
     latencies.truncate(((all as f64 * GREATEST_SHARE) as usize).min(MOST_LATE) + 1);
     latencies
 }
 
-/// Fits the tail above each threshold that leaves events enough, the highest first.
+/// Fits the tail above each threshold that leaves enough events, the highest first.
 fn candidates(windows: &[TailWindow], latencies: &[Nanos]) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
-    // The least of them is the lowest threshold, above which the others lie.
+    // The minimum is the lowest threshold; the others lie above it.
     let mut count = latencies.len().saturating_sub(1);
     while count >= FEWEST_PEAKS {
         let threshold = latencies[count];
@@ -487,8 +489,8 @@ fn candidate(windows: &[TailWindow], threshold: Nanos) -> Option<Candidate> {
     Some(Candidate { tried, tail, wakeups, extremal_index, events: late.events })
 }
 
-/// How many late events there are, and about how many must be: that the higher of two thresholds,
-/// above which a third of the late wakeups lie, leaves [`FEWEST_PEAKS`].
+/// The number of late events, and the approximate number needed so that the higher of two
+/// thresholds, with a third of the late wakeups above it, leaves [`FEWEST_PEAKS`].
 fn few_events(windows: &[TailWindow], latencies: &[Nanos]) -> TailRefusal {
     let above = |count: usize| {
         let threshold = latencies.get(count);
@@ -496,13 +498,14 @@ fn few_events(windows: &[TailWindow], latencies: &[Nanos]) -> TailRefusal {
     };
     let late = latencies.len().saturating_sub(1);
     let (events, higher) = (above(late), above(late / 3));
-    // Events of several wakeups each are less than three times as many above the lower.
+    // With several wakeups per event, there are fewer than three times as many events above the
+    // lower threshold.
     let needed = (events * FEWEST_PEAKS).checked_div(higher).unwrap_or(3 * FEWEST_PEAKS);
     TailRefusal::FewEvents { events, needed: needed.max(events + 1) }
 }
 
-/// How many of the candidates, from the highest threshold on, agree with each other; there
-/// are two at least.
+/// The number of candidates, from the highest threshold on, that agree with each other; at
+/// least two.
 fn accepted(candidates: &[Candidate]) -> Result<usize, TailRefusal> {
     let first = &candidates[0];
     let does_not_fit = |tried: &ThresholdTried| TailRefusal::DoesNotFit {
@@ -535,7 +538,7 @@ mod tests {
     use super::*;
     use crate::simulate::{Draw, Process};
 
-    /// Rounds of wakeups every millisecond, latencies in microseconds.
+    /// Rounds with a wakeup every millisecond, latencies in microseconds.
     fn rounds(latencies: &[f64], count: usize) -> Vec<TailWindow> {
         latencies.chunks(latencies.len() / count).map(window).collect()
     }
@@ -549,9 +552,9 @@ mod tests {
         TailWindow::of_samples(Nanos::from_millis(count), count, late, Nanos::ZERO)
     }
 
-    /// The full figures are those of `cargo xtask coverage`; this finds gross faults.
+    /// `cargo xtask coverage` gives the full figures; this test finds gross errors.
     #[test]
-    fn intervals_hold_the_truth_about_as_often_as_they_say() {
+    fn intervals_have_about_their_nominal_coverage() {
         for (seed, process) in
             (1_u64..).zip([Process::Pareto(0.2), Process::Pareto(-0.2), Process::InARow(0.5, 0.2)])
         {
@@ -568,13 +571,14 @@ mod tests {
                 held += usize::from(level.low <= truth && truth <= level.high);
             }
             assert!(given >= 70, "{process:?}: {given} given");
-            // Were the coverage 95 %, fewer than 87 % of 70 would come once in 300 suites.
+            // With a coverage of 95 %, fewer than 87 % of 70 occurs once in 300 runs of the
+            // suite.
             assert!(held * 100 >= given * 87, "{process:?}: {held} of {given}");
         }
     }
 
     #[test]
-    fn two_causes_are_not_taken_for_one() {
+    fn two_mixed_causes_are_rejected() {
         let mut draw = Draw::new(5);
         let mut latencies = Process::Pareto(0.0).draw(60_000, &mut draw);
         for _ in 0..300 {
@@ -588,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_differ_are_refused() {
+    fn differing_rounds_are_rejected() {
         let mut draw = Draw::new(6);
         let mut latencies = Process::Pareto(0.1).draw(60_000, &mut draw);
         latencies[..24_000].iter_mut().for_each(|latency| *latency *= 1.12);
@@ -597,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_is_refused_with_what_is_needed() {
+    fn too_few_events_are_rejected_with_the_number_needed() {
         let latencies = Process::Pareto(0.1).draw(2_000, &mut Draw::new(7));
         let refusal = TailEstimate::of(&rounds(&latencies, 2)).unwrap_err();
         assert!(
@@ -609,12 +613,12 @@ mod tests {
         let day = estimate.level(PERIODS[1]).unwrap_err();
         assert_eq!(
             day.to_string().replace(format::THIN_SPACE, " "),
-            "20 s of measuring are too little for a level of 24 h; measure for 14 min 24 s"
+            "20 s of measurement is too short for a return level of 24 h; measure for 14 min 24 s"
         );
         assert_eq!(estimate.level(Nanos::from_millis(10)), Err(NoLevel::TooNear));
         assert_eq!(
-            TailAnswer::of(&[]),
-            TailAnswer::Refused {
+            TailEstimation::of(&[]),
+            TailEstimation::Refused {
                 words: TailRefusal::FewEvents { events: 0, needed: 240 }.to_string(),
                 refusal: TailRefusal::FewEvents { events: 0, needed: 240 },
             }
@@ -622,8 +626,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_be_needed_is_more_than_there_is() {
-        // In a row come about five, so that far fewer events than wakeups lie above a threshold.
+    fn the_number_needed_exceeds_the_number_found() {
+        // About five come in a row, so there are far fewer events than wakeups above a
+        // threshold.
         for (seed, wakeups) in [(1, 2_000), (2, 8_000), (3, 16_000), (4, 30_000)] {
             for process in [Process::Pareto(0.1), Process::InARow(0.2, 0.3)] {
                 let latencies = process.draw(wakeups, &mut Draw::new(seed));
@@ -637,7 +642,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_of_each_task_tell_the_same_as_all_samples() {
+    fn the_worst_of_each_task_give_the_same_estimate_as_all_samples() {
         use tactus_model::sample::Sample;
         let latencies = Process::Pareto(0.3).draw(50_000, &mut Draw::new(9));
         let rounds: Vec<&[f64]> = latencies.chunks(5_000).collect();

@@ -1,19 +1,16 @@
-//! What a player shows whose timers expire at ticks: the closed form.
+//! The closed form for the frames shown by a player whose timers expire at ticks.
 //!
-//! A frame is shown when a tick comes in the first half of its slot, both ends
-//! included (Etsion, Tsafrir and Feitelson, *Effects of Clock Resolution on the
-//! Scheduling of Interactive and Soft Real-Time Processes*, SIGMETRICS 2003,
-//! section 5). For F frames and T ticks a second let p/q = F/T in lowest terms:
-//! the pattern repeats after p frames, which take as long as q ticks. The frames
-//! of a pattern fall on p places that part a tick evenly, so with the ticks
-//! shifted by σ ticks against the frames, frame after frame waits for
-//! (ψ + i)/p ticks, ψ = frac(σp), i = 0 … p−1 in some order. Half a slot is
-//! q/2p ticks, and therefore the pattern shows
+//! A frame is shown if a tick comes in the first half of its slot, both ends included (Etsion,
+//! Tsafrir and Feitelson, *Effects of Clock Resolution on the Scheduling of Interactive and
+//! Soft Real-Time Processes*, SIGMETRICS 2003, section 5). For F frames and T ticks per second
+//! let p/q = F/T in lowest terms: the pattern repeats after p frames, which last q ticks. The
+//! frames of a pattern fall on p points that divide a tick evenly, so with ticks shifted by σ
+//! ticks relative to the frames, the frames wait for (ψ + i)/p ticks, with ψ = frac(σp), i = 0
+//! … p−1 in some order. Half a slot is q/2p ticks, so the pattern shows
 //!
 //! > n(σ) = min(p, ⌊q/2 − ψ⌋ + 1), or none when q/2 < ψ.
 //!
-//! Over all shifts the mean is min(p, q/2): on average a player achieves
-//! min(F, T/2) frames a second.
+//! Over all shifts the mean is min(p, q/2): on average a player achieves min(F, T/2) frames/s.
 //!
 //! ```
 //! use num_rational::Ratio;
@@ -33,48 +30,49 @@ use tactus_model::frames::{FramesProbe, Rate, Tick, TickShift};
 use tactus_model::result::Accounting;
 use tactus_model::time::Nanos;
 
-/// A rate of frames on a rate of ticks.
+/// A frame rate on a tick rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameModel {
     frames: Rate,
-    /// The pattern: so many frames …
+    /// The pattern: this number of frames …
     pattern_frames: u64,
-    /// … last as long as so many ticks.
+    /// … lasts this number of ticks.
     pattern_ticks: u64,
 }
 
-/// The shifts for which a frame is skipped, in ticks, each from 0 up to 1.
+/// The shifts for which a frame is skipped, in ticks, each from 0 (inclusive) to 1 (exclusive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkippedShifts {
-    /// The frame is skipped for shifts above this one …
+    /// The frame is skipped for shifts above this …
     pub above: Ratio<u64>,
-    /// … and below this one, which may lie beyond the next tick and is the smaller then.
+    /// … and below this, which is the smaller of the two if the range wraps past a tick.
     pub below: Ratio<u64>,
 }
 
 impl FrameModel {
-    /// The model of `frames` a second on `ticks` a second.
+    /// The model of `frames` per second on `ticks` per second.
     pub fn new(frames: Rate, ticks: Rate) -> Self {
-        // Both terms of a rate are limited so that this does not overflow.
+        // Both terms of a rate are limited, so this does not overflow.
         let ratio = frames.per_second() / ticks.per_second();
         Self { frames, pattern_frames: *ratio.numer(), pattern_ticks: *ratio.denom() }
     }
 
-    /// After how many frames the pattern repeats.
+    /// The number of frames after which the pattern repeats.
     pub const fn pattern_frames(&self) -> u64 {
         self.pattern_frames
     }
 
-    /// How many ticks a pattern takes.
+    /// The number of ticks per pattern.
     pub const fn pattern_ticks(&self) -> u64 {
         self.pattern_ticks
     }
 
-    /// How many frames of a pattern are shown when a tick comes `shift` ticks after a frame.
+    /// The number of frames of a pattern that are shown if a tick comes `shift` ticks after a
+    /// frame.
     pub fn shown_at(&self, shift: Ratio<u64>) -> u64 {
         let (p, q) = (u128::from(self.pattern_frames), u128::from(self.pattern_ticks));
         let (shift, whole) = (u128::from(*shift.numer()), u128::from(*shift.denom()));
-        // ψ in parts of 1/whole.
+        // ψ in units of 1/whole.
         let first = shift % whole * p % whole;
         // q/2 − ψ ≥ i, all times 2·whole.
         let shown = match (q * whole).checked_sub(2 * first) {
@@ -84,32 +82,32 @@ impl FrameModel {
         u64::try_from(shown).unwrap_or(self.pattern_frames)
     }
 
-    /// The frames a second that are achieved when a tick comes `shift` ticks after a frame.
+    /// The frame rate achieved if a tick comes `shift` ticks after a frame.
     pub fn achieved_at(&self, shift: Ratio<u64>) -> Ratio<u64> {
         self.frames.per_second() * Ratio::new(self.shown_at(shift), self.pattern_frames)
     }
 
-    /// The share of the frames that is shown, averaged over all shifts.
+    /// The share of frames that are shown, averaged over all shifts.
     pub fn shown_share(&self) -> Ratio<u64> {
         let (p, q) = (self.pattern_frames, self.pattern_ticks);
-        // q/2p, without doubling what may be large.
+        // q/2p, without doubling a possibly large number.
         let half = Ratio::new(q, p) / Ratio::from_integer(2);
         half.min(Ratio::from_integer(1))
     }
 
-    /// The frames a second that are achieved, averaged over all shifts.
+    /// The frame rate achieved, averaged over all shifts.
     pub fn achieved(&self) -> Ratio<u64> {
         self.frames.per_second() * self.shown_share()
     }
 
-    /// The shifts for which the frame numbered `frame` is skipped; none when it never is.
+    /// The shifts for which frame `frame` is skipped; `None` if it never is.
     pub fn skipped_shifts(&self, frame: u64) -> Option<SkippedShifts> {
         if self.shown_share() == Ratio::from_integer(1) {
             return None;
         }
         let (p, q) = (u128::from(self.pattern_frames), u128::from(self.pattern_ticks));
         let place = u128::from(frame) * q % p;
-        // In parts of 1/2p of a tick: the frame's place, and half a slot after it.
+        // In units of 1/2p of a tick: the frame's position, and half a slot after it.
         let part = |parts: u128| {
             let parts = parts % (2 * p);
             Some(Ratio::new(u64::try_from(parts).ok()?, u64::try_from(2 * p).ok()?))
@@ -118,20 +116,19 @@ impl FrameModel {
         Some(SkippedShifts { above, below })
     }
 
-    /// A length of time in ticks of `ticks` a second, without the whole ticks.
+    /// A duration in ticks of rate `ticks`, without the whole ticks.
     pub fn shift_of(shift: Nanos, ticks: Rate) -> Ratio<u64> {
         let (times, seconds) = (*ticks.per_second().numer(), *ticks.per_second().denom());
         let in_ticks = u128::from(shift.as_nanos()) * u128::from(times);
         let tick = 1_000_000_000 * u128::from(seconds);
         let part = Ratio::new(in_ticks % tick, tick);
-        // The denominator is below 10¹⁸, the numerator below it.
+        // The denominator is below 10¹⁸, and the numerator is below the denominator.
         let term = |term: u128| u64::try_from(term).unwrap_or(u64::MAX);
         Ratio::new(term(*part.numer()), term(*part.denom()))
     }
 }
 
-/// The frames a second that a player with these settings would achieve if nothing
-/// but its ticks delayed it.
+/// The expected frame rate of a player with these settings if only its ticks delay it.
 pub fn expected(probe: &FramesProbe) -> Ratio<u64> {
     let Tick::Every(ticks) = probe.tick else { return probe.frame_rate.per_second() };
     let model = FrameModel::new(probe.frame_rate, ticks);
@@ -141,20 +138,20 @@ pub fn expected(probe: &FramesProbe) -> Ratio<u64> {
     }
 }
 
-/// What the players of a cell came to, in frames a second each.
+/// The result of the players of a cell, in frames/s each.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlayerSummary {
-    /// The rate that was desired.
+    /// The desired rate.
     pub desired: f64,
-    /// The rate that was achieved, of all players on average.
+    /// The achieved rate, averaged over all players.
     pub achieved: f64,
-    /// The rate that the ticks alone would have left, by the closed form.
+    /// The expected rate if only the ticks delay a player, from the closed form.
     pub expected: f64,
 }
 
 impl PlayerSummary {
-    /// Sums up a cell in which these frames were intended and shown; none when it
-    /// has no players or nothing was intended.
+    /// Summarizes a cell from its account of frames; `None` if it has no players or no frame
+    /// was intended.
     pub fn of(cell: &Cell, accounting: Accounting) -> Option<Self> {
         let probe = cell.probe.frames()?;
         let desired = probe.frame_rate.as_f64();
@@ -183,13 +180,13 @@ mod tests {
         FrameModel::new(rate(frames), rate(ticks))
     }
 
-    /// Shifts of a 100 Hz tick in milliseconds, as the paper gives them.
+    /// Shifts of a 100 Hz tick in milliseconds, in the paper's form.
     fn millis(times: u64, parts: u64) -> Ratio<u64> {
         Ratio::new(times, parts) / 10
     }
 
     #[test]
-    fn the_papers_example_loses_each_frame_for_a_sixth_of_the_shifts() {
+    fn the_papers_example_skips_each_frame_for_a_sixth_of_the_shifts() {
         let model = model("60", "100");
         assert_eq!((model.pattern_frames(), model.pattern_ticks()), (3, 5));
         let skipped = |frame| {
@@ -212,17 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_of_half_a_slot_loses_nothing() {
+    fn a_tick_of_half_a_slot_skips_no_frame() {
         assert_eq!(model("60", "120").achieved(), Ratio::from_integer(60));
         assert_eq!(model("60", "120").skipped_shifts(0), None);
         assert_eq!(model("60000/1001", "1000").achieved(), rate("60000/1001").per_second());
     }
 
-    /// The definition, which is simple to state and slow to compute: a frame is
-    /// shown when some tick comes in the first half of its slot.
+    /// The definition, which is simple but slow to compute: a frame is shown if some tick comes
+    /// in the first half of its slot.
     fn shown_by_definition(model: &FrameModel, shift: Ratio<u64>) -> u64 {
         let (p, q) = (model.pattern_frames, model.pattern_ticks);
-        // In units of which 2p·denominator make a tick and 2q·denominator a slot.
+        // In units of which 2p·denominator are a tick and 2q·denominator are a slot.
         let parts = *shift.denom();
         let (tick, slot) = (2 * p * parts, 2 * q * parts);
         let first_tick = 2 * p * (shift.numer() % parts);
@@ -243,13 +240,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_closed_form_counts_what_the_definition_shows(
+        fn the_closed_form_agrees_with_the_definition(
             frames in any_rate(),
             ticks in any_rate(),
             shift in 0_u64..240,
         ) {
             let model = FrameModel::new(frames, ticks);
-            // Half of the shifts lie on the borders of the pattern, where it is decided.
+            // Half of the shifts lie exactly on the borders of the pattern.
             let shift = match shift % 2 {
                 0 => Ratio::new(shift, 240),
                 _ => Ratio::new(shift, 2 * model.pattern_frames),
@@ -260,7 +257,7 @@ mod tests {
         #[test]
         fn the_average_is_that_of_the_shifts(frames in any_rate(), ticks in any_rate()) {
             let model = FrameModel::new(frames, ticks);
-            // What is shown changes at multiples of 1/2p of a tick only.
+            // The number of frames shown changes only at multiples of 1/2p of a tick.
             let p = model.pattern_frames;
             let shown: u64 = (0..2 * p).map(|part| model.shown_at(Ratio::new(2 * part + 1, 4 * p))).sum();
             prop_assert_eq!(Ratio::new(shown, 2 * p * p), model.shown_share());
@@ -278,18 +275,19 @@ mod tests {
             let model = FrameModel::new(frames, ticks);
             let shift = Ratio::new(shift, 100);
             let (p, q) = (u128::from(model.pattern_frames), u128::from(model.pattern_ticks));
-            // The wait for the next tick in parts of 1/100p of a tick, against half a slot.
+            // The wait for the next tick in units of 1/100p of a tick, compared with half a
+            // slot.
             let at = u128::from(*shift.numer()) * p * (100 / u128::from(*shift.denom()));
             let wait = (at + 100 * p - u128::from(frame) * q % p * 100) % (100 * p);
             let skipped = 2 * wait > 100 * q;
-            let told = model.skipped_shifts(frame).is_some_and(|SkippedShifts { above, below }| {
+            let predicted = model.skipped_shifts(frame).is_some_and(|SkippedShifts { above, below }| {
                 if above < below { above < shift && shift < below } else { shift > above || shift < below }
             });
-            prop_assert_eq!(told, skipped);
+            prop_assert_eq!(predicted, skipped);
         }
 
-        /// What the measured player computes in nanoseconds is what the model says
-        /// exactly, but for what a nanosecond decides.
+        /// The measured player computes in nanoseconds what the model computes exactly, up to
+        /// the rounding to nanoseconds.
         #[test]
         fn ticks_in_nanoseconds_show_what_the_model_says(
             frames in any_rate(),

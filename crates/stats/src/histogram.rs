@@ -1,36 +1,35 @@
-//! Log-bucketed histograms of lengths of time.
+//! Log-bucketed histograms of durations.
 
 use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 
-/// Counts of lengths at a resolution of 1 ns up to 2048 ns and better than 0.1 % above.
+/// Counts of durations with a resolution of 1 ns up to 2048 ns and better than 0.1 % above.
 ///
-/// A wrapper of [`hdrhistogram`] with three significant digits that grows with
-/// what it is given: there is no overflow bucket. Least, greatest and sum are
-/// exact, not those of buckets.
+/// A wrapper of [`hdrhistogram`] with three significant digits that grows as needed: there is
+/// no overflow bucket. Minimum, maximum and sum are exact, not those of buckets.
 #[derive(Clone, Debug)]
 pub struct LatencyHistogram {
     counts: hdrhistogram::Histogram<u64>,
-    /// In nanoseconds; wide enough that it cannot overflow.
+    /// In nanoseconds; cannot overflow.
     sum: u128,
     min: Nanos,
     max: Nanos,
 }
 
-/// A range of lengths that are not told apart, and how many fell into it.
+/// A range of durations that are counted together, with their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The least length of the bucket.
+    /// The minimum duration of the bucket.
     pub low: Nanos,
-    /// The greatest length of the bucket.
+    /// The maximum duration of the bucket.
     pub high: Nanos,
-    /// How many there are.
+    /// The number of durations in it.
     pub count: u64,
 }
 
-/// Digits that are kept of each length.
+/// The decimal digits kept of each duration.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// The same in binary: the 2048 lengths of the first buckets are told apart.
+/// The same in binary: the first 2048 durations have a bucket each.
 const BINARY_DIGITS: u32 = 11;
 
 impl Default for LatencyHistogram {
@@ -43,7 +42,7 @@ impl LatencyHistogram {
     /// Makes an empty histogram.
     pub fn new() -> Self {
         let counts = hdrhistogram::Histogram::new(SIGNIFICANT_DIGITS)
-            .expect("three digits are among those the library offers");
+            .expect("the library supports three digits");
         Self { counts, sum: 0, min: Nanos::MAX, max: Nanos::ZERO }
     }
 
@@ -61,31 +60,30 @@ impl LatencyHistogram {
         }
         self.counts
             .record_n(length.as_nanos(), count)
-            .expect("a histogram that grows takes every value");
+            .expect("a resizing histogram accepts every value");
         self.sum += u128::from(length.as_nanos()) * u128::from(count);
         self.min = self.min.min(length);
         self.max = self.max.max(length);
     }
 
-    /// Adds what `other` has counted.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        self.counts.add(&other.counts).expect("a histogram that grows takes every other");
+        self.counts.add(&other.counts).expect("a resizing histogram accepts every other");
         self.sum += other.sum;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
 
-    /// Adds what a kept histogram has counted; its least, greatest and sum stay exact.
+    /// Adds the counts of a stored histogram; minimum, maximum and sum stay exact.
     ///
-    /// In a record that contradicts itself, which only damage can bring about, the
-    /// buckets decide: the count is theirs, and the least and the greatest length
-    /// are moved into the first and the last of them.
+    /// If a record contradicts itself, which only damage can cause, the buckets decide: they
+    /// give the count, and the minimum and maximum are clamped to the first and last bucket.
     pub fn merge_record(&mut self, record: &Histogram) {
         let mut ends: Option<(Nanos, Nanos)> = None;
         for &(low, count) in record.buckets.iter().filter(|(_, count)| *count > 0) {
             self.counts
                 .record_n(low.as_nanos(), count)
-                .expect("a histogram that grows takes every value");
+                .expect("a resizing histogram accepts every value");
             let (first, last) = ends.unwrap_or((low, low));
             ends = Some((first.min(low), last.max(low)));
         }
@@ -96,28 +94,28 @@ impl LatencyHistogram {
         }
     }
 
-    /// Forgets everything, keeping the memory.
+    /// Resets the histogram, keeping its memory.
     pub fn clear(&mut self) {
         self.counts.reset();
         (self.sum, self.min, self.max) = (0, Nanos::MAX, Nanos::ZERO);
     }
 
-    /// How many lengths were counted.
+    /// The number of durations.
     pub fn count(&self) -> u64 {
         self.counts.len()
     }
 
-    /// Whether nothing was counted.
+    /// Whether the histogram is empty.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
 
-    /// The least length, exactly.
+    /// The exact minimum.
     pub fn min(&self) -> Option<Nanos> {
         (!self.is_empty()).then_some(self.min)
     }
 
-    /// The greatest length, exactly.
+    /// The exact maximum.
     pub fn max(&self) -> Option<Nanos> {
         (!self.is_empty()).then_some(self.max)
     }
@@ -127,8 +125,8 @@ impl LatencyHistogram {
         (!self.is_empty()).then(|| self.sum as f64 / self.count() as f64)
     }
 
-    /// The standard deviation in nanoseconds, of all that was counted and not of a
-    /// sample of it, from the middles of the buckets: better than 0.1 % of the lengths.
+    /// The population standard deviation in nanoseconds, computed from the midpoints of the
+    /// buckets: better than 0.1 % of the durations.
     pub fn deviation(&self) -> Option<f64> {
         let mean = self.mean()?;
         let squares = self.buckets().map(|bucket| {
@@ -139,15 +137,16 @@ impl LatencyHistogram {
         Some((squares.sum::<f64>() / self.count() as f64).sqrt())
     }
 
-    /// The share of lengths up to the bucket that holds `length`; none when nothing was counted.
+    /// The share of durations up to the bucket that contains `length`; `None` if the histogram
+    /// is empty.
     pub fn share_within(&self, length: Nanos) -> Option<f64> {
         (!self.is_empty()).then(|| 1.0 - self.share_above(length))
     }
 
-    /// The length that a share `quantile` (0 to 1) did not exceed: the nearest
-    /// rank, told by the upper end of its bucket but never beyond the greatest length.
+    /// The duration that a share `quantile` (0 to 1) did not exceed: the nearest rank, rounded
+    /// to the upper end of its bucket, but at most the maximum.
     ///
-    /// `None` when nothing was counted or `quantile` does not lie in 0 to 1.
+    /// `None` if the histogram is empty or `quantile` is not between 0 and 1.
     pub fn quantile(&self, quantile: f64) -> Option<Nanos> {
         if self.is_empty() || !(0.0..=1.0).contains(&quantile) {
             return None;
@@ -161,17 +160,18 @@ impl LatencyHistogram {
         Some(if rank == 1 { self.min } else { bucket.high.min(self.max) })
     }
 
-    /// The share of lengths above the bucket that holds `length`; 0 when nothing was counted.
+    /// The share of durations above the bucket that contains `length`; 0 if the histogram is
+    /// empty.
     pub fn share_above(&self, length: Nanos) -> f64 {
         let above = self.buckets().filter(|bucket| bucket.low > length);
         let above = above.fold(0, |sum: u64, bucket| sum.saturating_add(bucket.count));
         if self.is_empty() { 0.0 } else { above as f64 / self.count() as f64 }
     }
 
-    /// The buckets that are not empty, ascending.
+    /// The non-empty buckets, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        // Not by the library's own iterator: it ends the highest bucket 1 ns too
-        // early, and adds counts up in a way that can overflow.
+        // The library's own iterator ends the highest bucket 1 ns too early, and its addition
+        // of counts can overflow.
         let next = |low: &Nanos| bucket_high(*low).as_nanos().checked_add(1).map(Nanos::from_nanos);
         std::iter::successors(self.min().map(bucket_low), next)
             .take_while(|low| *low <= self.max)
@@ -182,7 +182,7 @@ impl LatencyHistogram {
             .filter(|bucket| bucket.count > 0)
     }
 
-    /// The form in which it is kept and sent.
+    /// Converts it to the form for storage and transmission.
     pub fn to_record(&self) -> Histogram {
         Histogram {
             count: self.count(),
@@ -193,7 +193,7 @@ impl LatencyHistogram {
         }
     }
 
-    /// Takes it back from the form in which it was kept.
+    /// Converts it from the stored form.
     pub fn from_record(record: &Histogram) -> Self {
         let mut histogram = Self::new();
         histogram.merge_record(record);
@@ -209,7 +209,7 @@ impl FromIterator<Nanos> for LatencyHistogram {
     }
 }
 
-/// The least length that is not told apart from `length`: that of its bucket.
+/// The minimum of the bucket that contains `length`.
 pub const fn lowest_alike(length: Nanos) -> Nanos {
     bucket_low(length)
 }
@@ -219,18 +219,18 @@ const fn bucket_low(length: Nanos) -> Nanos {
     Nanos::from_nanos(length.as_nanos() >> coarse << coarse)
 }
 
-/// The greatest length of the bucket that holds `length`.
+/// The maximum of the bucket that contains `length`.
 pub(crate) const fn bucket_high(length: Nanos) -> Nanos {
     Nanos::from_nanos(length.as_nanos() | ((1 << coarseness(length)) - 1))
 }
 
-/// How many low binary digits of `length` are not told apart; at most 53.
+/// The number of low binary digits of `length` that its bucket ignores; at most 53.
 const fn coarseness(length: Nanos) -> u32 {
     (u64::BITS - length.as_nanos().leading_zeros()).saturating_sub(BINARY_DIGITS)
 }
 
-/// The place, counted from 1, of a quantile among `count` lengths in order: the
-/// least number not below their product.
+/// The rank, counted from 1, of a quantile among `count` sorted durations: their product,
+/// rounded up.
 pub(crate) fn nearest_rank(quantile: f64, count: u64) -> u64 {
     ((quantile * count as f64).ceil() as u64).clamp(1, count.max(1))
 }
@@ -241,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    /// Lengths of every magnitude, the ends of the range among them.
+    /// Durations of every magnitude, including the ends of the range.
     fn anything() -> impl Strategy<Value = Vec<u64>> {
         let shifted = (any::<u64>(), 0..64_u32).prop_map(|(bits, shift)| bits >> shift);
         prop::collection::vec(prop_oneof![0..5_000_u64, shifted, Just(u64::MAX)], 0..60)
@@ -253,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_bucket_holds_what_lies_between_its_ends(values in anything()) {
+        fn every_bucket_counts_the_values_between_its_ends(values in anything()) {
             let histogram = of(&values);
             let record = histogram.to_record();
             prop_assert_eq!(LatencyHistogram::from_record(&record).to_record(), record);
@@ -274,7 +274,7 @@ mod tests {
         }
 
         #[test]
-        fn the_deviation_is_that_of_the_lengths(values in prop::collection::vec(0..1_u64 << 40, 1..60)) {
+        fn the_deviation_is_that_of_the_durations(values in prop::collection::vec(0..1_u64 << 40, 1..60)) {
             let mean = values.iter().sum::<u64>() as f64 / values.len() as f64;
             let squares = values.iter().map(|value| (*value as f64 - mean).powi(2)).sum::<f64>();
             let expected = (squares / values.len() as f64).sqrt();
@@ -307,7 +307,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_record_is_taken_back_without_a_panic(
+        fn a_damaged_record_is_accepted_without_a_panic(
             count in any::<u64>(),
             ends in any::<[u64; 3]>(),
             buckets in prop::collection::vec(any::<(u64, u64)>(), 0..10),
@@ -320,7 +320,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_kept_is_taken_back_as_it_was(values in prop::collection::vec(0..u64::MAX / 2, 0..100)) {
+        fn records_round_trip(values in prop::collection::vec(0..u64::MAX / 2, 0..100)) {
             let record = of(&values).to_record();
             prop_assert_eq!(LatencyHistogram::from_record(&record).to_record(), record);
         }
@@ -351,7 +351,7 @@ mod tests {
                 let found = histogram.quantile(share).unwrap();
                 prop_assert!(found >= last);
                 last = found;
-                // Either neighbour, where the share falls between two ranks.
+                // Either neighbour, if the share is between two ranks.
                 let rank = share * values.len() as f64;
                 let near = |index: f64| values[(index.max(1.0) as usize - 1).min(values.len() - 1)] as f64;
                 let (low, high) = (near(rank.floor()), near(rank.floor() + 1.0));

@@ -1,13 +1,12 @@
-//! What samples say together: histograms, quantiles and how far they can be trusted.
+//! Statistics of samples: histograms, quantiles and their uncertainty.
 //!
-//! Everything here is a pure function of its arguments; what needs randomness
-//! takes a seed. The order in which data flows: [`summary`] turns a task's
-//! samples into what is kept of them, [`histogram`] is the form it is kept in,
-//! [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and [`unseen`] say
-//! what the pool supports, [`narrow`] whether to measure on, [`extreme`] what may be
-//! expected of longer times, [`axis`] where a quantile stands in a graph, [`paired`]
-//! what two kinds of window differ by, [`frames`] what a player is expected to show,
-//! [`sorts`] what took the processor from a computation.
+//! Everything here is a pure function of its arguments; functions that need randomness take a
+//! seed. In order of data flow: [`summary`] reduces a task's samples to the stored result,
+//! [`histogram`] is its form, [`cell`] pools the rounds and tasks of a cell, [`bootstrap`] and
+//! [`unseen`] compute what the pool supports, [`narrow`] decides whether to continue measuring,
+//! [`extreme`] estimates the tail for longer durations, [`axis`] computes the position of a
+//! quantile in a graph, [`paired`] the difference between two kinds of window, [`frames`] the
+//! expected frames of a player, and [`sorts`] the overhead in a computation.
 #![forbid(unsafe_code)]
 
 pub mod axis;

@@ -1,10 +1,10 @@
-//! Whether the intervals of a run are as narrow as was asked for, or another round is due.
+//! Decides whether the intervals of a run are narrow enough, or another round is needed.
 //!
-//! Rounds that go on until an interval is narrow end a little more readily where it
-//! is narrow by chance, so such intervals hold the true value somewhat less often
-//! than those of a number of rounds that was fixed beforehand (Y. S. Chow and
-//! H. Robbins, *On the asymptotic theory of fixed-width sequential confidence
-//! intervals for the mean*, 1965: the difference vanishes as the interval narrows).
+//! A run that stops when its interval is narrow is slightly more likely to stop when the
+//! interval is narrow by chance. So such intervals contain the true value slightly less often
+//! than intervals from a fixed number of rounds (Y. S. Chow and H. Robbins, *On the asymptotic
+//! theory of fixed-width sequential confidence intervals for the mean*, 1965: the difference
+//! vanishes as the interval narrows).
 
 use serde::Serialize;
 use tactus_model::experiment::Plan;
@@ -15,32 +15,32 @@ use tactus_model::until::{Aim, Until};
 use crate::bootstrap::{Blocks, Interval, Unsupported};
 use crate::cell::{SEED, blocks_of_all_tasks};
 
-/// How narrow the interval of one cell has become.
+/// The interval width that one cell has reached.
 ///
-/// Lengths of time are whole nanoseconds in JSON.
+/// Durations are whole nanoseconds in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Narrowness {
-    /// Whether it is as narrow as was asked for.
+    /// Whether the interval is narrow enough.
     pub met: bool,
     /// The quantile, *per wakeup*; `None` without a sample.
     pub estimate: Option<Nanos>,
     /// Its 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// Why there is none, where there is none.
+    /// Why there is no interval, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsupported: Option<Unsupported>,
 }
 
 impl Narrowness {
-    /// Judges the rounds of one cell.
+    /// Evaluates the rounds of one cell.
     pub fn of(measurements: &[&Measurement], aim: Aim) -> Self {
         let rounds: Vec<Vec<Histogram>> =
             measurements.iter().map(|measurement| blocks_of_all_tasks(measurement)).collect();
         Self::of_blocks(&Blocks::new(&rounds), aim)
     }
 
-    /// Judges the blocks of one cell.
+    /// Evaluates the blocks of one cell.
     pub fn of_blocks(blocks: &Blocks, aim: Aim) -> Self {
         let estimate = blocks.quantile(aim.quantile());
         let found = blocks.intervals(&[aim.quantile()], SEED).into_iter().next();
@@ -56,31 +56,31 @@ impl Narrowness {
         }
     }
 
-    /// From the lower end of the interval to its upper.
+    /// The distance from the lower to the upper end of the interval.
     pub fn width(&self) -> Option<Nanos> {
         self.interval.map(|interval| interval.high - interval.low)
     }
 
-    /// The width as a share of the quantile; `None` too where that is nothing.
+    /// The width as a share of the quantile; also `None` if the quantile is zero.
     pub fn relative_width(&self) -> Option<f64> {
         let estimate = self.estimate.filter(|estimate| *estimate > Nanos::ZERO)?;
         Some(self.width()?.as_nanos() as f64 / estimate.as_nanos() as f64)
     }
 }
 
-/// What is to be done after a round.
+/// The decision after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Next {
     /// Every interval is narrow enough.
     Enough,
-    /// Another round would end after the limit, or be one more than a plan may have.
+    /// Another round would end after the time limit, or exceed the maximum number of rounds.
     Limit,
-    /// Some interval is too wide yet.
+    /// Some interval is still too wide.
     AnotherRound,
 }
 
-/// Decides whether there is to be another round, `spent` after the run began.
+/// Decides whether to measure another round, `spent` after the start of the run.
 pub fn next(plan: &Plan, until: Until, cells: &[Narrowness], spent: Nanos) -> Next {
     let round = plan.estimate(&plan.turns_of_round(0));
     if cells.iter().all(|cell| cell.met) {
@@ -100,8 +100,8 @@ mod tests {
     use crate::histogram::LatencyHistogram;
     use crate::simulate::{Draw, Process};
 
-    /// Takes rounds of simulated cells, each of ten blocks, as the engine takes those of real
-    /// ones; gives how many there were and how they ended.
+    /// Measures rounds of simulated cells, with ten blocks each, like the engine; returns the
+    /// number of rounds and the decision that ended them.
     fn carry_out(aim: &str, limit: Nanos, processes: &[Process]) -> (u32, Next, Vec<Narrowness>) {
         let mut plan = Experiment::parse("rounds = 3\n[settings]\nduration = \"1s\"")
             .unwrap()
@@ -134,8 +134,8 @@ mod tests {
         latencies.map(nanos).collect::<LatencyHistogram>().to_record()
     }
 
-    /// How many of 300 intervals of the p90 hold the true one, and how many rounds were taken
-    /// in the mean: stopped at `aim`, or after so many rounds whatever came.
+    /// How many of 300 intervals of the p90 contain the true value, and the mean number of
+    /// rounds: stopped at `aim`, or after a fixed number of rounds.
     fn covered(aim: &str, fixed: Option<usize>) -> (usize, f64) {
         let aim: Aim = aim.parse().unwrap();
         let truth = Nanos::from_nanos((WIDE.level(10.0) * 1000.0) as u64);
@@ -159,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn stopping_when_narrow_costs_little_coverage() {
+    fn stopping_at_a_narrow_interval_costs_little_coverage() {
         for aim in ["p90:8%", "p90:6%"] {
             let (stopped, rounds) = covered(aim, None);
             let (fixed, _) = covered(aim, Some(rounds.round() as usize));
             println!(
-                "{aim}: {stopped} of 300 intervals held the truth after {rounds:.1} rounds, \
-                 {fixed} of as many rounds that were fixed"
+                "{aim}: {stopped} of 300 intervals contained the true value after {rounds:.1} rounds, \
+                 {fixed} with a fixed number of rounds"
             );
             assert!(stopped >= 270, "{aim}: {stopped} of 300");
         }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_one_goes_on_until_it_is_narrow_and_the_others_with_it() {
+    fn a_wide_distribution_adds_rounds_to_all_cells_until_it_is_narrow() {
         let (rounds, ended, cells) = carry_out("p90:5%", Until::LIMIT, &[NARROW, WIDE]);
         assert_eq!(ended, Next::Enough);
         assert!((4..30).contains(&rounds), "{rounds}");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_ends_what_would_take_longer_and_says_how_wide_it_is() {
+    fn the_time_limit_ends_the_run_and_reports_the_width() {
         let (rounds, ended, cells) = carry_out("p90:1%", LIMIT, &[WIDE]);
         assert_eq!(ended, Next::Limit);
         assert!(rounds > 10, "{rounds}");
@@ -201,12 +201,12 @@ mod tests {
         let (fewer, ended, _) = carry_out("p90:1%", Nanos::from_secs(20), &[WIDE]);
         assert_eq!(ended, Next::Limit);
         assert!(fewer < rounds, "{fewer} and {rounds}");
-        // The fewest rounds are taken even when they alone take longer.
+        // The minimum number of rounds is measured even if it takes longer.
         assert_eq!(carry_out("p90:1%", Nanos::from_secs(1), &[WIDE]).0, 3);
     }
 
     #[test]
-    fn what_has_no_interval_is_not_narrow() {
+    fn a_cell_without_an_interval_is_not_narrow() {
         let aim: Aim = "p99.99:50%".parse().unwrap();
         let none = Narrowness::of(&[], aim);
         assert_eq!((none.met, none.estimate, none.width()), (false, None, None));

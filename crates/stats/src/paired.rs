@@ -1,4 +1,4 @@
-//! The mean of differences that were each taken within a pair, with its interval.
+//! The mean of paired differences, with its interval.
 
 use serde::Serialize;
 
@@ -11,17 +11,16 @@ pub struct PairedDifference {
     pub low: f64,
     /// The upper end of its interval.
     pub high: f64,
-    /// How many pairs there are.
+    /// The number of pairs.
     pub pairs: u64,
 }
 
 impl PairedDifference {
-    /// Takes the differences of all pairs; none when there are fewer than two, by
-    /// which nothing is known of how much they vary.
+    /// Takes the differences of all pairs; `None` with fewer than two pairs, since their
+    /// variance is then unknown.
     ///
-    /// The interval is Student's (*The probable error of a mean*, Biometrika 6,
-    /// 1908), for differences that scatter about as a normal distribution does.
-    /// With few pairs it is wide, as it must be.
+    /// The interval is Student's (*The probable error of a mean*, Biometrika 6, 1908), for
+    /// approximately normal differences. With few pairs it is wide, as it must be.
     pub fn of(differences: &[f64]) -> Option<Self> {
         let pairs = differences.len();
         if pairs < 2 {
@@ -36,7 +35,7 @@ impl PairedDifference {
     }
 }
 
-/// Student's t that 95 % stay within, on both sides, by degrees of freedom.
+/// The two-sided 95 % quantile of Student's t, by degrees of freedom.
 pub(crate) fn student_95(freedom: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
@@ -44,7 +43,7 @@ pub(crate) fn student_95(freedom: usize) -> f64 {
         2.052, 2.048, 2.045, 2.042,
     ];
     let normal: f64 = 1.959_964;
-    // Beyond the table, the first term of Fisher's expansion is right to three digits.
+    // Beyond the table, the first term of Fisher's expansion is accurate to three digits.
     let beyond = || normal + (normal.powi(3) + normal) / (4.0 * freedom as f64);
     freedom.checked_sub(1).and_then(|index| TABLE.get(index)).copied().unwrap_or_else(beyond)
 }
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_pair_tells_nothing() {
+    fn one_pair_gives_no_interval() {
         assert_eq!(PairedDifference::of(&[]), None);
         assert_eq!(PairedDifference::of(&[3.0]), None);
     }
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_goes_over_into_the_expansion() {
+    fn the_expansion_continues_the_table() {
         assert!((student_95(31) - 2.040).abs() < 0.005, "{}", student_95(31));
         assert!((student_95(1_000_000) - 1.96).abs() < 0.001);
     }

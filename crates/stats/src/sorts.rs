@@ -1,4 +1,4 @@
-//! What sorts that all have the same work tell of what took the processor from them.
+//! The overhead in sorts of equal work, caused by other uses of the CPU.
 
 use serde::Serialize;
 use tactus_model::sort::Numbers;
@@ -6,23 +6,23 @@ use tactus_model::time::Nanos;
 
 use crate::LatencyHistogram;
 
-/// What the sorts of a cell came to (Etsion, Tsafrir and Feitelson, *Effects of Clock
-/// Resolution on the Scheduling of Interactive and Soft Real-Time Processes*, SIGMETRICS
-/// 2003, section 3).
+/// The results of the sorts of a cell (Etsion, Tsafrir and Feitelson, *Effects of Clock
+/// Resolution on the Scheduling of Interactive and Soft Real-Time Processes*, SIGMETRICS 2003,
+/// section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SortSummary {
-    /// Numbers that all tasks together sorted in a second.
+    /// The number of array elements that all tasks together sorted per second.
     pub sorted_per_second: f64,
-    /// The share of the time that was not the work: by which the mean exceeds the least.
+    /// The share of time that was not work: the relative excess of the mean over the minimum.
     pub overhead: f64,
 }
 
 impl SortSummary {
-    /// Sums up sorts of `numbers` each that took these lengths, all of them together `busy`;
-    /// none of no sort.
+    /// Summarizes sorts of `numbers` each from their durations and the total time `busy`;
+    /// `None` without sorts.
     ///
-    /// Of tasks that take turns that is the time from the first sort's beginning to the last
-    /// one's end: until then none of the processor is left over.
+    /// If tasks share the CPU, `busy` is the time from the start of the first sort to the end
+    /// of the last: until then the CPU is never idle.
     pub fn of(lengths: &LatencyHistogram, numbers: Numbers, busy: Nanos) -> Option<Self> {
         let (least, mean) = (lengths.min()?.as_nanos() as f64, lengths.mean()?);
         let sorted = lengths.count() as f64 * f64::from(numbers.get());
@@ -32,11 +32,10 @@ impl SortSummary {
         })
     }
 
-    /// The time that was not the work for each tick of a kernel of so many ticks a second, in
-    /// nanoseconds.
+    /// The overhead per tick in nanoseconds, for a kernel with this tick rate in Hz.
     ///
-    /// It is the tick's own where the shortest sort had none in it, which takes sorts that are
-    /// done between two, and where nothing else ran.
+    /// It is the cost of the tick itself if the shortest sort contained no tick, which requires
+    /// sorts shorter than a tick period, and if nothing else ran.
     pub fn tick_ns(self, tick_rate: u32) -> f64 {
         self.overhead * 1e9 / f64::from(tick_rate)
     }
@@ -48,8 +47,8 @@ mod tests {
 
     use super::*;
 
-    /// Sorts of a second, one after another, each `work` long without the ticks, which come
-    /// `rate` times a second and take `cost` each.
+    /// Successive sorts of one second, each with `work` nanoseconds without ticks; ticks come
+    /// `rate` times per second and take `cost` each.
     fn sorts(work: u64, rate: u64, cost: u64) -> LatencyHistogram {
         let tick = 1_000_000_000 / rate;
         let (mut now, mut next_tick) = (0, tick / 3);
@@ -68,7 +67,7 @@ mod tests {
     }
 
     proptest! {
-        // Each is a second of sorts.
+        // Each case is one second of sorts.
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
@@ -82,7 +81,7 @@ mod tests {
             let busy = Nanos::from_nanos(lengths.to_record().sum.as_nanos());
             let summary = SortSummary::of(&lengths, numbers, busy).unwrap();
             let found = summary.tick_ns(rate as u32);
-            // A tick more or less may fall into the second.
+            // One tick more or less may fall into the second.
             let slack = cost as f64 * (2.0 / rate as f64 + 0.001);
             prop_assert!((found - cost as f64).abs() <= slack, "{found} for {cost}");
             let free = 64e9 / work as f64;
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sorted_is_told_by_the_time_it_took_and_nothing_of_no_sort() {
+    fn the_rate_is_relative_to_the_busy_time_and_missing_without_sorts() {
         let numbers = Numbers::new(1000).unwrap();
         let lengths: LatencyHistogram = [Nanos::from_millis(4)].into_iter().collect();
         let busy = Nanos::from_millis(5);

@@ -1,4 +1,4 @@
-//! What is kept of a task's samples besides the samples themselves.
+//! Reduction of a task's samples to the stored result.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,38 +12,40 @@ use crate::histogram::LatencyHistogram;
 /// The parts of a `TaskResult` that follow from its samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampleSummary {
-    /// Latencies, apart for each stretch of [`block_length`]; a stretch without
-    /// samples has an empty histogram, so that the index tells the time.
+    /// Latencies, separate for each block of [`block_length`]; a block without samples has an
+    /// empty histogram, so that the index gives the time.
     pub blocks: Vec<Histogram>,
-    /// The window second by second; seconds without samples are left out.
+    /// The window second by second; seconds without samples are omitted.
     pub series: Vec<Second>,
     /// Times between arrivals, in at most [`SCOPE_COLUMNS`] slices of the window.
     pub scope: Vec<ScopeColumn>,
-    /// The [`WORST_KEPT`] slowest samples, the slowest first.
+    /// The [`WORST_KEPT`] worst samples, the worst first.
     pub worst: Vec<Outlier>,
 }
 
-/// The most columns of the scope: more than that cannot be told apart on a page.
+/// The maximum number of scope columns; more are indistinguishable on a page.
 pub const SCOPE_COLUMNS: u64 = 400;
-/// How many of the slowest samples are kept.
+/// How many of the worst samples are kept.
 pub const WORST_KEPT: usize = 50;
 
 const SECOND: Nanos = Nanos::from_secs(1);
-/// Disturbances of shared machines last for tens of milliseconds. A stretch must
-/// be longer, so that what disturbs one does not disturb the next as well.
+/// The minimum duration of a block. Disturbances of shared machines last for tens of
+/// milliseconds; a block must be longer, so that a disturbance of one block does not affect the
+/// next as well.
 const SHORTEST_BLOCK: Nanos = Nanos::from_millis(100);
-/// Enough stretches to resample from; more would only make results larger.
+/// The maximum number of blocks; enough for resampling, and more would only make results
+/// larger.
 const MOST_BLOCKS: u64 = 64;
 
-/// The length of the stretches into which a window is cut: whole multiples of
-/// 100 ms, at most 64 of them.
+/// The duration of the blocks into which a window is cut: a whole multiple of 100 ms, at most
+/// 64 blocks.
 pub fn block_length(window: Nanos) -> Nanos {
     let wanted = window.as_nanos().div_ceil(MOST_BLOCKS);
     let multiple = wanted.div_ceil(SHORTEST_BLOCK.as_nanos()).max(1);
     SHORTEST_BLOCK.saturating_mul(multiple)
 }
 
-/// Sums up the samples of one task, which must be in the order of their due times.
+/// Summarizes the samples of one task, which must be in order of due times.
 pub fn summarise(samples: &[Sample], window: Nanos) -> SampleSummary {
     SampleSummary {
         blocks: blocks(samples, window),
@@ -53,7 +55,7 @@ pub fn summarise(samples: &[Sample], window: Nanos) -> SampleSummary {
     }
 }
 
-/// Cuts samples into runs that were due in the same stretch of `length`.
+/// Cuts samples into runs that were due in the same period of `length`.
 fn stretches(samples: &[Sample], length: Nanos) -> impl Iterator<Item = (u64, &[Sample])> {
     samples
         .chunk_by(move |a, b| a.due.div_floor(length) == b.due.div_floor(length))
@@ -68,8 +70,8 @@ fn blocks(samples: &[Sample], window: Nanos) -> Vec<Histogram> {
     for (index, stretch) in stretches(samples, length) {
         histogram.clear();
         stretch.iter().for_each(|sample| histogram.record(sample.latency()));
-        // Due times lie within the window, so the last stretch takes what a
-        // caller's own rounding may put behind it.
+        // Due times lie within the window; the last block also takes due times that the
+        // caller's rounding puts after it.
         let index = (index as usize).min(count.saturating_sub(1));
         if let Some(block) = blocks.get_mut(index) {
             *block = histogram.to_record();
@@ -150,7 +152,7 @@ mod tests {
     }
 
     proptest! {
-        // Each case is thousands of samples, so that few are enough.
+        // Each case has thousands of samples, so a few cases suffice.
         #![proptest_config(ProptestConfig::with_cases(16))]
         #[test]
         fn every_sample_is_counted_once_in_blocks_and_in_seconds(
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_told_by_its_index() {
+    fn the_index_of_a_block_gives_its_time() {
         let samples = every_millisecond(&[5; 150]);
         let blocks = summarise(&samples, Nanos::from_millis(300)).blocks;
         assert_eq!(blocks.iter().map(|block| block.count).collect::<Vec<_>>(), [99, 51, 0]);
@@ -191,13 +193,13 @@ mod tests {
     fn the_scope_shows_the_shortest_and_the_longest_time_between_arrivals() {
         let samples = every_millisecond(&[0, 600_000, 0, 0]);
         let scope = summarise(&samples, Nanos::from_millis(1)).scope;
-        assert_eq!(scope.len(), 1, "what comes after the window is in its last slice");
+        assert_eq!(scope.len(), 1, "an arrival after the window is in its last slice");
         assert_eq!(scope[0].min, Nanos::from_micros(400));
         assert_eq!(scope[0].max, Nanos::from_micros(1_600));
     }
 
     #[test]
-    fn the_slowest_come_first_and_keep_their_place() {
+    fn the_worst_samples_come_first_and_keep_their_index() {
         let samples = every_millisecond(&[5, 90, 7, 90]);
         let worst: Vec<u64> = worst(&samples).iter().map(|outlier| outlier.index).collect();
         assert_eq!(worst, [1, 3, 2, 0]);

@@ -1,25 +1,25 @@
-//! What may be said of events of which none was seen.
+//! The bound on the rate of events that did not occur.
 //!
-//! When none was seen in N independent trials, the rate of such events is below
-//! 3/N with 95 % confidence: a greater rate would have shown none with a
-//! probability of less than (1 − 3/N)ᴺ ≈ e⁻³ ≈ 0.05 (the *rule of three*: Hanley
-//! and Lippman-Hand, *If nothing goes wrong, is everything all right?*, JAMA 249,
-//! 1983).
+//! If an event did not occur in N independent trials, its rate is below 3/N with 95 %
+//! confidence: at a higher rate, no occurrence would have a probability of less than (1 − 3/N)ᴺ
+//! ≈ e⁻³ ≈ 0.05 (the *rule of three*: Hanley and Lippman-Hand, *If nothing goes wrong, is
+//! everything all right?*, JAMA 249, 1983).
 //!
-//! Wakeups are not independent: what delays one often delays its neighbours, so
-//! the bound over wakeups is too low when late ones come in bursts. Stretches of
-//! time ([`crate::summary::block_length`]) are more nearly so, and the same rule
-//! over them speaks of the share of stretches that hold such an event. Neither
-//! bound holds under conditions that were not measured.
+//! Wakeups are not independent: a disturbance often delays several neighbours, so the bound
+//! over wakeups is too low if late wakeups come in bursts. Blocks of time
+//! ([`crate::summary::block_length`]) are closer to independent, and the same rule over them
+//! bounds the share of blocks that contain such an event. Neither bound applies to conditions
+//! that were not measured.
 
 use serde::Serialize;
 
-/// The rate of an unseen event is below 3/N with 95 % confidence, if the trials were independent.
+/// The rate of an event that did not occur is below 3/N with 95 % confidence, if the trials are
+/// independent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct UnseenBound {
-    /// In how many trials it was not seen.
+    /// The number of trials without the event.
     pub trials: u64,
-    /// The share of trials that it stays below, 0 to 1.
+    /// The upper bound of its rate, 0 to 1.
     pub rate: f64,
 }
 
@@ -27,8 +27,8 @@ impl UnseenBound {
     /// The confidence of the bound.
     pub const CONFIDENCE: f64 = 0.95;
 
-    /// The bound after an event was seen in none of `trials`; `None` when fewer
-    /// than four bound nothing.
+    /// The bound after an event occurred in none of `trials`; `None` for fewer than four
+    /// trials, which bound nothing.
     pub fn after(trials: u64) -> Option<Self> {
         (trials > 3).then(|| Self { trials, rate: 3.0 / trials as f64 })
     }

@@ -1,8 +1,8 @@
-//! How long a save and a load take, and how large the file grows.
+//! The duration of a save and a load, and the size of the file.
 //!
 //! `cargo bench -p tactus-store`
 
-#[expect(dead_code, reason = "the tests need more of it")]
+#[expect(dead_code, reason = "only the tests use all of it")]
 #[path = "../tests/store/common.rs"]
 mod common;
 
@@ -12,7 +12,7 @@ use tactus_model::run::RunId;
 use tactus_store::Store;
 use tempfile::TempDir;
 
-/// Measurements in the run: two cells in twenty rounds.
+/// The number of measurements in the run: two cells in twenty rounds.
 const MEASUREMENTS: u32 = 40;
 
 fn main() {

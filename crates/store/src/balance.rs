@@ -1,4 +1,4 @@
-//! What must add up before a result is stored.
+//! Consistency checks before a result is stored.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::result::{Accounting, Histogram, Measurement, TaskResult};
 use tactus_model::run::RunHeader;
 use tactus_model::sample::{DamagedBlock, SampleBlock};
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 
 use crate::StoreError;
 
-/// The greatest count that is kept: 2⁵³, up to which every reader of JSON is exact.
+/// The maximum count that is stored: 2⁵³, up to which every JSON reader is exact.
 ///
-/// At a sample every nanosecond it is reached after a hundred days.
+/// With one sample per nanosecond, it is reached after a hundred days.
 pub const COUNT_LIMIT: u64 = 1 << 53;
 
-/// What does not add up in a result.
+/// An inconsistency in a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Imbalance {
-    /// The invariant of the whole project is broken.
+    /// The accounting invariant is violated.
     #[error(
         "task {task}: intended {intended} is not observed {observed} + missed {missed} + dropped {dropped}"
     )]
@@ -29,26 +29,26 @@ pub enum Imbalance {
         intended: u64,
         /// Wakeups kept.
         observed: u64,
-        /// Due times that passed.
+        /// Due times that were missed.
         missed: u64,
-        /// Wakeups not kept.
+        /// Wakeups not stored.
         dropped: u64,
     },
-    /// Two figures that must be the same are not.
+    /// Two figures that must be equal differ.
     #[error("task {task}: {what} {found} is not {equal_to} {expected}")]
     Different {
         /// The task's number.
         task: u32,
-        /// The one figure.
+        /// The figure.
         what: &'static str,
         /// Its value.
         found: u64,
-        /// The other figure.
+        /// The figure that it must equal.
         equal_to: &'static str,
         /// Its value.
         expected: u64,
     },
-    /// A figure is beyond what it can be.
+    /// A figure exceeds its limit.
     #[error("task {task}: {what} {found} is more than {limit}")]
     Beyond {
         /// The task's number.
@@ -57,10 +57,10 @@ pub enum Imbalance {
         what: &'static str,
         /// Its value.
         found: u64,
-        /// The most it can be.
+        /// Its limit.
         limit: u64,
     },
-    /// The buckets of a histogram are not in ascending order, or one is empty.
+    /// The buckets of a histogram are not in ascending order, or a bucket is empty.
     #[error("task {task}: the buckets of {what} are not ascending and filled")]
     Buckets {
         /// The task's number.
@@ -68,33 +68,33 @@ pub enum Imbalance {
         /// Which histogram.
         what: &'static str,
     },
-    /// Two tasks have one number.
-    #[error("task {0} stands there twice")]
+    /// Two tasks have the same number.
+    #[error("task {0} occurs twice")]
     TwiceTheSameTask(u32),
-    /// Samples name a task that has no result.
-    #[error("there are samples of task {0} and no result of it")]
+    /// Samples belong to a task without a result.
+    #[error("task {0} has samples but no result")]
     SamplesWithoutTask(u32),
-    /// A block of samples claims more than a block may hold, or cannot be read.
+    /// The count of a sample block exceeds its limit, or the block cannot be decoded.
     #[error("task {task}: {reason}")]
     Samples {
         /// The task's number.
         task: u32,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A figure is infinite or not a number, which JSON cannot say.
+    /// A figure is infinite or not a number, which JSON cannot represent.
     #[error("{0} is not a finite number")]
     NotFinite(&'static str),
 }
 
-/// Checks all of what a turn found, its traced stretch too.
+/// Checks the whole result of a turn, including its traced stretch.
 pub(crate) fn check_turn(
     measurement: &Measurement,
     samples: &[(u32, SampleBlock)],
-    evidence: &Evidence,
+    traced_data: &TracedData,
 ) -> Result<(), StoreError> {
     check(measurement, samples)
-        .and_then(|()| check_traced(measurement, evidence))
+        .and_then(|()| check_traced(measurement, traced_data))
         .map_err(|imbalance| StoreError::Unbalanced { turn: measurement.turn, imbalance })
 }
 
@@ -113,8 +113,8 @@ fn check(measurement: &Measurement, samples: &[(u32, SampleBlock)]) -> Result<()
     check_samples(&observed, samples)
 }
 
-/// Checks that what was found while events were recorded accounts for every sample too.
-fn check_traced(measurement: &Measurement, evidence: &Evidence) -> Result<(), Imbalance> {
+/// Checks that the results of a traced window account for every sample.
+fn check_traced(measurement: &Measurement, traced_data: &TracedData) -> Result<(), Imbalance> {
     let mut observed = BTreeMap::new();
     for task in measurement.traced.iter().flat_map(|traced| &traced.tasks) {
         let number = task.task;
@@ -132,10 +132,10 @@ fn check_traced(measurement: &Measurement, evidence: &Evidence) -> Result<(), Im
             return Err(Imbalance::TwiceTheSameTask(number));
         }
     }
-    check_samples(&observed, &evidence.samples)
+    check_samples(&observed, &traced_data.samples)
 }
 
-/// Checks that the facts of a machine can be kept as they are.
+/// Checks that the facts of a machine can be stored exactly.
 pub(crate) fn check_facts(facts: &MachineFacts) -> Result<(), StoreError> {
     facts
         .load_average
@@ -156,7 +156,7 @@ pub(crate) fn created_ns(header: &RunHeader) -> Result<i64, StoreError> {
     })
 }
 
-/// Checks that blocks can be read, which is worth its time for those that come from elsewhere.
+/// Checks that sample blocks can be decoded; worth its time only for blocks from an import.
 pub(crate) fn check_readable(samples: &[(u32, SampleBlock)]) -> Result<(), Imbalance> {
     for (task, block) in samples {
         let unreadable =
@@ -195,7 +195,7 @@ fn check_histogram(task: u32, what: &'static str, histogram: &Histogram) -> Resu
     equal(task, ("the count of all buckets", in_buckets), (what, histogram.count))
 }
 
-/// Checks that the samples of a task are either all there or none.
+/// Checks that the samples of a task are either complete or absent.
 fn check_samples(
     observed: &BTreeMap<u32, u64>,
     samples: &[(u32, SampleBlock)],
@@ -213,7 +213,7 @@ fn check_samples(
     Ok(())
 }
 
-/// Saturates: a sum that large is refused by what it is compared with.
+/// Saturates: such a large sum fails the comparison that follows.
 fn total(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }

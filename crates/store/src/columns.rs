@@ -1,28 +1,27 @@
-//! The compressed columns in which a task's histograms are kept.
+//! The compressed columns that store a task's histograms.
 //!
-//! All numbers are unsigned LEB128. First the number of histograms, then for
-//! each its count, sum, least and greatest value and number of buckets; then the
-//! lowest values of all buckets, each as the difference from the one before it
-//! in its histogram (the first from zero); then the counts of all buckets. LZ4
-//! over all of it, with the size before it. Most counts are 1 and most
-//! differences fit a byte, so that a bucket takes about a byte and a half, where
-//! JSON takes nine.
+//! All numbers are unsigned LEB128. First the number of histograms, then for each its count,
+//! sum, minimum, maximum and number of buckets; then the lowest values of all buckets, each as
+//! the difference from the previous one in its histogram (the first from zero); then the counts
+//! of all buckets. LZ4 compresses all of it; the uncompressed size precedes it. Most counts are
+//! 1 and most differences fit in a byte, so a bucket takes about a byte and a half; JSON takes
+//! nine.
 
 use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 use tactus_model::varint::{BadVarint, read_unsigned, write_unsigned};
 
-/// Why bytes from the store cannot be read.
+/// Why bytes from the store cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DamagedBytes {
     /// They do not decompress.
     #[error("a compressed value does not decompress")]
     Compression,
-    /// A number in them is cut off or endless.
+    /// A number is truncated or too long.
     #[error("a column of a histogram is damaged: {0}")]
     Number(#[from] BadVarint),
-    /// Their parts do not fit each other.
-    #[error("the columns of a histogram do not fit each other")]
+    /// The parts are inconsistent.
+    #[error("the columns of a histogram are inconsistent")]
     Shape,
 }
 
@@ -40,7 +39,7 @@ pub(crate) fn encode<'h>(histograms: impl Iterator<Item = &'h Histogram> + Clone
     for histogram in histograms.clone() {
         let mut before = 0;
         for (lowest, _) in &histogram.buckets {
-            // Wrapping, so that any order comes back as it was.
+            // Wrapping, so that buckets in any order round-trip.
             write_unsigned(&mut columns, lowest.as_nanos().wrapping_sub(before));
             before = lowest.as_nanos();
         }
@@ -51,7 +50,7 @@ pub(crate) fn encode<'h>(histograms: impl Iterator<Item = &'h Histogram> + Clone
     compress(&columns)
 }
 
-/// Gives histograms back.
+/// Decompresses histograms.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Histogram>, DamagedBytes> {
     let columns = decompress(bytes)?;
     let mut rest = columns.as_slice();
@@ -77,8 +76,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Histogram>, DamagedBytes> {
     if rest.is_empty() { Ok(histograms) } else { Err(DamagedBytes::Shape) }
 }
 
-/// Reads a number of things of which each takes at least a byte of what follows,
-/// so that a damaged one cannot ask for much memory.
+/// Reads a number of items, each of which takes at least one of the remaining bytes, so that a
+/// damaged number cannot allocate much memory.
 fn read_length(rest: &mut &[u8]) -> Result<usize, DamagedBytes> {
     usize::try_from(read_unsigned(rest)?)
         .ok()
@@ -86,14 +85,14 @@ fn read_length(rest: &mut &[u8]) -> Result<usize, DamagedBytes> {
         .ok_or(DamagedBytes::Shape)
 }
 
-/// Compresses bytes, their size before them.
+/// Compresses bytes, preceded by their size.
 pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
     lz4_flex::compress_prepend_size(bytes)
 }
 
-/// Gives compressed bytes back.
+/// Decompresses bytes.
 pub(crate) fn decompress(bytes: &[u8]) -> Result<Vec<u8>, DamagedBytes> {
-    /// LZ4 cannot shrink by more than this; a larger claim would only ask for memory.
+    /// LZ4 cannot compress by more than this factor; a larger size would only allocate memory.
     const MOST: usize = 256;
     let claimed = bytes.first_chunk().map_or(0, |size| u32::from_le_bytes(*size) as usize);
     if claimed > bytes.len().saturating_mul(MOST) {
@@ -124,14 +123,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn histograms_come_back_as_they_were(
+        fn histograms_round_trip(
             histograms in prop::collection::vec(histogram(), 0..10),
         ) {
             prop_assert_eq!(decode(&encode(histograms.iter())), Ok(histograms));
         }
 
         #[test]
-        fn damaged_bytes_are_refused_without_a_panic(
+        fn damaged_bytes_are_rejected_without_a_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
         ) {
             let _ = decode(&bytes);

@@ -1,4 +1,4 @@
-//! Opens the database file and brings its tables up to date.
+//! Opens the database file and migrates its tables to the current version.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -9,27 +9,29 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::StoreError;
 
-/// How long to wait for another process that holds the file locked.
+/// How long to wait for another process that has locked the file.
 ///
-/// A writer holds it for the milliseconds of one transaction; only an import of
-/// a large run holds it for longer.
+/// A writer holds the lock for the milliseconds of one transaction; only an import of a large
+/// run takes longer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Marks the file as ours, in the header field that file(1) and SQLite read: `Tact`.
+/// Identifies the file as a store of Tactus, in the header field that file(1) and SQLite read:
+/// `Tact`.
 const APPLICATION_ID: i64 = 0x5461_6374;
 
-/// The steps that lead from an empty file to today's tables, the first from
-/// version 0 to version 1. Steps are only ever added.
+/// The migrations from an empty file to the current tables, the first from version 0 to version
+/// 1. Released migrations are never changed.
 const MIGRATIONS: &[&str] =
     &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 
-/// Opens the database in the file `path`, which is made with its directory when it is not there.
+/// Opens the database in the file `path`; creates the file and its directory if they do not
+/// exist.
 ///
-/// A file that is not ours, damaged or of a newer version is left as it is.
+/// A file that belongs to another program, is damaged or has a newer version is not changed.
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     make_directory(path)?;
     check_length(path)?;
-    // SQLite's own interpretation of names (`file:…?mode=…`) is left out: a path is a path.
+    // SQLite's URI file names (`file:…?mode=…`) are disabled: a path is a path.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -39,7 +41,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Makes an empty database that is forgotten when it is closed.
+/// Creates an empty database in memory.
 pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
     let path = Path::new(":memory:");
     let mut connection =
@@ -48,8 +50,8 @@ pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Makes the directory of the file, for its owner alone, as the XDG Base Directory
-/// Specification says.
+/// Creates the directory of the file with access for its owner only, as required by the XDG
+/// Base Directory Specification.
 fn make_directory(path: &Path) -> Result<(), StoreError> {
     let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
         return Ok(());
@@ -59,18 +61,19 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// Refuses a file of a single byte, which SQLite takes for an empty one and overwrites.
+/// Rejects a file of a single byte, which SQLite treats as empty and overwrites.
 ///
-/// SQLite itself refuses everything longer that is no database. The file is not
-/// opened here to look into it: closing it would drop the locks of every other
-/// connection that this process has to it (sqlite.org/howtocorrupt.html, section 2.2).
+/// SQLite itself rejects all longer files that are not databases. The file is not opened here
+/// to read it: closing it would drop the locks of every other connection of this process
+/// (sqlite.org/howtocorrupt.html, section 2.2).
 fn check_length(path: &Path) -> Result<(), StoreError> {
     match std::fs::metadata(path) {
         Ok(file) if file.len() == 1 => {
-            let reason = "a single byte is no database".to_owned();
+            let reason = "a single byte is not a database".to_owned();
             Err(StoreError::Damaged { path: path.to_owned(), reason })
         }
-        // What is not there is made, and SQLite says what else is wrong when it opens the file.
+        // A missing file is created later, and SQLite reports other errors when it opens the
+        // file.
         _ => Ok(()),
     }
 }
@@ -83,7 +86,7 @@ fn prepare(
     let failed = |error| StoreError::from_sqlite(path, error);
     connection.busy_timeout(PATIENCE).map_err(failed)?;
     let is_new = judge(connection, path, migrations.len() as i64)?;
-    // SQLite opens a file that it may not write for reading, without a word.
+    // SQLite silently opens a file without write permission read-only.
     if connection.is_readonly("main").map_err(failed)? {
         let reason = "permission denied".to_owned();
         return Err(StoreError::Unwritable { path: path.to_owned(), reason });
@@ -92,14 +95,14 @@ fn prepare(
     migrate(connection, migrations).map_err(failed)
 }
 
-/// Finds out whether the file is new, ours, or not to be touched. Writes nothing.
+/// Determines whether the file is new, a store, or must not be changed. Writes nothing.
 fn judge(connection: &Connection, path: &Path, known: i64) -> Result<bool, StoreError> {
     let read = |query| {
         connection
             .query_row(query, [], |row| row.get::<_, i64>(0))
             .map_err(|error| StoreError::from_sqlite(path, error))
     };
-    // One query and so one state of the file, which another process may just be making.
+    // A single query sees one state of the file, which another process may be creating.
     let is_new = read(
         "SELECT application_id = 0 AND user_version = 0
             AND NOT EXISTS (SELECT 1 FROM sqlite_schema)
@@ -118,23 +121,26 @@ fn judge(connection: &Connection, path: &Path, known: i64) -> Result<bool, Store
     Ok(false)
 }
 
-/// Sets how the database is written.
+/// Configures how the database is written.
 fn settle(connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
     if is_new {
-        // Lets the file shrink when runs are deleted; it can only be chosen before there are tables.
+        // Lets the file shrink after runs are deleted; it can only be set before there are
+        // tables.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
-    // With a write-ahead log readers and the one writer do not wait for each other. Where a file
-    // system cannot share the log's index SQLite keeps its rollback journal, which is as safe.
+    // With a write-ahead log, readers and the one writer do not block each other. If the file
+    // system cannot share the log's index, SQLite keeps its rollback journal, which is equally
+    // safe.
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    // A killed process loses no commit with NORMAL either, since what it wrote is with the kernel.
-    // But NORMAL does not sync at a commit, and machines under test do hang and lose power: with
-    // FULL a result is on the disk when its save returns. It costs a sync a cell, between cells.
+    // With NORMAL too, a killed process loses no commit, since the kernel has the data. But
+    // NORMAL does not sync at a commit, and machines under test do hang and lose power: with
+    // FULL a result is on disk when its save returns. The cost is one sync per cell, between
+    // cells.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// Takes the steps that the file has not taken yet, all or none of them.
+/// Applies the migrations that the file lacks, all or none of them.
 fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     let version_of = |connection: &Connection| {
         connection.pragma_query_value(None, "user_version", |row| row.get::<_, usize>(0))
@@ -142,8 +148,8 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result
     if version_of(connection)? == migrations.len() {
         return Ok(());
     }
-    // The lock comes first and the version is read again under it: another process may have
-    // migrated meanwhile.
+    // The lock is taken first and the version is read again under it: another process may have
+    // migrated in the meantime.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in migrations.iter().skip(version_of(&transaction)?) {
         transaction.execute_batch(step)?;
@@ -159,7 +165,7 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result
 mod tests {
     use super::*;
 
-    /// A later version that adds a column.
+    /// A hypothetical next version that adds a column.
     fn one_more() -> Vec<&'static str> {
         [MIGRATIONS, &["ALTER TABLE run ADD COLUMN note TEXT"]].concat()
     }
@@ -169,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_file_is_brought_forward_and_a_newer_one_refused() {
+    fn an_older_file_is_migrated_and_a_newer_file_is_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.sqlite");
         let mut connection = open(&path).unwrap();
@@ -181,15 +187,15 @@ mod tests {
         let error = open(&path).unwrap_err();
         let known = MIGRATIONS.len() as i64;
         let newer = |error: &StoreError| {
-            matches!(error, StoreError::Newer { found, known: told, .. }
-                if (*found, *told) == (known + 1, known))
+            matches!(error, StoreError::Newer { found, known: supported, .. }
+                if (*found, *supported) == (known + 1, known))
         };
         assert!(newer(&error), "{error}");
         assert!(error.to_string().contains("use the newer tactus"), "{error}");
     }
 
     #[test]
-    fn runs_of_the_first_version_are_kept() {
+    fn runs_of_the_first_version_are_preserved() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.sqlite");
         let mut connection = Connection::open(&path).unwrap();
@@ -207,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_changes_nothing() {
+    fn a_failed_migration_changes_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("runs.sqlite");
         let mut connection = open(&path).unwrap();

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::RunHeader;
 use tactus_model::sample::SampleBlock;
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 
 use crate::export::{ExportedBlock, ExportedResult, FORMAT, FORMAT_VERSION};
 use crate::fault::Fault;
@@ -25,7 +25,7 @@ pub(crate) trait Sink {
         &mut self,
         measurement: Measurement,
         samples: Samples,
-        evidence: Evidence,
+        traced_data: TracedData,
     ) -> Result<(), Fault>;
 
     fn failure(&mut self, failure: Failure) -> Result<(), Fault>;
@@ -108,15 +108,15 @@ impl<'s> Document<'s> {
     fn result(&mut self, result: ExportedResult) -> Result<(), Fault> {
         let ExportedResult { measurement, samples, traced } = result;
         let samples = imported(samples);
-        let evidence = traced.map_or_else(Evidence::default, |traced| Evidence {
+        let traced_data = traced.map_or_else(TracedData::default, |traced| TracedData {
             samples: imported(traced.samples),
             recording: traced.recording,
         });
         let turn = measurement.turn;
         balance::check_readable(&samples)
-            .and_then(|()| balance::check_readable(&evidence.samples))
+            .and_then(|()| balance::check_readable(&traced_data.samples))
             .map_err(|imbalance| StoreError::Unbalanced { turn, imbalance })?;
-        self.sink.result(measurement, samples, evidence)
+        self.sink.result(measurement, samples, traced_data)
     }
 
     /// Hands on what had to wait, once the whole document was read.
@@ -150,15 +150,15 @@ const HEADER_FIRST: &str = "`results` stands before `header`";
 /// would say that the program is.
 fn blame_document(fault: Fault) -> Fault {
     match fault {
-        Fault::Told(StoreError::TurnTaken { turn, .. }) => {
+        Fault::Store(StoreError::TurnTaken { turn, .. }) => {
             not_an_export(format!("cell {} of round {} stands there twice", turn.cell, turn.round))
                 .into()
         }
-        Fault::Told(StoreError::NotPlanned { turn, .. }) => {
+        Fault::Store(StoreError::NotPlanned { turn, .. }) => {
             not_an_export(format!("its plan has no cell {} in round {}", turn.cell, turn.round))
                 .into()
         }
-        Fault::Told(StoreError::Unkeepable { what, reason }) => {
+        Fault::Store(StoreError::Unkeepable { what, reason }) => {
             not_an_export(format!("{what}: {reason}")).into()
         }
         other => other,

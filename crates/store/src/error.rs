@@ -1,4 +1,4 @@
-//! What can go wrong with the store. Every message says what to do next.
+//! Errors of the store. Every message ends with the fix.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,17 @@ use tactus_model::run::RunId;
 
 use crate::balance::Imbalance;
 
-/// Why the store did not do what it was asked.
+/// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The environment does not tell where the store is.
+    /// The environment does not determine the location of the store.
     #[error(
-        "there is no place for the results: neither XDG_DATA_HOME nor HOME is an absolute path; \
+        "cannot locate the results database: neither XDG_DATA_HOME nor HOME is an absolute path; \
          set TACTUS_STORE to the file to use"
     )]
     NoPlace,
-    /// The file or its directory cannot be written or made.
+    /// The file or its directory cannot be created or written.
     #[error(
         "cannot write the results database {}: {reason}; make the file and its directory \
          writable, or set TACTUS_STORE to another file", path.display()
@@ -26,51 +26,51 @@ pub enum StoreError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error message.
         reason: String,
     },
     /// The disk is full.
     #[error(
-        "no space is left for the results database {}; make room (`tactus list` and \
-         `tactus delete RUN` help), or set TACTUS_STORE to a file elsewhere", path.display()
+        "no space left for the results database {}; free space (`tactus list` and \
+         `tactus delete RUN`), or set TACTUS_STORE to a file on another disk", path.display()
     )]
     Full {
         /// The file.
         path: PathBuf,
     },
-    /// Another process kept the file locked for too long.
+    /// Another process held the lock on the file for too long.
     #[error(
-        "another process has kept the results database {} locked for {} seconds; wait for it to \
+        "another process has locked the results database {} for {} seconds; wait for it to \
          end, or find it with `fuser -v {}`", path.display(), crate::database::PATIENCE.as_secs(), path.display()
     )]
     Busy {
         /// The file.
         path: PathBuf,
     },
-    /// The file is not a whole database. It is left as it is.
+    /// The file is damaged. It is not changed.
     #[error(
-        "the results database {0} is damaged: {reason}; nothing was changed. Move it away to \
-         start afresh (mv {0} {0}.damaged), and save what can be read of it with \
+        "the results database {0} is damaged: {reason}; nothing was changed. To start afresh, \
+         move it away (mv {0} {0}.damaged); recover the readable part with \
          `sqlite3 {0}.damaged .recover`", path.display()
     )]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The file belongs to another program. It is left as it is.
+    /// The file belongs to another program. It is not changed.
     #[error(
         "{} is a database of another program; nothing was changed. Set TACTUS_STORE to a file \
-         that is ours or does not exist yet", path.display()
+         of Tactus or to a new file", path.display()
     )]
     NotAStore {
         /// The file.
         path: PathBuf,
     },
-    /// The file was written by a later version of Tactus. It is left as it is.
+    /// The file was written by a later version of Tactus. It is not changed.
     #[error(
-        "the results database {} has version {found} and this tactus knows versions up to \
+        "the results database {} has version {found}, but this tactus supports versions up to \
          {known}; use the newer tactus that wrote it, or set TACTUS_STORE to another file", path.display()
     )]
     Newer {
@@ -78,45 +78,45 @@ pub enum StoreError {
         path: PathBuf,
         /// Its version.
         found: i64,
-        /// The latest version that is known here.
+        /// The latest supported version.
         known: i64,
     },
-    /// There is no run at all.
-    #[error("there are no runs yet; `tactus measure` makes one")]
+    /// The store is empty.
+    #[error("there are no runs yet; `tactus measure` creates one")]
     NoRuns,
-    /// No run goes by this name.
+    /// No run matches the name.
     #[error("there is no run `{text}`{}; `tactus list` shows all runs", near(nearest))]
     UnknownRun {
-        /// What was asked for.
+        /// The given name.
         text: String,
-        /// The names that resemble it, the most alike first.
+        /// Similar names, the most similar first.
         nearest: Vec<RunId>,
     },
-    /// Several runs go by this beginning of a name.
-    #[error("`{text}` may mean several runs: {}; write more of the name", listed(candidates))]
+    /// Several runs match the beginning of a name.
+    #[error("`{text}` matches several runs: {}; write more of the name", listed(candidates))]
     AmbiguousRun {
-        /// What was asked for.
+        /// The given name.
         text: String,
-        /// The runs whose names begin so, the newest first.
+        /// The matching runs, the newest first.
         candidates: Vec<RunId>,
     },
     /// The run has no measurement of this turn.
     #[error(
-        "run {run} has no measurement of cell {} in round {}; `tactus show {run}` lists what it has",
+        "run {run} has no measurement of cell {} in round {}; `tactus show {run}` lists its measurements",
         turn.cell, turn.round + 1
     )]
     NotMeasured {
         /// The run.
         run: RunId,
-        /// The turn asked for.
+        /// The requested turn.
         turn: Turn,
     },
-    /// The run is complete, and a complete run is never altered.
-    #[error("run {0} is complete and is never altered; start a new run to measure again")]
+    /// The run is complete, and complete runs are never changed.
+    #[error("run {0} is complete and cannot be changed; start a new run to measure again")]
     Complete(RunId),
-    /// The turn was measured before.
+    /// The turn was already measured.
     #[error(
-        "run {run} already holds cell {} of round {}; is another process continuing the same run?",
+        "run {run} already contains cell {} of round {}; check whether another process continues the same run",
         turn.cell, turn.round + 1
     )]
     TurnTaken {
@@ -125,9 +125,9 @@ pub enum StoreError {
         /// The turn.
         turn: Turn,
     },
-    /// The run's plan has no such turn.
+    /// The plan of the run does not contain the turn.
     #[error(
-        "the plan of run {run} has no cell {} in round {}; a result belongs to the run that planned it",
+        "the plan of run {run} has no cell {} in round {}; store the result in the run that planned it",
         turn.cell, turn.round + 1
     )]
     NotPlanned {
@@ -136,38 +136,38 @@ pub enum StoreError {
         /// The turn.
         turn: Turn,
     },
-    /// A result does not account for every sample, and is therefore not stored.
+    /// A result does not account for every sample, so it is not stored.
     #[error(
         "cell {} of round {} does not balance and was not stored: {imbalance}; this is a defect \
-         of the program that measured, please report it with the experiment",
+         of the measuring program; please report it with the experiment",
         turn.cell, turn.round + 1
     )]
     Unbalanced {
         /// The turn.
         turn: Turn,
-        /// What does not add up.
+        /// The inconsistency.
         #[source]
         imbalance: Imbalance,
     },
-    /// Something that is read is not an exported run.
-    #[error("this is not a run that tactus exported: {reason}; nothing was imported")]
+    /// The input is not an exported run.
+    #[error("not a valid export of tactus: {reason}; nothing was imported")]
     NotAnExport {
-        /// What is wrong and where.
+        /// The reason and its location.
         reason: String,
     },
-    /// An exported run is of a format that is not known here.
+    /// An exported run has an unsupported format version.
     #[error(
-        "this run was exported in format version {found}, and this tactus reads version {known}; \
+        "this run has export format version {found}, but this tactus reads version {known}; \
          import it with the version of tactus that exported it; nothing was imported"
     )]
     UnknownFormat {
-        /// The version found.
+        /// The version of the export.
         found: u64,
-        /// The version known here.
+        /// The supported version.
         known: u64,
     },
-    /// The very same run is there already.
-    #[error("run {0} is in the store already, with the same content; nothing was imported")]
+    /// The same run is already in the store.
+    #[error("run {0} is already in the store, with the same content; nothing was imported")]
     AlreadyThere(RunId),
     /// An export could not be read.
     #[error(
@@ -177,29 +177,29 @@ pub enum StoreError {
     /// An export could not be written.
     #[error("cannot write the export: {0}; free space or choose another file, and export again")]
     Export(#[source] std::io::Error),
-    /// A value cannot be kept as it is.
-    #[error("cannot keep {what}: {reason}; this is a defect, please report it")]
+    /// A value cannot be stored exactly.
+    #[error("cannot store {what}: {reason}; this is a defect, please report it")]
     Unkeepable {
-        /// What was to be kept.
+        /// The value.
         what: &'static str,
-        /// Why it cannot be.
+        /// The reason.
         reason: String,
     },
-    /// The database reported something else.
+    /// Another error of the database.
     #[error(
-        "the results database {} failed: {source}; try again, and if it fails again check it with \
+        "the results database {} failed: {source}; try again, and if the error persists, check it with \
          `sqlite3 {} 'PRAGMA integrity_check'`", path.display(), path.display()
     )]
     Database {
         /// The file.
         path: PathBuf,
-        /// What SQLite reported.
+        /// The error that SQLite reported.
         source: rusqlite::Error,
     },
 }
 
 impl StoreError {
-    /// Tells the reasons apart that have a remedy of their own.
+    /// Distinguishes the errors that have a fix of their own.
     pub(crate) fn from_sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let reason = source.to_string();
@@ -218,7 +218,7 @@ impl StoreError {
 }
 
 fn listed(runs: &[RunId]) -> String {
-    /// A longer list hides the message it belongs to.
+    /// A longer list would hide the message.
     const SHOWN: usize = 8;
     let mut names: Vec<&str> = runs.iter().take(SHOWN).map(RunId::as_str).collect();
     let more = format!("and {} more", runs.len().saturating_sub(SHOWN));

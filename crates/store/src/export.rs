@@ -1,4 +1,4 @@
-//! Writes a run as JSON, described in `docs/run-format.md`.
+//! Writes a run as JSON; the format is described in `docs/run-format.md`.
 
 use std::io::{BufWriter, Write};
 
@@ -11,13 +11,13 @@ use tactus_model::sample::SampleBlock;
 use crate::fault::Fault;
 use crate::{Store, StoreError, find, load};
 
-/// The name of the format, which stands first in every export.
+/// The name of the format, the first key of every export.
 pub const FORMAT: &str = "tactus-run";
 
-/// The version of the format that is written and read here.
+/// The version of the format that this crate writes and reads.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// What a turn found, as it stands in an export.
+/// The result of a turn in an export.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExportedResult {
@@ -25,19 +25,19 @@ pub(crate) struct ExportedResult {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) samples: Vec<ExportedBlock>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) traced: Option<ExportedEvidence>,
+    pub(crate) traced: Option<ExportedTraced>,
 }
 
-/// The traced window's recording and samples, as they stand in an export.
+/// The recording and the samples of a traced window in an export.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ExportedEvidence {
+pub(crate) struct ExportedTraced {
     pub(crate) samples: Vec<ExportedBlock>,
     #[serde(with = "tactus_model::sample::base64_text")]
     pub(crate) recording: Vec<u8>,
 }
 
-/// A block of samples and whose they are, as it stands in an export.
+/// A block of samples with its task number in an export.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExportedBlock {
@@ -46,7 +46,7 @@ pub(crate) struct ExportedBlock {
 }
 
 impl Store {
-    /// Writes a run as JSON, turn by turn; the samples too, `with_samples`.
+    /// Writes a run as JSON, turn by turn; `with_samples` includes the samples.
     ///
     /// # Errors
     /// [`StoreError::Export`] when `writer` fails, or as [`Store::load`].
@@ -64,11 +64,11 @@ impl Store {
     }
 }
 
-/// A result a line, so that only one is held at a time and line tools can tell them apart.
+/// One result per line, so that only one is in memory at a time and line-based tools can
+/// separate them.
 ///
-/// The keys come in this order, which is also that of the alphabet: a tool that
-/// sorts keys leaves the format first and the header before the results, on
-/// which an import depends.
+/// The keys are in alphabetical order: a tool that sorts keys leaves the format first and the
+/// header before the results, which an import requires.
 fn write_run(
     database: &Connection,
     run: &RunId,
@@ -97,10 +97,10 @@ fn result(database: &Connection, number: i64, with_samples: bool) -> Result<Expo
     if !with_samples {
         return Ok(ExportedResult { measurement, samples: Vec::new(), traced: None });
     }
-    let evidence = load::evidence(database, number)?;
-    let traced = (!evidence.is_empty()).then(|| ExportedEvidence {
-        samples: exported(evidence.samples),
-        recording: evidence.recording,
+    let traced_data = load::traced_data(database, number)?;
+    let traced = (!traced_data.is_empty()).then(|| ExportedTraced {
+        samples: exported(traced_data.samples),
+        recording: traced_data.recording,
     });
     Ok(ExportedResult { measurement, samples: exported(load::samples(database, number)?), traced })
 }
@@ -109,7 +109,7 @@ fn exported(samples: Vec<(u32, SampleBlock)>) -> Vec<ExportedBlock> {
     samples.into_iter().map(|(task, block)| ExportedBlock { task, block }).collect()
 }
 
-/// The document that is being written.
+/// The document being written.
 struct Document<W: Write>(W);
 
 impl<W: Write> Document<W> {

@@ -1,28 +1,28 @@
-//! What goes wrong within a transaction, before it is known in which file.
+//! Errors inside a transaction, before the file is known.
 
 use std::path::Path;
 
 use crate::StoreError;
 use crate::columns::DamagedBytes;
 
-/// A failure inside the store; [`Fault::in_file`] makes it one for the outside.
+/// An error inside the store; [`Fault::in_file`] converts it to a public error.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// SQLite refused.
+    /// An error of SQLite.
     Sqlite(rusqlite::Error),
-    /// A stored value cannot be read.
+    /// A stored value cannot be decoded.
     Damaged(String),
-    /// Anything that does not depend on the file.
-    Told(StoreError),
+    /// An error that does not depend on the file.
+    Store(StoreError),
 }
 
 impl Fault {
-    /// Names the file the failure is about.
+    /// Adds the file to the error.
     pub(crate) fn in_file(self, path: &Path) -> StoreError {
         match self {
             Self::Sqlite(error) => StoreError::from_sqlite(path, error),
             Self::Damaged(reason) => StoreError::Damaged { path: path.to_owned(), reason },
-            Self::Told(error) => error,
+            Self::Store(error) => error,
         }
     }
 }
@@ -35,7 +35,7 @@ impl From<rusqlite::Error> for Fault {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
-        Self::Told(error)
+        Self::Store(error)
     }
 }
 

@@ -8,7 +8,7 @@ use tactus_model::experiment::Turn;
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{Run, RunHeader};
 use tactus_model::sample::SampleBlock;
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 
 use crate::document::{self, Samples, Sink};
 use crate::fault::Fault;
@@ -23,7 +23,7 @@ pub struct FileRun {
     /// The run.
     pub run: Run,
     /// What was kept of its turns, for those of which there is something.
-    kept: BTreeMap<Turn, (Samples, Evidence)>,
+    kept: BTreeMap<Turn, (Samples, TracedData)>,
 }
 
 impl FileRun {
@@ -50,7 +50,7 @@ impl FileRun {
         let mut held = Held::default();
         held.header(header).map_err(outside)?;
         for measurement in measurements {
-            held.result(measurement, Samples::new(), Evidence::default()).map_err(outside)?;
+            held.result(measurement, Samples::new(), TracedData::default()).map_err(outside)?;
         }
         for failure in failures {
             held.failure(failure).map_err(outside)?;
@@ -65,9 +65,9 @@ impl FileRun {
 
     /// The recording of a turn's traced window and the samples that it explains; none when
     /// no recording was kept.
-    pub fn recording(&self, turn: Turn) -> Option<&Evidence> {
-        let (_, evidence) = self.kept.get(&turn)?;
-        Some(evidence).filter(|evidence| !evidence.recording.is_empty())
+    pub fn recording(&self, turn: Turn) -> Option<&TracedData> {
+        let (_, traced_data) = self.kept.get(&turn)?;
+        Some(traced_data).filter(|traced_data| !traced_data.recording.is_empty())
     }
 }
 
@@ -82,7 +82,7 @@ struct Held {
     header: Option<RunHeader>,
     measurements: Vec<Measurement>,
     failures: Vec<Failure>,
-    kept: BTreeMap<Turn, (Samples, Evidence)>,
+    kept: BTreeMap<Turn, (Samples, TracedData)>,
     taken: BTreeSet<Turn>,
 }
 
@@ -117,14 +117,14 @@ impl Sink for Held {
         &mut self,
         measurement: Measurement,
         samples: Samples,
-        evidence: Evidence,
+        traced_data: TracedData,
     ) -> Result<(), Fault> {
-        balance::check_turn(&measurement, &samples, &evidence)?;
+        balance::check_turn(&measurement, &samples, &traced_data)?;
         let turn = measurement.turn;
         self.take(turn)?;
         self.measurements.push(measurement);
-        if !(samples.is_empty() && evidence.is_empty()) {
-            self.kept.insert(turn, (samples, evidence));
+        if !(samples.is_empty() && traced_data.is_empty()) {
+            self.kept.insert(turn, (samples, traced_data));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Lists runs and finds the one that is meant.
+//! Lists runs and finds a run by name.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use tactus_model::origin::Origin;
@@ -35,8 +35,8 @@ impl Store {
         })
     }
 
-    /// Finds the run that `text` means: its whole name, the beginning of its name
-    /// where no other run's begins so, or `last` for the newest.
+    /// Finds the run that `text` names: its full name, a beginning of its name that is unique,
+    /// or `last` for the newest run.
     ///
     /// # Errors
     /// [`StoreError::AmbiguousRun`], [`StoreError::UnknownRun`] with the nearest
@@ -46,7 +46,7 @@ impl Store {
     }
 }
 
-/// Reads one row of the query of [`Store::list`].
+/// Converts one row of the query of [`Store::list`].
 fn summary(row: &Row<'_>) -> Result<RunSummary, Fault> {
     let (cells, rounds): (u64, u64) = (row.get(5)?, row.get(6)?);
     Ok(RunSummary {
@@ -68,7 +68,7 @@ fn summary(row: &Row<'_>) -> Result<RunSummary, Fault> {
     })
 }
 
-/// What is needed of a run to read or write what belongs to it.
+/// The data needed to access what belongs to a run.
 pub(crate) struct RunRow {
     /// Its key in the tables.
     pub(crate) number: i64,
@@ -86,7 +86,7 @@ pub(crate) fn row(database: &Connection, id: &RunId) -> Result<RunRow, Fault> {
     }
 }
 
-/// Finds the run with this name, if there is one.
+/// Finds the run with this name, if it exists.
 pub(crate) fn row_if_any(database: &Connection, id: &RunId) -> Result<Option<RunRow>, Fault> {
     let mut query =
         database.prepare_cached("SELECT number, status, rounds, cells FROM run WHERE id = ?1")?;
@@ -107,10 +107,10 @@ fn names(database: &Connection) -> Result<Vec<RunId>, Fault> {
 }
 
 fn status(word: &str) -> Result<RunStatus, Fault> {
-    word.parse().map_err(|_| Fault::Damaged(format!("`{word}` is no status of a run")))
+    word.parse().map_err(|_| Fault::Damaged(format!("`{word}` is not a run status")))
 }
 
-/// Chooses the run that `text` means among `names`, the newest first.
+/// Selects the run that `text` names from `names`, the newest first.
 fn choose(text: &str, names: &[RunId]) -> Result<RunId, StoreError> {
     let newest = names.first().ok_or(StoreError::NoRuns)?;
     if text == LAST {
@@ -132,7 +132,7 @@ fn choose(text: &str, names: &[RunId]) -> Result<RunId, StoreError> {
 }
 
 fn unknown(text: &str, names: &[RunId]) -> StoreError {
-    /// More would hide the one that is meant.
+    /// More would hide the best match.
     const OFFERED: usize = 3;
     if names.is_empty() {
         return StoreError::NoRuns;
@@ -158,21 +158,21 @@ mod tests {
             (Ok(found), Ok(expected)) => assert_eq!(found.as_str(), expected),
             (Err(error), Err(expected)) => {
                 let error = error.to_string();
-                assert!(error.contains(expected), "{error}\n  does not say: {expected}");
+                assert!(error.contains(expected), "{error}\n  does not contain: {expected}");
             }
             (found, expected) => panic!("{text}: {found:?}, not {expected:?}"),
         }
     }
 
     #[test]
-    fn a_run_is_found_by_as_much_of_its_name_as_is_needed() {
+    fn a_run_is_found_by_a_unique_beginning_of_its_name() {
         check("last", Ok("quick-20261121-113355"));
         check("quick-20261121-113355", Ok("quick-20261121-113355"));
         check("quick-20261121-113355-", Ok("quick-20261121-113355-2"));
         check("st", Ok("standard-20261120-080000"));
         check(
             "quick",
-            Err("`quick` may mean several runs: quick-20261121-113355, quick-20261121-113355-2; \
+            Err("`quick` matches several runs: quick-20261121-113355, quick-20261121-113355-2; \
                  write more"),
         );
         check("qiuck-20261121-113355", Err("(did you mean quick-20261121-113355"));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_store_says_how_to_make_a_run() {
+    fn an_empty_store_names_the_command_that_creates_a_run() {
         assert!(matches!(choose("last", &[]), Err(StoreError::NoRuns)));
     }
 }

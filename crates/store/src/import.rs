@@ -1,23 +1,23 @@
-//! Takes runs into the store: exported ones, and those that were made elsewhere.
+//! Imports runs into the store: exported runs, and runs of other programs.
 
 use std::io::Read;
 
 use rusqlite::{Connection, params};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{Run, RunHeader, RunId};
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 
 use crate::document::{self, Samples, Sink};
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
 use crate::{Store, StoreError, load, name, save};
 
-/// What a run is called until all of it was read; no run's name has a space.
+/// The temporary name of a run during its import; it contains a space, which no run name has.
 const PASSING_NAME: &str = "being imported";
 
 impl Store {
-    /// Takes in an exported run, all of it or nothing, and gives the name it has here:
-    /// its own, or with `-2`, `-3`, … when another run has that.
+    /// Imports an exported run, all of it or nothing, and returns its name in this store: its
+    /// own, or with a suffix `-2`, `-3`, … if another run has that name.
     ///
     /// # Errors
     /// [`StoreError::NotAnExport`], [`StoreError::UnknownFormat`], [`StoreError::Unbalanced`],
@@ -34,8 +34,8 @@ impl Store {
 }
 
 impl Store {
-    /// Takes in a run that was made elsewhere, as from another tool's files, all of it
-    /// or nothing, and gives the name it has here, after its plan and when it began.
+    /// Imports a run from elsewhere, for example from another tool's files, all of it or
+    /// nothing. Returns its name in this store, formed from its plan and its start time.
     ///
     /// # Errors
     /// [`StoreError::AlreadyThere`] when the same run with the same content is in the
@@ -46,7 +46,7 @@ impl Store {
             let passing = RunHeader { id: RunId::new(PASSING_NAME), ..run.header.clone() };
             let row = save::insert_run(database, &passing)?;
             for measurement in &run.measurements {
-                save::insert_measurement(database, &row, measurement, &[], &Evidence::default())?;
+                save::insert_measurement(database, &row, measurement, &[], &TracedData::default())?;
             }
             for failure in &run.failures {
                 save::insert_failure(database, &row, failure)?;
@@ -56,7 +56,7 @@ impl Store {
     }
 }
 
-/// Gives an imported run the first free name, unless the run of such a name is the same run.
+/// Gives an imported run the first free name, unless the run with that name is the same run.
 fn give_name(database: &Connection, imported: &RunRow, wanted: RunId) -> Result<RunId, Fault> {
     for id in name::numbered(wanted) {
         match find::row_if_any(database, &id)? {
@@ -73,10 +73,10 @@ fn give_name(database: &Connection, imported: &RunRow, wanted: RunId) -> Result<
             }
         }
     }
-    unreachable!("the store has a limited number of runs, and the names have none")
+    unreachable!("the number of runs is finite, the number of names is not")
 }
 
-/// Whether `imported` holds nothing but what `other` holds; it may lack the samples.
+/// Whether `imported` contains nothing that `other` lacks; it may lack the samples.
 fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Result<bool, Fault> {
     let renamed = RunHeader { id: other.id.clone(), ..load::header(database, imported)? };
     if renamed != load::header(database, other)?
@@ -97,8 +97,8 @@ fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Res
         if !samples.is_empty() && samples != load::samples(database, theirs)? {
             return Ok(false);
         }
-        let evidence = load::evidence(database, ours)?;
-        if !evidence.is_empty() && evidence != load::evidence(database, theirs)? {
+        let traced_data = load::traced_data(database, ours)?;
+        if !traced_data.is_empty() && traced_data != load::traced_data(database, theirs)? {
             return Ok(false);
         }
     }
@@ -131,9 +131,9 @@ impl Sink for Rows<'_> {
         &mut self,
         measurement: Measurement,
         samples: Samples,
-        evidence: Evidence,
+        traced_data: TracedData,
     ) -> Result<(), Fault> {
-        save::insert_measurement(self.database, self.row()?, &measurement, &samples, &evidence)
+        save::insert_measurement(self.database, self.row()?, &measurement, &samples, &traced_data)
     }
 
     fn failure(&mut self, failure: Failure) -> Result<(), Fault> {

@@ -1,10 +1,9 @@
-//! The results database: runs, what they found, and their samples.
+//! The results database: runs with their results and samples.
 //!
-//! One SQLite file holds every run. A turn is written in one transaction and is
-//! on the disk when [`Store::save_measurement`] returns, so a kill or a power
-//! failure at any moment loses at most the cell in flight. Nothing is stored
-//! that does not balance, and a complete run is never altered. [`FileRun`] reads an exported
-//! run, by the same checks, without a store.
+//! One SQLite file contains all runs. A turn is written in one transaction and is on disk when
+//! [`Store::save_measurement`] returns, so a kill or a power failure at any moment loses at
+//! most the cell in flight. A result that does not balance is not stored, and a complete run is
+//! never changed. [`FileRun`] reads an exported run, with the same checks, without a store.
 #![forbid(unsafe_code)]
 
 mod balance;

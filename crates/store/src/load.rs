@@ -9,14 +9,14 @@ use tactus_model::result::{Failure, Measurement, TaskResult};
 use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Instant;
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
 use crate::{Store, StoreError, columns};
 
 impl Store {
-    /// Reads a run with its results, but not the samples.
+    /// Reads a run with its results, without the samples.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], [`StoreError::Damaged`], or the database cannot be read.
@@ -35,7 +35,7 @@ impl Store {
         })
     }
 
-    /// Reads what is known of a run before and after its turns.
+    /// Reads a run without its results.
     ///
     /// # Errors
     /// As [`Store::load`].
@@ -43,8 +43,8 @@ impl Store {
         self.read(|database| header(database, &find::row(database, run)?))
     }
 
-    /// Reads the samples of one turn with their tasks' numbers, in the order in which they were
-    /// saved; empty when none were kept.
+    /// Reads the samples of one turn with their task numbers, in the order in which they were
+    /// saved; empty if none were stored.
     ///
     /// # Errors
     /// [`StoreError::NotMeasured`], or as [`Store::load`].
@@ -52,21 +52,21 @@ impl Store {
         self.read(|database| samples(database, number_of(database, run, turn)?))
     }
 
-    /// Reads the recording of one turn's traced window and the samples that it explains;
-    /// none when no recording was kept.
+    /// Reads the recording of one turn's traced window with the samples it explains; `None` if
+    /// no recording was stored.
     ///
     /// # Errors
     /// As [`Store::samples`].
-    pub fn recording(&self, run: &RunId, turn: Turn) -> Result<Option<Evidence>, StoreError> {
+    pub fn recording(&self, run: &RunId, turn: Turn) -> Result<Option<TracedData>, StoreError> {
         self.read(|database| {
-            let evidence = evidence(database, number_of(database, run, turn)?)?;
-            Ok(Some(evidence).filter(|evidence| !evidence.recording.is_empty()))
+            let data = traced_data(database, number_of(database, run, turn)?)?;
+            Ok(Some(data).filter(|data| !data.recording.is_empty()))
         })
     }
 
-    /// The turns that yielded a result.
+    /// The turns with a result.
     ///
-    /// Failed turns are not among them, so that continuing the run tries them again.
+    /// Failed turns are not included, so that continuing the run tries them again.
     ///
     /// # Errors
     /// As [`Store::load`].
@@ -126,7 +126,7 @@ pub(crate) fn measurement_numbers(database: &Connection, run: &RunRow) -> Result
     Ok(numbers.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Reads one measurement with its tasks, but not its samples.
+/// Reads one measurement with its tasks, without its samples.
 pub(crate) fn measurement(database: &Connection, number: i64) -> Result<Measurement, Fault> {
     let content: String = database
         .prepare_cached("SELECT content FROM measurement WHERE number = ?1")?
@@ -163,7 +163,7 @@ pub(crate) fn samples(
 }
 
 /// Reads the recording of one measurement and its samples, in the order in which they were saved.
-pub(crate) fn evidence(database: &Connection, measurement: i64) -> Result<Evidence, Fault> {
+pub(crate) fn traced_data(database: &Connection, measurement: i64) -> Result<TracedData, Fault> {
     let samples = blocks(
         database,
         "SELECT task, count, bytes FROM traced_sample_block WHERE measurement = ?1
@@ -174,7 +174,7 @@ pub(crate) fn evidence(database: &Connection, measurement: i64) -> Result<Eviden
         .prepare_cached("SELECT bytes FROM recording WHERE measurement = ?1")?
         .query_row([measurement], |row| row.get(0))
         .optional()?;
-    Ok(Evidence { samples, recording: recording.unwrap_or_default() })
+    Ok(TracedData { samples, recording: recording.unwrap_or_default() })
 }
 
 fn blocks(

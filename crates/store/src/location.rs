@@ -1,16 +1,16 @@
-//! Where the results database is.
+//! The location of the results database.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::StoreError;
 
-/// Finds the file of the store in the environment that `lookup` gives.
+/// Determines the file of the store from the environment that `lookup` returns.
 ///
-/// `TACTUS_STORE` names the file itself. Without it the file is
-/// `tactus/runs.sqlite` under `XDG_DATA_HOME` or, without that too, under
-/// `~/.local/share`. As the XDG Base Directory Specification demands, an empty
-/// value counts as none, and so does a relative `XDG_DATA_HOME`.
+/// `TACTUS_STORE` is the file itself. Otherwise the file is `tactus/runs.sqlite` under
+/// `XDG_DATA_HOME`, or under `~/.local/share` if that is not set. As the XDG Base Directory
+/// Specification requires, an empty value counts as unset, and so does a relative
+/// `XDG_DATA_HOME`.
 ///
 /// # Errors
 /// [`StoreError::NoPlace`] when none of the three is set.
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_decides_the_place() {
+    fn the_environment_determines_the_location() {
         let home = ("HOME", "/home/ann");
         check(&[home], Some("/home/ann/.local/share/tactus/runs.sqlite"));
         check(&[home, ("XDG_DATA_HOME", "/data")], Some("/data/tactus/runs.sqlite"));

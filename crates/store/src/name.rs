@@ -5,19 +5,19 @@ use std::time::{Duration, SystemTime};
 use tactus_model::run::RunId;
 use tactus_model::time::{Instant, Realtime};
 
-/// The word that means the newest run; no run is called so.
+/// The word for the newest run; it is not a valid run name.
 pub(crate) const LAST: &str = "last";
 
-/// The longest name that is taken from elsewhere.
+/// The maximum length of an imported name.
 const LONGEST: usize = 200;
 
-/// Names that a run of the experiment `name`, begun at `created`, may get, the best first:
+/// Names for a run of the experiment `name`, started at `created`, the preferred name first:
 /// `quick-20261121-113355`, then `quick-20261121-113355-2`, and so on.
 pub(crate) fn names_for(name: &str, created: Instant<Realtime>) -> impl Iterator<Item = RunId> {
     numbered(after(name, created))
 }
 
-/// The best of the names for a run of the experiment `name`, begun at `created`.
+/// The preferred name for a run of the experiment `name`, started at `created`.
 pub(crate) fn after(name: &str, created: Instant<Realtime>) -> RunId {
     let moment = SystemTime::UNIX_EPOCH + Duration::from_nanos(created.as_nanos());
     // 2026-11-21T11:33:55Z
@@ -34,19 +34,19 @@ pub(crate) fn after(name: &str, created: Instant<Realtime>) -> RunId {
     RunId::new(format!("{name}-{}-{time}", date.replace('-', "")))
 }
 
-/// `id` itself, then with `-2`, `-3`, … behind it.
+/// `id` itself, then with the suffix `-2`, `-3`, ….
 pub(crate) fn numbered(id: RunId) -> impl Iterator<Item = RunId> {
     let next = id.clone();
     std::iter::once(id).chain((2_u64..).map(move |number| RunId::new(format!("{next}-{number}"))))
 }
 
-/// Whether a name that comes from elsewhere can be a run's name here.
+/// Whether an imported name is a valid run name.
 pub(crate) fn is_fit(id: &RunId) -> bool {
     let id = id.as_str();
     !id.is_empty() && id.len() <= LONGEST && id != LAST && id.chars().all(allowed)
 }
 
-/// Characters that need no quoting in a shell and are no path.
+/// Characters that need no quoting in a shell and no path separators.
 fn allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_named_after_its_experiment_and_the_moment() {
+    fn a_run_is_named_after_its_experiment_and_start_time() {
         check("quick", 1_795_260_835, ["quick-20261121-113355", "quick-20261121-113355-2"]);
         check(
             "papers/timer-latency",
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn names_from_elsewhere_are_looked_at() {
+    fn imported_names_are_checked() {
         for unfit in ["", "last", "a/b", "a b", "..\n", &"x".repeat(201)] {
             assert!(!is_fit(&RunId::new(unfit)), "{unfit:?}");
         }

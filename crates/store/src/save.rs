@@ -8,17 +8,17 @@ use tactus_model::result::{Failure, Histogram, Measurement, TaskResult};
 use tactus_model::run::{RunHeader, RunId, RunStatus};
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::{Instant, Nanos, Realtime};
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
 use crate::{Store, StoreError, balance, columns, load, name};
 
 impl Store {
-    /// Begins a run and names it after its plan and the moment `created`, in UTC.
+    /// Creates a run and names it after its plan and its start time `created`, in UTC.
     ///
-    /// `version` is that of the program. The run is [`RunStatus::Unfinished`]
-    /// until [`Store::finish_run`].
+    /// `version` is the program's version. The run is [`RunStatus::Unfinished`] until
+    /// [`Store::finish_run`].
     ///
     /// # Errors
     /// The database cannot be written.
@@ -51,27 +51,26 @@ impl Store {
         })
     }
 
-    /// Keeps what one turn found, with its samples by task, each task's in order.
+    /// Stores the result of one turn, with its samples by task, each task's in order.
     ///
-    /// Samples may be left out, but those of a task are either all there or none.
-    /// An earlier failure of the same turn is taken back. When this returns, the
-    /// result is on the disk.
+    /// Samples may be omitted, but only all samples of a task. An earlier failure of the same
+    /// turn is removed. When this returns, the result is on disk.
     ///
     /// # Errors
-    /// [`StoreError::Unbalanced`] when not every sample is accounted for,
-    /// [`StoreError::Complete`], [`StoreError::TurnTaken`], [`StoreError::NotPlanned`],
-    /// or the database cannot be written. In none of these cases is anything stored.
+    /// [`StoreError::Unbalanced`] if not every sample is accounted for,
+    /// [`StoreError::Complete`], [`StoreError::TurnTaken`], [`StoreError::NotPlanned`], or the
+    /// database cannot be written. In all these cases nothing is stored.
     pub fn save_measurement(
         &mut self,
         run: &RunId,
         measurement: &Measurement,
         samples: &[(u32, SampleBlock)],
     ) -> Result<(), StoreError> {
-        self.save_traced(run, measurement, samples, &Evidence::default())
+        self.save_traced(run, measurement, samples, &TracedData::default())
     }
 
-    /// Keeps what one turn found, as [`Store::save_measurement`] does, and with it
-    /// what explains the samples of its traced window.
+    /// Stores the result of one turn like [`Store::save_measurement`], with the data that
+    /// explains the samples of its traced window.
     ///
     /// # Errors
     /// As [`Store::save_measurement`].
@@ -80,17 +79,17 @@ impl Store {
         run: &RunId,
         measurement: &Measurement,
         samples: &[(u32, SampleBlock)],
-        evidence: &Evidence,
+        traced_data: &TracedData,
     ) -> Result<(), StoreError> {
         self.write(|database| {
             let row = open_run(database, run)?;
             check_planned(&row, measurement.turn)?;
             forget_failure(database, &row, measurement.turn)?;
-            insert_measurement(database, &row, measurement, samples, evidence)
+            insert_measurement(database, &row, measurement, samples, traced_data)
         })
     }
 
-    /// Keeps that a turn yielded no result; the latest failure of a turn counts.
+    /// Stores the failure of a turn; the last failure of a turn counts.
     ///
     /// # Errors
     /// As [`Store::save_measurement`].
@@ -103,11 +102,11 @@ impl Store {
         })
     }
 
-    /// Plans one round more, whose turns can then be kept, and gives the plan with it.
+    /// Adds one round to the plan, whose turns can then be stored, and returns the new plan.
     ///
     /// # Errors
-    /// [`StoreError::Complete`] when the run is complete already,
-    /// [`StoreError::UnknownRun`], or the database cannot be written.
+    /// [`StoreError::Complete`] if the run is already complete, [`StoreError::UnknownRun`], or
+    /// the database cannot be written.
     pub fn add_round(&mut self, run: &RunId) -> Result<Plan, StoreError> {
         self.write(|database| {
             let row = open_run(database, run)?;
@@ -121,11 +120,11 @@ impl Store {
         })
     }
 
-    /// Keeps how far the run has come and how the machine was afterwards.
+    /// Stores the final status of the run and the facts of the machine afterwards.
     ///
     /// # Errors
-    /// [`StoreError::Complete`] when the run is complete already,
-    /// [`StoreError::UnknownRun`], or the database cannot be written.
+    /// [`StoreError::Complete`] if the run is already complete, [`StoreError::UnknownRun`], or
+    /// the database cannot be written.
     pub fn finish_run(
         &mut self,
         run: &RunId,
@@ -142,7 +141,8 @@ impl Store {
         })
     }
 
-    /// Removes a run and all that belongs to it, and gives its space back.
+    /// Deletes a run with everything that belongs to it, and returns its space to the file
+    /// system.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], or the database cannot be written.
@@ -156,7 +156,7 @@ impl Store {
     }
 }
 
-/// Finds a run that may still be written.
+/// Finds a run that can still be written.
 fn open_run(database: &Connection, run: &RunId) -> Result<RunRow, Fault> {
     let row = find::row(database, run)?;
     if row.status == RunStatus::Complete {
@@ -165,7 +165,7 @@ fn open_run(database: &Connection, run: &RunId) -> Result<RunRow, Fault> {
     Ok(row)
 }
 
-/// Writes a run without results. Its name must be free.
+/// Writes a run without results. Its name must be unused.
 pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<RunRow, Fault> {
     let plan = &header.plan;
     let facts_after = header.facts_after.as_ref().map(facts_json).transpose()?;
@@ -200,16 +200,16 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
     })
 }
 
-/// Writes a measurement of a turn that has none, after checking that it balances.
+/// Writes a measurement of a turn without one, after checking that it balances.
 pub(crate) fn insert_measurement(
     database: &Connection,
     run: &RunRow,
     measurement: &Measurement,
     samples: &[(u32, SampleBlock)],
-    evidence: &Evidence,
+    traced_data: &TracedData,
 ) -> Result<(), Fault> {
     let turn = measurement.turn;
-    balance::check_turn(measurement, samples, evidence)?;
+    balance::check_turn(measurement, samples, traced_data)?;
     check_free(database, run, turn)?;
     database
         .prepare_cached(
@@ -231,25 +231,25 @@ pub(crate) fn insert_measurement(
     for (task, block) in samples {
         insert.execute(params![number, task, block.count, block.bytes])?;
     }
-    insert_evidence(database, number, evidence)
+    insert_traced_data(database, number, traced_data)
 }
 
-fn insert_evidence(
+fn insert_traced_data(
     database: &Connection,
     measurement: i64,
-    evidence: &Evidence,
+    traced_data: &TracedData,
 ) -> Result<(), Fault> {
     let mut insert = database.prepare_cached(
         "INSERT INTO traced_sample_block (measurement, task, count, bytes)
          VALUES (?1, ?2, ?3, ?4)",
     )?;
-    for (task, block) in &evidence.samples {
+    for (task, block) in &traced_data.samples {
         insert.execute(params![measurement, task, block.count, block.bytes])?;
     }
-    if !evidence.recording.is_empty() {
+    if !traced_data.recording.is_empty() {
         database
             .prepare_cached("INSERT INTO recording (measurement, bytes) VALUES (?1, ?2)")?
-            .execute(params![measurement, evidence.recording])?;
+            .execute(params![measurement, traced_data.recording])?;
     }
     Ok(())
 }
@@ -272,7 +272,8 @@ fn insert_task(database: &Connection, measurement: i64, task: &TaskResult) -> Re
             accounting.observed,
             accounting.missed,
             accounting.dropped,
-            // For lists only, and 292 years are enough there; the histograms keep it exactly.
+            // Used for lists only, where 292 years suffice; the histograms contain the exact
+            // value.
             i64::try_from(max.as_nanos()).unwrap_or(i64::MAX),
             histograms,
             columns::compress(content.as_bytes()),
@@ -311,7 +312,7 @@ fn check_planned(run: &RunRow, turn: Turn) -> Result<(), StoreError> {
     }
 }
 
-/// Checks that the run planned the turn and has nothing of it yet.
+/// Checks that the run planned the turn and has no result for it yet.
 fn check_free(database: &Connection, run: &RunRow, turn: Turn) -> Result<(), Fault> {
     check_planned(run, turn)?;
     let taken = database
@@ -327,7 +328,7 @@ fn check_free(database: &Connection, run: &RunRow, turn: Turn) -> Result<(), Fau
     }
 }
 
-/// The measurement but for its tasks, which have rows of their own.
+/// The measurement without its tasks, which are stored in rows of their own.
 fn without_tasks(measurement: &Measurement) -> Measurement {
     Measurement {
         turn: measurement.turn,
@@ -345,7 +346,7 @@ fn without_tasks(measurement: &Measurement) -> Measurement {
     }
 }
 
-/// The task's result but for its histograms, which have a column of their own.
+/// The task's result without its histograms, which are stored in a column of their own.
 fn without_histograms(task: &TaskResult) -> TaskResult {
     TaskResult {
         task: task.task,

@@ -9,7 +9,7 @@ use crate::{StoreError, database};
 
 /// The results database.
 ///
-/// Several processes may have it open at once; each waits for the others' writes.
+/// Several processes may open it at once; each waits for the writes of the others.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -17,7 +17,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Finds the file of the store in the environment of this process; see [`crate::default_path`].
+    /// Determines the file of the store from the environment of this process; see
+    /// [`crate::default_path`].
     ///
     /// # Errors
     /// [`StoreError::NoPlace`].
@@ -25,49 +26,51 @@ impl Store {
         crate::default_path(|name| std::env::var_os(name))
     }
 
-    /// Opens the store in the file `path`, which is made with its directory when it is not there.
+    /// Opens the store in the file `path`; creates the file and its directory if they do not
+    /// exist.
     ///
     /// # Errors
-    /// The file cannot be written, is damaged, belongs to another program or to a
-    /// newer version. In none of these cases is it changed.
+    /// The file cannot be written, is damaged, or belongs to another program or a newer
+    /// version. In all these cases it is not changed.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Ok(Self { connection: database::open(path)?, path: path.to_owned() })
     }
 
-    /// Opens an empty store that is forgotten when it is closed.
+    /// Opens an empty store in memory.
     ///
     /// # Errors
-    /// SQLite could not make it.
+    /// SQLite could not create it.
     pub fn open_in_memory() -> Result<Self, StoreError> {
         Ok(Self { connection: database::open_in_memory()?, path: PathBuf::from(":memory:") })
     }
 
-    /// The file the store is in.
+    /// The file of the store.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads, all from one state of the file, whatever others write meanwhile.
+    /// Runs `work` on one state of the file, unaffected by concurrent writes.
     pub(crate) fn read<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let read = || {
-            // Rolled back when it is dropped, as befits a transaction that wrote nothing.
+            // Dropping the transaction rolls it back, which is correct since it wrote nothing.
             let transaction = self.connection.unchecked_transaction()?;
             work(&transaction)
         };
         read().map_err(|fault: Fault| fault.in_file(&self.path))
     }
 
-    /// Writes all that `work` writes, or nothing when it fails.
+    /// Runs `work` in a transaction, which is rolled back if `work` fails.
     pub(crate) fn write<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let connection = &mut self.connection;
         let write = || {
-            // The lock comes first: what is read in the transaction holds until its end.
+            // The lock is taken first, so that data read in the transaction is valid until its
+            // end.
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let result = work(&transaction)?;
@@ -77,10 +80,10 @@ impl Store {
         write().map_err(|fault: Fault| fault.in_file(&self.path))
     }
 
-    /// Gives the space of deleted runs back to the file system.
+    /// Returns the space of deleted runs to the file system.
     pub(crate) fn shrink(&self) -> Result<(), StoreError> {
         let shrink = || {
-            // Each step frees one page, so all steps have to be taken.
+            // Each step frees one page, so the statement must run to its end.
             let mut statement = self.connection.prepare("PRAGMA incremental_vacuum")?;
             let mut steps = statement.query([])?;
             while steps.next()?.is_some() {}

@@ -157,7 +157,7 @@ fn recorded(part: &Part, subject: &Subject<'_>) -> Result<BTreeMap<usize, Record
             let tasks = probe_tasks(cell, traced, &evidence.samples)?;
             let mut source = recording::held(evidence.recording)?;
             recorded.samples.extend(witness(&mut source, tasks).or_internal()?);
-            if !part.programs.is_empty() && cell.traced_events.tell_who_ran() {
+            if !part.programs.is_empty() && cell.traced_events.show_who_ran() {
                 source.rewind();
                 accounts.push(account(&mut source, &options).or_internal()?);
             }

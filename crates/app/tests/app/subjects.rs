@@ -15,7 +15,7 @@ use tactus_judge::verdict::Validity;
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Nanos};
-use tactus_model::traced::Evidence;
+use tactus_model::traced::TracedData;
 use tactus_store::Store;
 use tempfile::TempDir;
 
@@ -47,7 +47,7 @@ fn data(name: &str) -> PathBuf {
 fn recorded_run(store: &mut Store) -> RunId {
     let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
     let (measured, samples) = measurement(turn(0, 0), 1, Size::SMALL);
-    let (mut measured, evidence) = with_traced(measured, 1);
+    let (mut measured, traced_data) = with_traced(measured, 1);
     let golden: Value =
         serde_json::from_slice(&fs::read(data("blame/kernel-section.json")).unwrap()).unwrap();
     let task = &golden["task"];
@@ -55,13 +55,13 @@ fn recorded_run(store: &mut Store) -> RunId {
     traced.opened = Instant::from_nanos(task["opened"].as_u64().unwrap());
     traced.tasks[0].thread = serde_json::from_value(task["thread"].clone()).unwrap();
     let late: Sample = serde_json::from_value(task["samples"][0].clone()).unwrap();
-    let mut traced_samples = evidence.samples[0].1.decode().unwrap();
+    let mut traced_samples = traced_data.samples[0].1.decode().unwrap();
     *traced_samples.last_mut().unwrap() = late;
-    let evidence = Evidence {
+    let traced_data = TracedData {
         samples: vec![(0, SampleBlock::encode(&traced_samples))],
         recording: fs::read(data("blame/kernel-section.tactusrec")).unwrap(),
     };
-    store.save_traced(&run, &measured, &samples, &evidence).unwrap();
+    store.save_traced(&run, &measured, &samples, &traced_data).unwrap();
     store.finish_run(&run, RunStatus::Complete, &facts()).unwrap();
     run
 }

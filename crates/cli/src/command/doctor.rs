@@ -15,9 +15,9 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::table_options;
 
-/// Check what decides timing on this machine, and say what would mend it.
+/// Check what decides timing on this machine, and say what would fix it.
 ///
-/// Nothing is changed: commands that mend are shown and never run. The exit code
+/// Nothing is changed: commands that fix are shown and never run. The exit code
 /// is 1 when something here invalidates what is measured.
 #[derive(Args)]
 pub(crate) struct DoctorArguments {

@@ -205,8 +205,8 @@ fn tell_summary(summary: &RecordingSummary) {
     }
     for shortfall in &summary.shortfalls {
         eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
-        if let Some(mend) = &shortfall.mend {
-            eprintln!("to mend it: {mend}");
+        if let Some(fix) = &shortfall.fix {
+            eprintln!("to fix it: {fix}");
         }
     }
 }

@@ -35,7 +35,7 @@ fn wrong_input_names_the_place_and_the_nearest_choice() {
         (&["measure", "--policy", "fifo:100"], "write a number from 1 to 99"),
         (&["measure", "--intervall", "1ms"], "--interval"),
         (&["measure", "quik"], "did you mean `quick`?"),
-        (&["measure", "--sleep", "futex", "--clock", "tai"], "it can by: monotonic, realtime"),
+        (&["measure", "--sleep", "futex", "--clock", "tai"], "it supports: monotonic, realtime"),
         (&["show", "nothing"], "tactus measure"),
     ];
     for (arguments, expected) in cases {

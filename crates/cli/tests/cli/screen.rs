@@ -111,7 +111,7 @@ fn keys_change_what_is_seen_and_the_terminal_is_given_back() {
     terminal.wait_for_text("idle · other · 2ms");
     terminal.wait_for_text("worst case");
     terminal.press(":interval 3mss\r");
-    terminal.wait_for_text("`3mss` is not a length of time");
+    terminal.wait_for_text("`3mss` is not a duration");
     terminal.press(":interval 3ms\r");
     terminal.wait_for_text("idle · other · 3ms");
     terminal.press("?");

@@ -69,6 +69,6 @@ fn needs_root_to_become_nobody_who_is_told_what_was_not_granted_and_how_to_get_i
     let shortfalls = fifo["measurement"]["shortfalls"].to_string();
     assert_ne!(granted, "fifo:90", "nobody was given a real-time priority");
     assert!(shortfalls.contains("fifo:90"), "{shortfalls}");
-    assert!(err.contains("asked for") && err.contains("to mend it:"), "{err}");
+    assert!(err.contains("asked for") && err.contains("to fix it:"), "{err}");
     tactus.require_nothing_left();
 }

@@ -94,5 +94,5 @@ fn a_load_that_ends_by_itself_is_told() {
 fn what_cannot_be_measured_is_told() {
     let tactus = Tactus::new();
     let told = tactus.fail(2, &["watch", "--plain", "--sleep", "futex", "--clock", "tai"]);
-    assert!(told.contains("it can by: monotonic, realtime"), "{told}");
+    assert!(told.contains("it supports: monotonic, realtime"), "{told}");
 }

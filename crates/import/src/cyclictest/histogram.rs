@@ -1,4 +1,4 @@
-//! What `cyclictest -h` and `-H` print, and `--histfile` keeps.
+//! The output of `cyclictest -h` and `-H`, and the file of `--histfile`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::tally::Tally;
 const NONE: Known =
     Known { with_value: "", with_optional_value: "", long: &[], long_with_value: &[] };
 
-/// The lines that sum threads up, each with the place of its figures.
+/// The summary lines over all threads, each with its line number.
 #[derive(Default)]
 struct Summary {
     totals: Option<(usize, Vec<u64>)>,
@@ -24,7 +24,7 @@ struct Summary {
     overflows: Option<(usize, Vec<u64>)>,
 }
 
-/// A row of the histogram: its line, the latency, and a count for each thread.
+/// A row of the histogram: its line, the latency, and one count per thread.
 struct Row {
     line: usize,
     latency: u64,
@@ -35,7 +35,7 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
     let text = String::from_utf8_lossy(content);
     let mut rows: Vec<Row> = Vec::new();
     let mut summary = Summary::default();
-    let mut told = Told::default();
+    let mut status = StatusLines::default();
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.trim();
         if let Some(comment) = text.strip_prefix('#') {
@@ -43,12 +43,12 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
         } else if text.starts_with(|letter: char| letter.is_ascii_digit()) {
             rows.push(row(line, text)?);
         } else {
-            told.line(text);
+            status.line(text);
         }
     }
     if rows.is_empty() {
         return Err(ImportError::Whole(
-            "there is no row of a histogram; cyclictest prints one with -h, as in cyclictest -q -h 1000".to_owned(),
+            "there is no histogram; run cyclictest with -h, e.g. cyclictest -q -h 1000".to_owned(),
         ));
     }
     let threads = summary.threads(&rows)?;
@@ -60,12 +60,12 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
     let mut notes = notes(unit);
     if assumed {
         notes.push(
-            "The unit is not told: 1us, unless cyclictest was started with -N; --unit 1ns says so."
+            "The file does not contain its unit: 1us is assumed; if cyclictest ran with -N, import with --unit 1ns."
                 .to_owned(),
         );
     }
     let cell = ForeignCell {
-        cell: told.cell(),
+        cell: status.cell(),
         window: Nanos::ZERO,
         block_length: Nanos::ZERO,
         unit,
@@ -87,7 +87,7 @@ fn row(line: usize, text: &str) -> Result<Row, ImportError> {
     let latency = numbers.next().unwrap_or_default();
     let counts: Vec<u64> = numbers.collect();
     if counts.is_empty() {
-        return Err(ImportError::line(line, format!("`{text}` has a latency and no counts")));
+        return Err(ImportError::line(line, format!("`{text}` has a latency but no counts")));
     }
     Ok(Row { line, latency, counts })
 }
@@ -95,8 +95,7 @@ fn row(line: usize, text: &str) -> Result<Row, ImportError> {
 fn numbers(line: usize, text: &str) -> Result<Vec<u64>, ImportError> {
     text.split_whitespace()
         .map(|word| {
-            word.parse()
-                .map_err(|_| ImportError::line(line, format!("`{word}` is not a whole number")))
+            word.parse().map_err(|_| ImportError::line(line, format!("`{word}` is not an integer")))
         })
         .collect()
 }
@@ -116,20 +115,21 @@ impl Summary {
         Ok(())
     }
 
-    /// How many threads there are: as many as least latencies, or columns where these
-    /// are not told. With -H, rows have a column more, the sum of all threads.
+    /// The number of threads: of minimum latencies, or of columns if the minimum latencies are
+    /// missing. With -H, rows have an additional column, the sum of all threads.
     fn threads(&self, rows: &[Row]) -> Result<usize, ImportError> {
         let columns = rows[0].counts.len();
         let threads = self.least.as_ref().map_or(columns, |(_, least)| least.len());
         for row in rows {
             if row.counts.len() != columns {
                 let reason =
-                    format!("{} counts, where the first row has {columns}", row.counts.len());
+                    format!("{} counts, but the first row has {columns}", row.counts.len());
                 return Err(ImportError::line(row.line, reason));
             }
         }
         if threads != columns && threads + 1 != columns {
-            let reason = format!("rows have {columns} columns and {threads} threads are summed up");
+            let reason =
+                format!("rows have {columns} columns, but the summary has {threads} threads");
             return Err(ImportError::line(rows[0].line, reason));
         }
         Ok(threads)
@@ -159,7 +159,7 @@ fn task(
         && total != tally.total()
     {
         let reason = format!(
-            "thread {thread} has {total} wakeups in all, and its rows add up to {}",
+            "thread {thread} has {total} wakeups in total, but its rows add up to {}",
             tally.total()
         );
         return Err(ImportError::line(line, reason));
@@ -167,7 +167,7 @@ fn task(
     let last = rows.last().map_or(0, |row| row.latency.saturating_add(1));
     if let Some((line, overflow)) = figure(&summary.overflows)? {
         tally.overflow(last, overflow).map_err(|reason| ImportError::line(line, reason))?;
-        // It has no decimals, but it knows of the latencies that the rows do not hold.
+        // It has no decimals, but it includes the latencies beyond the rows.
         if let Some((_, mean)) = figure(&summary.means)?.filter(|_| overflow > 0) {
             tally.mean(mean as f64);
         }
@@ -179,17 +179,17 @@ fn task(
     Ok(ForeignTask::whole(None, tallied))
 }
 
-/// What the lines between tell of the threads, where cyclictest was not quiet.
+/// The content of the status lines, if cyclictest was not quiet.
 #[derive(Default)]
-struct Told {
+struct StatusLines {
     class: Option<String>,
     priority: Option<String>,
     interval: Option<String>,
 }
 
-impl Told {
-    /// Reads `policy: fifo: loadavg: …` and `T: 0 ( 8192) P:80 I:1000 C: 500 Min: …`,
-    /// which is written over itself on a terminal.
+impl StatusLines {
+    /// Parses `policy: fifo: loadavg: …` and `T: 0 ( 8192) P:80 I:1000 C: 500 Min: …`, which
+    /// cyclictest overwrites in place on a terminal.
     fn line(&mut self, text: &str) {
         if let Some(rest) = text.split("policy: ").nth(1) {
             self.class = rest.split(':').next().map(|class| class.trim().to_owned());
@@ -206,7 +206,7 @@ impl Told {
 
     fn cell(self) -> tactus_model::cell::Cell {
         let mut known = tactus_model::cell::Cell::imported("timer");
-        // Values that are not understood leave their setting unknown.
+        // An unrecognised value leaves its setting unknown.
         if let (Some(class), Some(priority)) = (&self.class, &self.priority) {
             let policy = match class.as_str() {
                 "fifo" | "rr" => format!("{class}:{priority}"),
@@ -217,7 +217,7 @@ impl Told {
         if let Some(interval) = &self.interval {
             let _ = known.know("interval", &format!("{interval}us"));
         }
-        // Common to all of its command lines.
+        // Common to all command lines of cyclictest.
         let common = cell(&Given::of("cyclictest", &NONE), &BTreeSet::new());
         for name in ["work", "tasks", "traced"] {
             if let Some((_, value)) = common.settings().find(|(setting, _)| *setting == name) {

@@ -1,7 +1,7 @@
 //! `cyclictest --json=FILE`.
 //!
-//! The file leaves out what overflowed the histogram, but tells how many cycles there
-//! were: what is missing is what overflowed.
+//! The file omits the wakeups that overflowed the histogram, but contains the number of cycles:
+//! the difference is the overflow.
 
 use serde::Deserialize;
 use tactus_model::time::Nanos;
@@ -24,7 +24,7 @@ struct Thread {
 pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
     let document = Document::<Thread>::read(content)?;
     let given = Given::of(&document.command_line, &OPTIONS);
-    // Older versions do not tell the resolution; the option does.
+    // Older versions do not write the resolution; the option determines it.
     let nanos = document.resolution_in_ns == 1 || given.has("N");
     let unit = if nanos { Nanos::from_nanos(1) } else { Nanos::from_micros(1) };
     let size = given.value("h").or(given.value("H")).and_then(|size| size.parse().ok());
@@ -54,11 +54,9 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
 
 fn task(thread: &Thread, unit: Nanos, size: Option<u64>) -> Result<ForeignTask, String> {
     if thread.histogram.values().all(|count| *count == 0) && size.is_none() {
-        return Err(
-            "the histogram is empty: cyclictest keeps one when it is started with -h, as in \
+        return Err("the histogram is empty: run cyclictest with -h, e.g. \
              cyclictest -h 1000 --json=FILE"
-                .to_owned(),
-        );
+            .to_owned());
     }
     let mut tally = tally(&thread.histogram, unit, thread.cycles, size.unwrap_or(0))?;
     thread.max.into_iter().for_each(|max| tally.greatest(max));

@@ -24,7 +24,7 @@ pub(super) fn value<'f>(facts: &'f MachineFacts, name: &str) -> Option<&'f str> 
 }
 
 /// What to do to start the kernel with these words.
-pub(super) fn mend(facts: &MachineFacts, parameters: &str) -> String {
+pub(super) fn fix(facts: &MachineFacts, parameters: &str) -> String {
     super::on_machine(
         facts,
         &format!(

@@ -59,7 +59,7 @@ fn source(facts: &MachineFacts) -> Finding {
     };
     let trusted = processor.available_clock_sources.as_deref().unwrap_or_default();
     let better = trusted.iter().find(|name| READ_IN_USER_MODE.contains(&name.as_str()));
-    found.mended_by(Some(match better {
+    found.fixed_by(Some(match better {
         Some(name) => on_machine(
             facts,
             &format!(
@@ -82,7 +82,7 @@ fn timers(facts: &MachineFacts) -> Finding {
                 "off",
                 "Every wakeup comes up to a tick late, whatever else the machine does.",
             );
-            found.mended_by(Some(match boot::value(facts, "highres") {
+            found.fixed_by(Some(match boot::value(facts, "highres") {
                 Some("off") => "remove highres=off from the kernel's command line".to_owned(),
                 _ => "run a kernel built with CONFIG_HIGH_RES_TIMERS=y".to_owned(),
             }))
@@ -109,7 +109,7 @@ fn tick(facts: &MachineFacts) -> Finding {
                  processor. Real-time tasks do not wait for the tick."
             ),
         )
-        .mended_by("run a kernel built with CONFIG_HZ=1000".to_owned())
+        .fixed_by("run a kernel built with CONFIG_HZ=1000".to_owned())
     } else {
         TICK.fine(fact)
     }

@@ -52,7 +52,7 @@ fn slowed(fact: String) -> Finding {
         fact,
         "Figures depend on how long the machine has been busy, and those of later cells are worse.",
     )
-    .mended_by("let it cool down; clean its fan, or give it a better one".to_owned())
+    .fixed_by("let it cool down; clean its fan, or give it a better one".to_owned())
 }
 
 fn is_near(zone: &ThermalZone) -> bool {
@@ -78,7 +78,7 @@ fn firmware(facts: &MachineFacts) -> Finding {
         )),
         (None, None) if model.contains("Intel") => FIRMWARE
             .unknown("MSR 0x34 counts them and cannot be read; it takes root and modprobe msr")
-            .mended_by(on_machine(facts, "sudo modprobe msr, then run tactus as root")),
+            .fixed_by(on_machine(facts, "sudo modprobe msr, then run tactus as root")),
         (None, None) => FIRMWARE.unknown("processors of Intel alone count them"),
     }
 }
@@ -102,7 +102,7 @@ pub(super) fn meanwhile(before: &MachineFacts, after: &MachineFacts) -> Vec<Find
                     "Wakeups that fell into such a stop came late by its whole length, tens of \
                      microseconds to milliseconds, whatever their policy.",
                 )
-                .mended_by(
+                .fixed_by(
                     "switch off in the firmware's settings what causes them: legacy USB, power \
                      capping, error reporting"
                         .to_owned(),

@@ -36,7 +36,7 @@ fn affinity(facts: &MachineFacts) -> Finding {
             format!("{fact}, of which {both} is isolated"),
             "The isolated processors are interrupted by devices, so that their worst cases are not their own.",
         )
-        .mended_by(on_machine(
+        .fixed_by(on_machine(
             facts,
             &format!(
                 "for irq in /proc/irq/[0-9]*; do echo {others} | sudo tee $irq/smp_affinity_list; done  \
@@ -53,7 +53,7 @@ fn balance(facts: &MachineFacts) -> Finding {
                 "Interrupts that were on one processor come to another in mid-run: rounds of the \
                  same cell then differ.",
             )
-            .mended_by(on_machine(facts, "sudo systemctl stop irqbalance")),
+            .fixed_by(on_machine(facts, "sudo systemctl stop irqbalance")),
         Some(false) => BALANCE.fine("does not run"),
         None => BALANCE.unknown("not all processes can be seen from here"),
     }

@@ -39,7 +39,7 @@ fn debugging(facts: &MachineFacts) -> Finding {
                 "Everything the kernel does takes longer, several times as long in places: wakeups \
                  are later than those of the same kernel without.",
             )
-            .mended_by("run a kernel built without these options".to_owned()),
+            .fixed_by("run a kernel built without these options".to_owned()),
     }
 }
 
@@ -48,7 +48,7 @@ fn preemption(facts: &MachineFacts) -> Finding {
         None => {
             return PREEMPTION
                 .unknown("the kernel's version does not tell, and its configuration cannot be read")
-                .mended_by(on_machine(facts, "sudo cat /sys/kernel/debug/sched/preempt"));
+                .fixed_by(on_machine(facts, "sudo cat /sys/kernel/debug/sched/preempt"));
         }
         Some("rt") => return PREEMPTION.fine("rt: everywhere, handlers and most locks included"),
         Some("full") => return PREEMPTION.fine("full: everywhere but under spinlocks"),
@@ -66,7 +66,7 @@ fn preemption(facts: &MachineFacts) -> Finding {
     };
     let fact = facts.kernel.preemption.clone().unwrap_or_default();
     let choice = facts.kernel.version.as_deref().is_some_and(|text| text.contains("DYNAMIC"));
-    let mend = if choice {
+    let fix = if choice {
         on_machine(
             facts,
             "echo full | sudo tee /sys/kernel/debug/sched/preempt  # until the next boot; for good: preempt=full on the kernel's command line",
@@ -74,7 +74,7 @@ fn preemption(facts: &MachineFacts) -> Finding {
     } else {
         "run a kernel built with CONFIG_PREEMPT=y, or a PREEMPT_RT one".to_owned()
     };
-    PREEMPTION.reservation(fact, effect).mended_by(mend)
+    PREEMPTION.reservation(fact, effect).fixed_by(fix)
 }
 
 fn threaded(facts: &MachineFacts) -> Finding {
@@ -97,7 +97,7 @@ fn watchdogs(facts: &MachineFacts) -> Finding {
                 "Each processor is interrupted about once in ten seconds, real-time tasks included, \
                  and one of its performance counters is taken.",
             )
-            .mended_by(on_machine(facts, "sudo sysctl kernel.nmi_watchdog=0")),
+            .fixed_by(on_machine(facts, "sudo sysctl kernel.nmi_watchdog=0")),
         (_, Some(true)) => {
             WATCHDOGS.fine("by a task of the highest priority, for moments each four seconds")
         }

@@ -32,7 +32,7 @@ fn swap(facts: &MachineFacts) -> Finding {
                 format!("{size}, and memory cannot be locked"),
                 "Under a load on memory a wakeup may wait milliseconds for the disk.",
             )
-            .mended_by(on_machine(facts, "sudo swapoff -a")),
+            .fixed_by(on_machine(facts, "sudo swapoff -a")),
     }
 }
 
@@ -45,7 +45,7 @@ fn huge_pages(facts: &MachineFacts) -> Finding {
                 "A fault may clear or gather 2 MiB at once instead of 4 KiB, and khugepaged holds \
                  locks of the programs it works on.",
             )
-            .mended_by(on_machine(
+            .fixed_by(on_machine(
                 facts,
                 "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
             )),

@@ -159,8 +159,8 @@ fn memory_lock(facts: &MachineFacts) -> Finding {
 
 fn refusal(check: &Check, diagnosis: Option<Diagnosis>, effect: &str) -> Finding {
     match diagnosis {
-        Some(Diagnosis { reason, mend }) => {
-            check.reservation(format!("refused: {reason}"), effect).mended_by(mend)
+        Some(Diagnosis { reason, fix }) => {
+            check.reservation(format!("refused: {reason}"), effect).fixed_by(fix)
         }
         None => check.reservation("refused", effect),
     }
@@ -184,7 +184,7 @@ fn tracing(facts: &MachineFacts) -> Finding {
                     format!("refused: CAP_PERFMON is not held, and perf_event_paranoid is {level}"),
                     effect,
                 )
-                .mended_by(match container(facts) {
+                .fixed_by(match container(facts) {
                     Some(name @ ("docker" | "podman")) => {
                         format!("{name} run --cap-add=PERFMON -v /sys/kernel/tracing:/sys/kernel/tracing …")
                     }
@@ -194,7 +194,7 @@ fn tracing(facts: &MachineFacts) -> Finding {
         }
         (Some(false), _) => TRACING
             .reservation("the descriptions of the kernel's tracepoints cannot be read", effect)
-            .mended_by(on_machine(
+            .fixed_by(on_machine(
                 facts,
                 &if permission.user_id == Some(0) {
                     "mount -t tracefs tracefs /sys/kernel/tracing".to_owned()

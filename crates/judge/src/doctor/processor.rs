@@ -62,7 +62,7 @@ fn virtualization(facts: &MachineFacts) -> Finding {
                 "What the host does counts as latency here: its pauses look like those of the kernel \
                  that is measured, and timers and interrupts take detours through it.",
             )
-            .mended_by(
+            .fixed_by(
                 "measure on the machine itself, or pin its virtual processors on the host \
                  (virsh vcpupin DOMAIN VCPU CPU)"
                     .to_owned(),
@@ -82,8 +82,8 @@ fn steal(facts: &MachineFacts) -> Finding {
                     "The machine shares its processors. Runs say how much was taken while they lasted, \
                      and tactus doctor --look 10s how much is taken now.",
                 )
-                .mended_by(
-                    "ask for dedicated processors on the host; a guest cannot mend it".to_owned(),
+                .fixed_by(
+                    "ask for dedicated processors on the host; a guest cannot fix it".to_owned(),
                 )
         }
     }
@@ -109,7 +109,7 @@ pub(super) fn steal_between(before: &MachineFacts, after: &MachineFacts, over: N
             "About as large a share of wakeups falls into such pauses now, and what is later than \
              the others is the host's.",
         )
-        .mended_by(
+        .fixed_by(
             "measure when the host is quiet, or ask for dedicated processors there".to_owned(),
         )
 }
@@ -136,7 +136,7 @@ fn frequency(facts: &MachineFacts) -> Finding {
             "An idle machine is slow and a busy one fast, so that a load can make latencies shorter, \
              and a probe's figures depend on what ran before it.",
         )
-        .mended_by(on_machine(
+        .fixed_by(on_machine(
             facts,
             "echo performance | sudo tee /sys/devices/system/cpu/cpufreq/policy*/scaling_governor",
         ))
@@ -174,7 +174,7 @@ fn idle(facts: &MachineFacts) -> Finding {
                      processors awake makes latencies shorter."
                 ),
             )
-            .mended_by(
+            .fixed_by(
                 "tactus measure --cpu-dma-latency 0ns  # keeps all processors awake while it measures"
                     .to_owned(),
             ),
@@ -191,10 +191,7 @@ fn siblings(facts: &MachineFacts) -> Finding {
                 "What the sibling runs slows the measured code and can double the time it takes, \
                  with no trace in the scheduler.",
             )
-            .mended_by(on_machine(
-                facts,
-                "echo off | sudo tee /sys/devices/system/cpu/smt/control",
-            )),
+            .fixed_by(on_machine(facts, "echo off | sudo tee /sys/devices/system/cpu/smt/control")),
     }
 }
 
@@ -227,7 +224,7 @@ fn isolation(facts: &MachineFacts) -> Finding {
             format!("{isolated}, but {}", lacking.join(" and ")),
             "A task that is alone on such a processor is still interrupted, for microseconds each time.",
         )
-        .mended_by(boot::mend(facts, &parameters.join(" ")))
+        .fixed_by(boot::fix(facts, &parameters.join(" ")))
 }
 
 /// The processors whose RCU callbacks run elsewhere: those of `rcu_nocbs`, and

@@ -94,7 +94,7 @@ fn quota(facts: &MachineFacts) -> Finding {
             ),
         )
     };
-    let mend = match (container(facts), &cgroup.cpu_directory, cgroup.version) {
+    let fix = match (container(facts), &cgroup.cpu_directory, cgroup.version) {
         (Some(name @ ("docker" | "podman")), ..) => {
             format!("{name} run without --cpus and --cpu-quota")
         }
@@ -110,7 +110,7 @@ fn quota(facts: &MachineFacts) -> Finding {
         }
         (None, None, _) => return found,
     };
-    found.mended_by(mend)
+    found.fixed_by(fix)
 }
 
 fn throttling(facts: &MachineFacts) -> Finding {
@@ -121,7 +121,7 @@ fn throttling(facts: &MachineFacts) -> Finding {
                 "off",
                 "Figures are not affected, but a real-time task that never sleeps freezes its processor for good.",
             )
-            .mended_by(on_machine(facts, "sudo sysctl kernel.sched_rt_runtime_us=950000")),
+            .fixed_by(on_machine(facts, "sudo sysctl kernel.sched_rt_runtime_us=950000")),
         (Some(runtime), Some(period)) if period > 0 => THROTTLING.fine(format!(
             "{} for real-time tasks; only those that never sleep meet the limit",
             percent(runtime, period)
@@ -139,7 +139,7 @@ fn fair_server(facts: &MachineFacts) -> Finding {
                 "Figures are not affected, but a real-time task that never sleeps starves the ordinary \
                  tasks of its processor, those of the kernel included.",
             )
-            .mended_by(on_machine(
+            .fixed_by(on_machine(
                 facts,
                 "for cpu in /sys/kernel/debug/sched/fair_server/cpu*; do echo 50000000 | sudo tee $cpu/runtime; done",
             )),
@@ -161,7 +161,7 @@ fn others(facts: &MachineFacts) -> Finding {
                 tasks.join(", "),
                 "When they run, measured tasks of lower priority wait for them.",
             )
-            .mended_by(
+            .fixed_by(
                 "end them, or make them ordinary: sudo chrt --other --all-tasks --pid 0 PID"
                     .to_owned(),
             ),
@@ -177,7 +177,7 @@ fn recordings(facts: &MachineFacts) -> Finding {
                 format!("{count} under way, by other processes of Tactus"),
                 "Each wakeup takes some microseconds longer, real-time tasks' included.",
             )
-            .mended_by("wait for tactus record or tactus measure to end elsewhere".to_owned()),
+            .fixed_by("wait for tactus record or tactus measure to end elsewhere".to_owned()),
     }
 }
 
@@ -196,7 +196,7 @@ fn processors(facts: &MachineFacts) -> Finding {
             format!("{allowed} of {online}"),
             format!("Nothing is measured on {missing}, and loads do not run there."),
         )
-        .mended_by(match container(facts) {
+        .fixed_by(match container(facts) {
             Some(name @ ("docker" | "podman")) => format!("{name} run without --cpuset-cpus"),
             Some(_) => "start the container without a cpuset".to_owned(),
             None => format!("taskset --cpu-list {online} tactus …  # as far as the cpuset allows"),
@@ -215,7 +215,7 @@ fn load(facts: &MachineFacts) -> Finding {
         fact,
         "Something else is busy, so that even the idle load is none. Runs say what they found.",
     )
-    .mended_by("wait until the machine is quiet; top shows who is busy".to_owned())
+    .fixed_by("wait until the machine is quiet; top shows who is busy".to_owned())
 }
 
 fn slack(facts: &MachineFacts) -> Finding {
@@ -231,7 +231,7 @@ fn slack(facts: &MachineFacts) -> Finding {
             fact,
             format!("Programs that set none of their own are woken up to {slack} late on purpose."),
         )
-        .mended_by("echo 0 > /proc/self/timerslack_ns  # in the shell that starts it".to_owned())
+        .fixed_by("echo 0 > /proc/self/timerslack_ns  # in the shell that starts it".to_owned())
 }
 
 fn autogroup(facts: &MachineFacts) -> Finding {
@@ -244,6 +244,6 @@ fn autogroup(facts: &MachineFacts) -> Finding {
                 "A nice value acts within a session only: an ordinary task of nice -20 gains \
                  nothing over a load in another session.",
             )
-            .mended_by(on_machine(facts, "sudo sysctl kernel.sched_autogroup_enabled=0")),
+            .fixed_by(on_machine(facts, "sudo sysctl kernel.sched_autogroup_enabled=0")),
     }
 }

@@ -58,15 +58,15 @@ fn summary(findings: &[Finding]) -> String {
 }
 
 fn in_full(finding: &Finding, width: usize) -> String {
-    let Finding { check, state, fact, why, effect, mend } = finding;
+    let Finding { check, state, fact, why, effect, fix } = finding;
     let mut text = wrapped(fact, &format!("{state}  {check}: "), "  ", width);
     text.push_str(&wrapped(why, "  why     ", "          ", width));
     if let Some(effect) = effect {
         text.push_str(&wrapped(effect, "  effect  ", "          ", width));
     }
-    if let Some(mend) = mend {
+    if let Some(fix) = fix {
         // Not broken into lines: it is there to be copied.
-        let _ = writeln!(text, "  mend    {}", printable(mend));
+        let _ = writeln!(text, "  fix    {}", printable(fix));
     }
     text
 }

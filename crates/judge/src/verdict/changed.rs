@@ -28,9 +28,9 @@ const GRAVE: [(&str, &str); 6] = [
     ("Kernel", "release"),
     ("Kernel", "version"),
     ("Kernel", "command line"),
-    ("Processor", "model"),
-    ("Processor", "online"),
-    ("Processor", "clock source"),
+    ("CPU", "model"),
+    ("CPU", "online"),
+    ("CPU", "clock source"),
 ];
 
 /// The facts that differ before and after, without those that always do.
@@ -80,5 +80,5 @@ pub(super) fn findings(run: &Run) -> Vec<Finding> {
         CHANGED
             .reservation(fact, "A difference between cells or rounds may come from this instead.")
     });
-    [grave, other].into_iter().flatten().map(|found| found.mended_by(again.clone())).collect()
+    [grave, other].into_iter().flatten().map(|found| found.fixed_by(again.clone())).collect()
 }

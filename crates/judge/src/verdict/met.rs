@@ -104,7 +104,7 @@ fn cut_short(run: &Run) -> Option<Finding> {
                 ),
                 "Cells have fewer rounds than planned, or none.",
             )
-            .mended_by(format!("tactus measure --continue {}", run.header.id))
+            .fixed_by(format!("tactus measure --continue {}", run.header.id))
     })
 }
 
@@ -123,7 +123,7 @@ fn failures(run: &Run) -> Option<Finding> {
         first.reason
     );
     let effect = "Cells have fewer rounds than planned, or none.";
-    Some(TURNS.reservation(fact, effect).mended_by(first.hint.clone()))
+    Some(TURNS.reservation(fact, effect).fixed_by(first.hint.clone()))
 }
 
 fn unbalanced(cells: &[Evidence<'_>]) -> Option<Finding> {
@@ -135,13 +135,13 @@ fn unbalanced(cells: &[Evidence<'_>]) -> Option<Finding> {
 }
 
 fn not_granted(shortfall: &Shortfall) -> Finding {
-    let Shortfall { asked, granted, reason, mend } = shortfall;
+    let Shortfall { asked, granted, reason, fix } = shortfall;
     GRANTED
         .reservation(
             format!("asked for {asked}, got {granted}: {reason}"),
             "The cells that asked for it ran so; their figures speak of what was granted.",
         )
-        .mended_by(mend.clone())
+        .fixed_by(fix.clone())
 }
 
 fn absent_load(cells: &[Evidence<'_>]) -> Option<Finding> {
@@ -155,7 +155,7 @@ fn absent_load(cells: &[Evidence<'_>]) -> Option<Finding> {
             format!("no copy of it ran when a window opened in {cells}"),
             "These figures are of a machine without this load.",
         )
-        .mended_by(
+        .fixed_by(
             "run the load by itself to see why it does not start, and measure again".to_owned(),
         ),
     )
@@ -171,7 +171,7 @@ fn ended_load(cells: &[Evidence<'_>]) -> Option<Finding> {
             format!("copies of it ended by themselves before the window closed in {cells}"),
             "A part of these samples was taken under less load than the cell's name says.",
         )
-        .mended_by("give the load work for longer than warmup and duration together".to_owned()),
+        .fixed_by("give the load work for longer than warmup and duration together".to_owned()),
     )
 }
 
@@ -196,7 +196,7 @@ fn dropped(cells: &[Evidence<'_>]) -> Option<Finding> {
     } else {
         SAMPLES.reservation(fact, "The worst wakeup may be among them.")
     };
-    Some(found.mended_by("raise --sample-limit, or measure with a shorter --duration".to_owned()))
+    Some(found.fixed_by("raise --sample-limit, or measure with a shorter --duration".to_owned()))
 }
 
 fn missed(cells: &[Evidence<'_>]) -> Option<Finding> {
@@ -230,7 +230,7 @@ fn throttled(run: &Run) -> Option<Finding> {
                 ),
                 "Such pauses count as latency here and are the quota's, not the machine's.",
             )
-            .mended_by("tactus doctor  # tells whose quota it is, and how to lift it".to_owned())
+            .fixed_by("tactus doctor  # tells whose quota it is, and how to lift it".to_owned())
     })
 }
 
@@ -277,7 +277,7 @@ fn steal(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
             ),
         )
     };
-    Some(found.mended_by(
+    Some(found.fixed_by(
         "measure when the host is quiet, or ask for dedicated processors there".to_owned(),
     ))
 }
@@ -299,7 +299,7 @@ fn lost_events(run: &Run) -> Option<Finding> {
                 ),
                 "Explanations near such a gap blame what can be seen only; latencies are not affected.",
             )
-            .mended_by("record a calmer load, or for a shorter time with --traced".to_owned())
+            .fixed_by("record a calmer load, or for a shorter time with --traced".to_owned())
     })
 }
 

@@ -61,7 +61,7 @@ fn few_samples(cells: &[Evidence<'_>]) -> Option<Finding> {
             None => "Nothing can be said from it.".to_owned(),
         };
         SIZE.reservation(format!("{} under {}", format::count(seen), fewest.label), effect)
-            .mended_by("measure with a longer --duration, or more --rounds".to_owned())
+            .fixed_by("measure with a longer --duration, or more --rounds".to_owned())
     })
 }
 
@@ -73,14 +73,14 @@ fn one_round(run: &Run) -> Option<Finding> {
                     "one only",
                     "Medians and the shortest hardly depend on it; tails do, and one seed does not tell how far.",
                 )
-                .mended_by("measure with --rounds 20, each of which is another seed".to_owned());
+                .fixed_by("measure with --rounds 20, each of which is another seed".to_owned());
         }
         ROUNDS
             .reservation(
                 "one only",
                 "Drift of the machine cannot be told from a difference between cells.",
             )
-            .mended_by("measure with --rounds 3".to_owned())
+            .fixed_by("measure with --rounds 3".to_owned())
     })
 }
 
@@ -130,7 +130,7 @@ fn too_wide(run: &Run) -> Option<Finding> {
         format!("wider than {} under {first}{others}", until.aim),
         "The percentile is less certain than was asked for.",
     );
-    Some(finding.mended_by(format!("measure with a --limit of more than {}", until.limit)))
+    Some(finding.fixed_by(format!("measure with a --limit of more than {}", until.limit)))
 }
 
 /// The p99 of each round, *per wakeup*.

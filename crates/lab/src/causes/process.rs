@@ -43,7 +43,7 @@ pub fn main() -> io::Result<()> {
             (CauseRequest::Explain { tasks, threshold }, Some(recorder)) => {
                 match explain_from(recorder, tasks, threshold) {
                     Ok(samples) => CauseEvent::Explained { samples },
-                    Err(reason) => CauseEvent::Unavailable { reason, mend: None },
+                    Err(reason) => CauseEvent::Unavailable { reason, fix: None },
                 }
             }
             (CauseRequest::Record { .. }, Some(_)) | (CauseRequest::Explain { .. }, None) => {
@@ -63,7 +63,7 @@ fn record(aside: Option<CpuList>) -> Result<Recorder, RecordError> {
 }
 
 fn unavailable(error: &RecordError) -> CauseEvent {
-    CauseEvent::Unavailable { reason: error.to_string(), mend: error.fix() }
+    CauseEvent::Unavailable { reason: error.to_string(), fix: error.fix() }
 }
 
 /// Explains samples from what the recorder holds now.

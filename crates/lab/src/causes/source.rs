@@ -94,5 +94,5 @@ fn unavailable(error: &WireError) -> CauseEvent {
     } else {
         format!("the recording process cannot be understood: {error}")
     };
-    CauseEvent::Unavailable { reason, mend: None }
+    CauseEvent::Unavailable { reason, fix: None }
 }

@@ -62,7 +62,7 @@ fn create(site: &Site, buffer: &mut Mapping) -> Result<File, LoadError> {
             "the filesystem of {} does not know direct transfers (O_DIRECT)",
             site.directory().display()
         ),
-        mend: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
+        fix: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
     });
     scratch::create(site)
 }

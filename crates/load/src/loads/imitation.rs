@@ -84,7 +84,7 @@ impl Imitation {
                       and a tenth of its computing"
                 .to_owned(),
             reason: "no compiler in the guest".to_owned(),
-            mend: None,
+            fix: None,
         });
         let tree = site.path("compiler");
         const ACTION: &str = "make headers and libraries";

@@ -62,7 +62,7 @@ fn bounded(wanted: u64, site: &Site) -> Result<usize, LoadError> {
             asked: format!("load memory of {} MiB a copy", wanted >> 20),
             granted: format!("load memory of {} MiB a copy", size >> 20),
             reason: "all copies together take at most half of the available memory".to_owned(),
-            mend: Some("ask for fewer copies, or free memory".to_owned()),
+            fix: Some("ask for fewer copies, or free memory".to_owned()),
         });
     }
     let pages = usize::try_from(size).unwrap_or(usize::MAX) / PAGE;

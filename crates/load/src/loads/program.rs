@@ -138,7 +138,7 @@ fn no_leash(refused: &io::Error) -> Shortfall {
         reason: format!(
             "neither namespaces nor tracing are permitted ({refused}); what a program starts in the background outlives the load if all processes of tactus are killed at once"
         ),
-        mend: Some("sudo sysctl kernel.yama.ptrace_scope=1, or run as root".to_owned()),
+        fix: Some("sudo sysctl kernel.yama.ptrace_scope=1, or run as root".to_owned()),
     }
 }
 

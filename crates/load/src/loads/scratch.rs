@@ -32,7 +32,7 @@ pub(super) fn require_disk(load: &str, site: &Site) -> Result<(), LoadError> {
                 asked: format!("load {load} on a disk"),
                 granted: format!("load {load} in memory"),
                 reason: format!("{directory} lies on a filesystem in memory"),
-                mend: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
+                fix: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
             },
             Surroundings::Guest => Shortfall {
                 asked: format!("load {load} on a disk"),
@@ -40,7 +40,7 @@ pub(super) fn require_disk(load: &str, site: &Site) -> Result<(), LoadError> {
                 reason:
                     "a guest has no disk: one that its host serves would bring the host's time in"
                         .to_owned(),
-                mend: None,
+                fix: None,
             },
         };
         site.shortfall(shortfall);

@@ -61,7 +61,7 @@ fn no_port() -> Shortfall {
         asked: "load serial on a serial port".to_owned(),
         granted: "load serial on a pseudo-terminal".to_owned(),
         reason: "the guest's kernel knows no serial port beside its console".to_owned(),
-        mend: Some("boot a kernel with CONFIG_SERIAL_8250".to_owned()),
+        fix: Some("boot a kernel with CONFIG_SERIAL_8250".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! About how long a plan takes, only for telling beforehand.
+//! An estimate of how long a plan takes, for display before the run.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use crate::guest::GuestTime;
 use crate::time::Nanos;
 
 impl Plan {
-    /// What starting and ending a cell's process and its load takes, roughly.
+    /// The approximate time to start and end a cell's process and its load.
     const CELL_OVERHEAD: Nanos = Nanos::from_millis(150);
-    /// What a traced window takes besides: the kernel takes back the events that
-    /// were recorded one by one, some 20 ms each.
+    /// The approximate extra time of a traced window: the kernel disables recorded events one
+    /// by one, at some 20 ms each.
     const TRACING_OVERHEAD: Nanos = Nanos::from_millis(2500);
-    /// What booting a guest takes, roughly.
+    /// The approximate time to boot a guest.
     const BOOT: Nanos = Nanos::from_secs(25);
-    /// What booting the machines of a guest in exact time takes, which are kept for a round.
+    /// The approximate time to boot the guests for exact time, which stay booted for a round.
     const EXACT_BOOT: Nanos = Nanos::from_secs(10);
-    /// How many million instructions an emulator that counts them executes in a second,
-    /// roughly, where guests compute; an idle one's time goes by faster.
+    /// Approximate speed of an instruction-counting emulator while guests compute, in million
+    /// instructions per second; idle time passes faster.
     const EMULATOR_MIPS: u64 = 150;
 
-    /// About how long these turns take.
+    /// Estimates how long these turns take.
     pub fn estimate<'a>(&self, turns: impl IntoIterator<Item = &'a Turn>) -> Nanos {
         let mut booted = HashSet::new();
         turns
@@ -32,7 +32,7 @@ impl Plan {
                 let Some(guest) = cell.target.guest() else { return length + tracing };
                 match guest.time {
                     GuestTime::Wall => length + tracing + Self::BOOT,
-                    // What was recorded ends with the guest, so nothing is taken back.
+                    // The guest ends after the recording, so its events need not be disabled.
                     GuestTime::Exact(speed) => {
                         let emulated = length.saturating_mul(u64::from(speed.mips()));
                         let boot = booted.insert((round, guest)).then_some(Self::EXACT_BOOT);
@@ -51,7 +51,7 @@ mod tests {
     use crate::experiment::{Experiment, Overrides};
 
     #[test]
-    fn exact_time_is_expected_to_take_by_its_speed_and_to_boot_once_a_round() {
+    fn the_estimate_for_exact_time_depends_on_its_speed_with_one_boot_per_round() {
         let plan = |mips: u32| {
             let text = format!(
                 "name = \"x\"\nrounds = 2\nguest-time = \"exact:{mips}\"\n[settings]\n\

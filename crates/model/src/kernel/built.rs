@@ -1,4 +1,4 @@
-//! Kernels that are built from Debian's source, as people ask for them.
+//! Names of kernels that are built from Debian's source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,43 +7,44 @@ use std::str::FromStr;
 use crate::text::{UnknownWord, keywords};
 
 keywords! {
-    /// What lets a kernel's timers expire.
+    /// How a kernel's timers expire.
     pub enum Timers: "kind of timers" {
-        /// The timer that is due programs the hardware, and an idle processor has no tick:
+        /// The next timer programs the hardware, and an idle CPU has no tick:
         /// `CONFIG_HIGH_RES_TIMERS` and `CONFIG_NO_HZ_IDLE`.
         HighResolution = "high-resolution",
-        /// The tick looks for timers that are due, and never ceases: no
-        /// `CONFIG_HIGH_RES_TIMERS`, and `CONFIG_HZ_PERIODIC`.
+        /// Timers expire at ticks only, and the tick never stops: no `CONFIG_HIGH_RES_TIMERS`,
+        /// and `CONFIG_HZ_PERIODIC`.
         Periodic = "periodic",
     }
 }
 
 keywords! {
-    /// Where a kernel is built to let itself be preempted.
+    /// The preemption model a kernel is built with.
     pub enum BuiltPreemption: "preemption model to build" {
-        /// Decided when it boots (`:preempt=none`, `voluntary` or `full`), `full` unless told:
+        /// Selected at boot (`:preempt=none`, `voluntary` or `full`); `full` by default:
         /// `CONFIG_PREEMPT_DYNAMIC`.
         Dynamic = "dynamic",
-        /// Nowhere in the kernel: `CONFIG_PREEMPT_NONE`.
+        /// No preemption in the kernel: `CONFIG_PREEMPT_NONE`.
         None = "none",
-        /// At points that were chosen for it: `CONFIG_PREEMPT_VOLUNTARY`.
+        /// Preemption at explicit points: `CONFIG_PREEMPT_VOLUNTARY`.
         Voluntary = "voluntary",
-        /// Wherever no lock is held: `CONFIG_PREEMPT`.
+        /// Preemption wherever no lock is held: `CONFIG_PREEMPT`.
         Full = "full",
-        /// Nearly everywhere, with interrupts in threads: `CONFIG_PREEMPT_RT`.
+        /// Preemption nearly everywhere, with threaded interrupts: `CONFIG_PREEMPT_RT`.
         Realtime = "rt",
     }
 }
 
-/// How often a kernel's tick comes, in Hz: `CONFIG_HZ`.
+/// The tick rate of a kernel in Hz: `CONFIG_HZ`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TickRate(u32);
 
 impl TickRate {
-    /// The slowest and the fastest: what Linux knows, and what our patch adds.
+    /// The slowest and the fastest rate: 100 Hz is Linux's minimum, the project's patch adds
+    /// rates up to 20 kHz.
     pub const RANGE: std::ops::RangeInclusive<u32> = 100..=20_000;
 
-    /// A rate in Hz; `None` when it is outside of [`Self::RANGE`].
+    /// A rate in Hz; `None` outside [`Self::RANGE`].
     pub fn from_hertz(hertz: u32) -> Option<Self> {
         Self::RANGE.contains(&hertz).then_some(Self(hertz))
     }
@@ -55,7 +56,7 @@ impl TickRate {
 }
 
 impl Default for TickRate {
-    /// Debian's own.
+    /// Debian's own rate.
     fn default() -> Self {
         Self(250)
     }
@@ -65,20 +66,20 @@ impl Default for TickRate {
 ///
 /// As text: `built`, then `@` and a version, then options, each after a `+`, in any order:
 /// `built@6.12+hz=1000+timers=periodic+preempt=rt+DEBUG_LIST=y`. The last is an option of the
-/// kernel's own configuration, without its `CONFIG_`.
+/// kernel's own configuration, without its `CONFIG_` prefix.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BuiltKernel {
-    /// The version of the source, as in the name of Debian's package (`6.12`), or as
-    /// that package's own version (`6.12.117-1~deb12u1`); the lab's own choice when absent.
+    /// The version of the source, as in the name of Debian's package (`6.12`), or that
+    /// package's own version (`6.12.117-1~deb12u1`); the lab's default version if absent.
     pub version: Option<String>,
-    /// How often the tick comes.
+    /// The tick rate.
     pub tick_rate: TickRate,
-    /// What lets timers expire.
+    /// How timers expire.
     pub timers: Timers,
-    /// Where it lets itself be preempted.
+    /// The preemption model.
     pub preemption: BuiltPreemption,
-    /// Further options of its configuration, by their names without `CONFIG_`: `y`, `n`, a
-    /// number, or a text without quotes.
+    /// Further options of its configuration, without the `CONFIG_` prefix: `y`, `n`, a number,
+    /// or a text without quotes.
     pub options: BTreeMap<String, String>,
 }
 
@@ -95,10 +96,10 @@ impl Default for BuiltKernel {
 }
 
 impl BuiltKernel {
-    /// The word with which its name begins.
+    /// The word that begins the name.
     pub const WORD: &str = "built";
 
-    /// The only preemption model that the kernel can have, where that is decided when it is built.
+    /// The preemption model, if it is fixed at build time.
     pub const fn fixed_preemption(&self) -> Option<&'static str> {
         match self.preemption {
             BuiltPreemption::Dynamic => None,
@@ -127,61 +128,61 @@ impl fmt::Display for BuiltKernel {
     }
 }
 
-/// Why a text does not name a kernel to build.
+/// The error for a text that does not name a kernel to build.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotABuiltKernel {
-    /// It does not begin as it should.
-    #[error("`{0}` is not `built`, with options after `+` and a version after `@`")]
+    /// The text does not begin with `built`.
+    #[error(
+        "`{0}` is not a kernel to build: write `built`, with a version after `@` and options after `+`"
+    )]
     Word(String),
-    /// The version would name another package, or none.
+    /// The version would name another package or none.
     #[error("`{0}` is not a version of Linux; write it as in built@6.12")]
     Version(String),
-    /// There is no such option.
+    /// The option is unknown.
     #[error("{0}; or an option of the kernel's own configuration, in capitals: +DEBUG_LIST=y")]
     Option(UnknownWord),
     /// An option has no value.
-    #[error("`{0}` has no value; write options of built kernels as in +hz=1000")]
+    #[error("`{0}` has no value; write options with a value, e.g. +hz=1000")]
     NoValue(String),
     /// An option is given more than once.
     #[error("`{0}` is given more than once")]
     Twice(String),
-    /// The tick rate is none, or too slow or too fast.
-    #[error(
-        "`{given}` is not a tick rate that can be built; it is from {least} to {most} Hz{hint}"
-    )]
+    /// The tick rate is not a number, or out of range.
+    #[error("`{given}` is not a supported tick rate; the range is {least} to {most} Hz{hint}")]
     TickRate {
-        /// What was given.
+        /// The given text.
         given: String,
         /// The slowest, in Hz.
         least: u32,
         /// The fastest, in Hz.
         most: u32,
-        /// The nearest one that can be built, where a number was given.
+        /// The nearest supported rate, if a number was given.
         hint: String,
     },
-    /// The value of an option is none of its words.
+    /// The value is not a known word of the option.
     #[error(transparent)]
     Choice(#[from] UnknownWord),
-    /// A value cannot stand in a kernel's configuration.
+    /// The value is not valid in a kernel configuration.
     #[error(
-        "`{value}` cannot be the value of {name}; it is y, n, a number, or a text of letters, \
+        "`{value}` cannot be the value of {name}; write y, n, a number, or a text of letters, \
          digits and _-./"
     )]
     Value {
         /// The option.
         name: String,
-        /// What was given.
+        /// The given value.
         value: String,
     },
-    /// A module could not be loaded.
-    #[error("{0}=m: a guest has no modules to load; {0}=y builds it in")]
+    /// A guest cannot load modules.
+    #[error("{0}=m: a guest cannot load modules; {0}=y builds it in")]
     Module(String),
-    /// What the option decides has a word of its own.
-    #[error("{name} is decided by {instead}")]
+    /// Another word of Tactus sets this option.
+    #[error("{name} is set by {instead}")]
     Ours {
         /// The option.
         name: String,
-        /// What to write in its place.
+        /// The word to use instead.
         instead: &'static str,
     },
 }
@@ -215,7 +216,7 @@ impl FromStr for BuiltKernel {
     }
 }
 
-/// The options that have words of their own.
+/// The options with words of their own.
 const OPTIONS: [&str; 3] = ["hz", "timers", "preempt"];
 
 impl BuiltKernel {
@@ -234,7 +235,7 @@ impl BuiltKernel {
 }
 
 fn version(text: &str) -> Result<String, NotABuiltKernel> {
-    // It becomes part of the names of packages and directories.
+    // The version becomes part of package and directory names.
     let plain = |c: char| c.is_ascii_alphanumeric() || ".-~".contains(c);
     let is_version = text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(plain);
     is_version.then(|| text.to_owned()).ok_or_else(|| NotABuiltKernel::Version(text.to_owned()))
@@ -250,7 +251,7 @@ fn tick_rate(given: &str) -> Result<TickRate, NotABuiltKernel> {
     })
 }
 
-/// The value of an option of the kernel's own configuration.
+/// Checks the value of an option of the kernel's own configuration.
 fn configured(name: &str, value: &str) -> Result<String, NotABuiltKernel> {
     let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     if name.is_empty() || !name.chars().all(capital) {
@@ -267,13 +268,14 @@ fn configured(name: &str, value: &str) -> Result<String, NotABuiltKernel> {
     }
 }
 
-/// A name that is neither a word of ours nor in capitals.
+/// A name that is neither a word of Tactus nor in capitals.
 fn unknown(name: &str) -> UnknownWord {
-    // Whoever writes an option of the kernel in small letters means it, unless one of ours is near.
+    // A kernel option in lower case is reported as such, unless it is close to a word of
+    // Tactus.
     UnknownWord::new("option of built kernels", name, &OPTIONS)
 }
 
-/// What decides an option of the kernel's configuration that has a word of ours.
+/// The word of Tactus that sets an option of the kernel's configuration.
 fn word_for(name: &str) -> Option<&'static str> {
     match name {
         "HIGH_RES_TIMERS" | "HZ_PERIODIC" | "NO_HZ_IDLE" => {
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_read_in_any_order_and_written_in_one() {
+    fn options_are_parsed_in_any_order_and_written_in_a_fixed_one() {
         for (given, expected) in [
             ("built", "built"),
             ("built+hz=250+timers=high-resolution+preempt=dynamic", "built"),
@@ -318,10 +320,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_built_is_refused_with_the_nearest_choice() {
+    fn an_unsupported_kernel_is_rejected_with_the_nearest_choice() {
         check_refused("built+hz=50", "did you mean `100`?");
         check_refused("built+hz=48000", "did you mean `20000`?");
-        check_refused("built+hz=often", "from 100 to 20000 Hz");
+        check_refused("built+hz=often", "100 to 20000 Hz");
         check_refused("built+timers=periodc", "did you mean `periodic`?");
         check_refused("built+preempt=rtt", "did you mean `rt`?");
         check_refused("built+timer=periodic", "did you mean `timers`?");
@@ -331,16 +333,16 @@ mod tests {
         check_refused("built+EXT4_FS=m", "EXT4_FS=y builds it in");
         check_refused("built+hz=100+hz=100", "`hz` is given more than once");
         check_refused("built+SMP=n+CONFIG_SMP=y", "`SMP` is given more than once");
-        check_refused("built+HZ_1000=y", "decided by hz=");
-        check_refused("built+PREEMPT_RT=y", "decided by preempt=");
-        check_refused("built+NO_HZ_IDLE=y", "decided by timers=");
+        check_refused("built+HZ_1000=y", "set by hz=");
+        check_refused("built+PREEMPT_RT=y", "set by preempt=");
+        check_refused("built+NO_HZ_IDLE=y", "set by timers=");
         check_refused("built@latest", "is not a version");
         check_refused("built@6.12/..", "is not a version");
-        check_refused("builtin", "is not `built`");
+        check_refused("builtin", "write `built`");
     }
 
     #[test]
-    fn a_model_is_fixed_where_it_is_not_left_to_the_boot() {
+    fn a_model_not_selected_at_boot_is_fixed() {
         let fixed = |text: &str| text.parse::<BuiltKernel>().unwrap().fixed_preemption();
         assert_eq!(fixed("built"), None);
         assert_eq!(fixed("built+preempt=none"), Some("none"));
@@ -349,7 +351,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_as_the_same(
+        fn every_kernel_to_build_round_trips(
             hertz in 100_u32..=20_000,
             timers in prop::sample::select(Timers::ALL),
             preemption in prop::sample::select(BuiltPreemption::ALL),

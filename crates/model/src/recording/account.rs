@@ -1,4 +1,4 @@
-//! What a recording covers, and the account of what it lacks.
+//! The coverage of a recording and the account of its losses.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,42 +6,42 @@ use crate::cpus::CpuList;
 use crate::time::{Instant, Monotonic, Nanos};
 
 crate::text::keywords! {
-    /// By which mechanism the kernel recorded events.
+    /// The kernel mechanism that recorded the events.
     pub enum Mechanism: "mechanism of recording" {
-        /// Tracepoint events of perf_event_open(2): needs CAP_PERFMON.
+        /// Tracepoint events of perf_event_open(2); needs CAP_PERFMON.
         Perf = "perf",
-        /// An instance of the kernel's own tracing (tracefs): needs root.
+        /// An instance of the kernel's own tracing (tracefs); needs root.
         #[doc(alias = "ftrace")]
         Tracefs = "tracefs",
     }
 }
 
-/// What a recording covers.
+/// The coverage of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// From when on everything was recorded.
+    /// The start: from here on everything was recorded.
     pub started: Instant<Monotonic>,
-    /// The processors that were recorded.
+    /// The CPUs that were recorded.
     pub cpus: CpuList,
-    /// The events that were recorded, as `sched/sched_switch`.
+    /// The recorded events, for example `sched/sched_switch`.
     pub events: Vec<String>,
-    /// The events that were wanted and could not be had.
+    /// The requested events that were not available.
     pub absent: Vec<AbsentEvent>,
-    /// The kernel's release (`uname -r`), where it is known.
+    /// The kernel's release (`uname -r`), if known.
     pub kernel: Option<String>,
-    /// By which mechanism the kernel recorded; `None` of what no kernel recorded,
-    /// and in recordings from before this was told, which are all of perf and
-    /// whose preemption counts are 1 higher (see [`Context`](super::Context)).
+    /// The mechanism that recorded; `None` if no kernel recorded, and in recordings from before
+    /// this field existed. The latter are all from perf, with preemption counts that are 1 too
+    /// high (see [`Context`](super::Context)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mechanism: Option<Mechanism>,
-    /// The length of a tick, in nanoseconds, where timers expire at ticks alone; `None`
-    /// where they are of high resolution, and in recordings from before this was told.
+    /// The duration of a tick in nanoseconds, if timers expire only at ticks; `None` with
+    /// high-resolution timers, and in recordings from before this field existed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_tick: Option<Nanos>,
 }
 
 impl About {
-    /// Whether the event `name` (as `sched/sched_switch`) was recorded.
+    /// Whether the event `name` (for example `sched/sched_switch`) was recorded.
     pub fn has(&self, name: &str) -> bool {
         self.events.iter().any(|event| event == name)
     }
@@ -50,16 +50,16 @@ impl About {
 /// An event that could not be recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbsentEvent {
-    /// The event, as `irq_vectors/irq_work_exit`.
+    /// The event, for example `irq_vectors/irq_work_exit`.
     pub event: String,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub reason: String,
 }
 
-/// Events that were lost on one processor: every sample that overlaps the window is void.
+/// Events lost on one CPU. Every sample that overlaps the gap is void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
     /// The last event before them.
     pub from: Instant<Monotonic>,
@@ -69,70 +69,70 @@ pub struct Lost {
     pub count: u64,
 }
 
-/// What became of the occurrences of one event: `counted = read + lost` where the
-/// kernel counts by event, and what is missing in that is told by [`Self::unwritten`].
+/// The account of one event: `counted = read + lost` if the kernel counts per event;
+/// [`Self::unwritten`] gives the difference.
 ///
-/// perf counts by event. tracefs counts by processor alone: there an event has
-/// no count, and what was lost stands in the [`ProcessorAccount`]s.
+/// perf counts per event. tracefs counts per CPU only: there an event has no count, and the
+/// [`ProcessorAccount`]s contain the losses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventAccount {
-    /// The event, as `sched/sched_switch`.
+    /// The event, for example `sched/sched_switch`.
     pub event: String,
     /// How many records of it were read.
     pub read: u64,
-    /// What the kernel counted of it, where it counts by event.
+    /// The kernel's count, if it counts per event.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub count: Option<EventCount>,
 }
 
-/// What the kernel counted of one event.
+/// The kernel's counts for one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventCount {
-    /// How often the kernel counted it; of an event that it counts by weight
-    /// (`sched_stat_runtime`, by nanoseconds) what was read and lost.
+    /// How many the kernel counted. For an event that the kernel counts by weight
+    /// (`sched_stat_runtime`, by nanoseconds), the number read and lost.
     pub counted: u64,
-    /// How many found no room in the ring, as the kernel counted them.
+    /// How many did not fit into the ring buffer, according to the kernel.
     pub lost: u64,
 }
 
-/// What became of everything that the kernel recorded on one processor, where it
-/// counts by processor (tracefs): `counted = read + lost`.
+/// The account of everything the kernel recorded on one CPU, if it counts per CPU (tracefs):
+/// `counted = read + lost`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorAccount {
-    /// The processor.
+    /// The CPU.
     pub cpu: u32,
-    /// How many records of any kind the kernel counted: those of events, and
-    /// those that accompany them (call chains, new threads).
+    /// How many records of any kind the kernel counted: events, and the records that accompany
+    /// them (call chains, new threads).
     pub counted: u64,
     /// How many were read.
     pub read: u64,
-    /// How many found no room in the buffer, as the kernel counted them.
+    /// How many did not fit into the buffer, according to the kernel.
     pub lost: u64,
 }
 
 impl EventAccount {
-    /// How many were lost, as far as the kernel tells it of this event.
+    /// How many were lost, if the kernel counts losses per event.
     pub fn lost(&self) -> u64 {
         self.count.map_or(0, |count| count.lost)
     }
 
-    /// Occurrences that the kernel counted and neither wrote nor counted as lost.
+    /// Occurrences that the kernel counted, but neither wrote nor counted as lost.
     ///
-    /// perf has been seen to count interrupts in the time of an idle thread
-    /// without a record of them. Nothing tells when they were.
+    /// perf has been observed to count interrupts during an idle thread without writing a
+    /// record. Their times are unknown.
     pub fn unwritten(&self) -> u64 {
         self.count.map_or(0, |count| missing(count.counted, self.read, count.lost))
     }
 
-    /// Whether nothing contradicts that every occurrence is accounted for.
+    /// Whether every occurrence is accounted for, as far as the kernel's counts show.
     pub fn balances(&self) -> bool {
         self.count.is_none_or(|count| is_whole(count.counted, self.read, count.lost))
     }
 }
 
 impl ProcessorAccount {
-    /// Records that the kernel counted and that were neither read nor lost; no
-    /// kernel is known to make such.
+    /// Records that the kernel counted and that were neither read nor lost; no kernel is known
+    /// to produce them.
     pub fn unwritten(&self) -> u64 {
         missing(self.counted, self.read, self.lost)
     }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_balances_when_nothing_vanished() {
+    fn an_account_balances_if_every_record_was_read_or_lost() {
         assert!(account(10, Some((11, 1))).balances());
         assert!(!account(10, Some((11, 0))).balances());
         assert!(account(10, None).balances());
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_with_and_without_a_count_are_written_and_read() {
+    fn accounts_with_and_without_a_count_round_trip() {
         let counted = r#"{"event":"sched/sched_switch","counted":11,"read":10,"lost":1}"#;
         assert_eq!(
             serde_json::from_str::<EventAccount>(counted).unwrap(),

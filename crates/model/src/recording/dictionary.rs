@@ -1,17 +1,17 @@
-//! What events refer to by number: names, functions, call chains, processes.
+//! The data that events refer to by number: names, functions, call chains, processes.
 
 use std::collections::HashMap;
 
 use super::thread::{ProcessId, ThreadId};
 
-/// A name in a [`Dictionary`]: of a thread, an interrupt's handler or a function.
+/// A name in a [`Dictionary`]: of a thread, an interrupt handler or a function.
 ///
-/// Equal numbers of one dictionary are equal names.
+/// Within one dictionary, equal numbers mean equal names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NameId(u32);
 
 impl NameId {
-    /// The name of what has none: `?`.
+    /// The placeholder for a missing name: `?`.
     pub const UNKNOWN: Self = Self(0);
 
     /// Makes the number `index`.
@@ -25,12 +25,12 @@ impl NameId {
     }
 }
 
-/// A function in a [`Dictionary`], or a place within one.
+/// A function in a [`Dictionary`], or a location within one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FunctionId(u32);
 
 impl FunctionId {
-    /// The function nothing is known of.
+    /// The unknown function.
     pub const UNKNOWN: Self = Self(0);
 
     /// Makes the number `index`.
@@ -49,7 +49,8 @@ impl FunctionId {
 pub struct ChainId(std::num::NonZeroU32);
 
 impl ChainId {
-    /// Makes the number of the chain at `index`, counted from 0; none at the end of the range.
+    /// Makes the number of the chain at `index`, counted from 0; `None` at the end of the
+    /// range.
     pub const fn from_index(index: u32) -> Option<Self> {
         match std::num::NonZeroU32::new(index.wrapping_add(1)) {
             Some(number) => Some(Self(number)),
@@ -63,19 +64,19 @@ impl ChainId {
     }
 }
 
-/// A place in the kernel's code.
+/// A location in the kernel's code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Function {
     /// Its address; zero where the kernel hides addresses.
     pub address: u64,
-    /// The function it lies in; [`NameId::UNKNOWN`] where `/proc/kallsyms` did not tell.
+    /// The function that contains it; [`NameId::UNKNOWN`] if `/proc/kallsyms` does not list it.
     pub name: NameId,
 }
 
 /// Names, functions, call chains and processes of one recording.
 ///
-/// Memory is bounded: past [`Dictionary::LIMIT`] entries of a kind, new ones
-/// are refused, stand as unknown in the events, and are counted.
+/// Memory is bounded: beyond [`Dictionary::LIMIT`] entries of a kind, new entries are rejected,
+/// appear as unknown in the events, and are counted.
 ///
 /// ```
 /// use tactus_model::recording::{Dictionary, NameId};
@@ -106,10 +107,10 @@ impl Default for Dictionary {
 }
 
 impl Dictionary {
-    /// The most entries of each kind.
+    /// The maximum number of entries of each kind.
     pub const LIMIT: usize = 1 << 20;
 
-    /// Makes a dictionary that knows only the unknown.
+    /// Makes a dictionary with the placeholders only.
     pub fn new() -> Self {
         let mut dictionary = Self {
             names: Vec::new(),
@@ -132,12 +133,12 @@ impl Dictionary {
         self.names.get(name.0 as usize).map_or("?", |text| text)
     }
 
-    /// The number of a name that is in the dictionary.
+    /// The number of an existing name.
     pub fn find_name(&self, text: &str) -> Option<NameId> {
         self.name_ids.get(text).copied()
     }
 
-    /// The number of `text`, which is added when it is new.
+    /// The number of `text`, which is added if it is new.
     pub fn intern(&mut self, text: &str) -> NameId {
         if let Some(&name) = self.name_ids.get(text) {
             return name;
@@ -152,17 +153,17 @@ impl Dictionary {
         name
     }
 
-    /// A function; the unknown one for a number that is not in the dictionary.
+    /// A function; the unknown function for a number that is not in the dictionary.
     pub fn function(&self, function: FunctionId) -> Function {
         self.functions.get(function.0 as usize).copied().unwrap_or_default()
     }
 
-    /// The name of the function, `?` where it is not known.
+    /// The name of the function, `?` if it is unknown.
     pub fn function_name(&self, function: FunctionId) -> &str {
         self.name(self.function(function).name)
     }
 
-    /// The number of the place at `address`, which is added without a name when it is new.
+    /// The number of the location at `address`, which is added without a name if it is new.
     pub fn intern_function(&mut self, address: u64) -> FunctionId {
         if let Some(&function) = self.function_ids.get(&address) {
             return function;
@@ -177,7 +178,7 @@ impl Dictionary {
         function
     }
 
-    /// Tells the name of the function that a place lies in.
+    /// Sets the name of the function that contains a location.
     pub fn name_function(&mut self, function: FunctionId, text: &str) {
         let name = self.intern(text);
         if let Some(function) = self.functions.get_mut(function.0 as usize) {
@@ -185,12 +186,13 @@ impl Dictionary {
         }
     }
 
-    /// The frames of a call chain, the innermost first.
+    /// The frames of a call chain, innermost first.
     pub fn chain(&self, chain: ChainId) -> &[FunctionId] {
         self.chains.get(chain.index() as usize).map_or(&[], |frames| frames)
     }
 
-    /// The number of a call chain, which is added when it is new; none when there is no room.
+    /// The number of a call chain, which is added if it is new; `None` if the dictionary is
+    /// full.
     pub fn intern_chain(&mut self, frames: &[FunctionId]) -> Option<ChainId> {
         if let Some(&chain) = self.chain_ids.get(frames) {
             return Some(chain);
@@ -205,12 +207,12 @@ impl Dictionary {
         Some(chain)
     }
 
-    /// The process that a thread belongs to, as far as it was told.
+    /// The process of a thread, if known.
     pub fn process_of(&self, thread: ThreadId) -> Option<ProcessId> {
         self.process_of.get(&thread).copied()
     }
 
-    /// Tells to which process a thread belongs; a number used again stands for the last.
+    /// Sets the process of a thread; if a thread number is reused, the latest process counts.
     pub fn set_process(&mut self, thread: ThreadId, process: ProcessId) {
         if self.process_of.get(&thread) == Some(&process) {
             return;
@@ -238,12 +240,12 @@ impl Dictionary {
         self.chains.iter().map(|chain| &**chain)
     }
 
-    /// What was told of threads and their processes, in the order in which it was told.
+    /// The known processes of threads, in the order in which they were set.
     pub fn processes(&self) -> &[(ThreadId, ProcessId)] {
         &self.processes
     }
 
-    /// How many new entries found no room.
+    /// How many new entries were rejected.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unknown_has_a_number_and_a_name() {
+    fn the_placeholders_have_a_number_and_a_name() {
         let dictionary = Dictionary::new();
         assert_eq!(dictionary.name(NameId::from_index(77)), "?");
         assert_eq!(dictionary.function_name(FunctionId::from_index(77)), "?");
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_gets_its_name_later() {
+    fn a_function_can_be_named_later() {
         let mut dictionary = Dictionary::new();
         let tick = dictionary.intern_function(0xffff_ffff_8100_0000);
         assert_eq!(dictionary.function_name(tick), "?");
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_chains_have_one_number() {
+    fn equal_chains_have_the_same_number() {
         let mut dictionary = Dictionary::new();
         let frames = [dictionary.intern_function(1), dictionary.intern_function(2)];
         let chain = dictionary.intern_chain(&frames).unwrap();
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_number_used_again_stands_for_the_last_process() {
+    fn a_reused_thread_number_maps_to_the_last_process() {
         let mut dictionary = Dictionary::new();
         dictionary.set_process(ThreadId(7), ProcessId(5));
         dictionary.set_process(ThreadId(7), ProcessId(6));

@@ -8,47 +8,47 @@ use super::syscall::SleepingCall;
 use super::thread::{Priority, TaskState, ThreadId};
 use crate::time::{Instant, Monotonic, Nanos};
 
-/// One kernel event: when, where, in whose time, and what.
+/// One kernel event: time, CPU, current thread, and kind.
 ///
-/// Of fixed size (56 bytes), so that a vector of millions is one piece of memory.
+/// The size is fixed (56 bytes), so that a vector of millions is one block of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When the kernel recorded it.
     pub at: Instant<Monotonic>,
-    /// On which processor.
+    /// The CPU that recorded it.
     pub cpu: u32,
-    /// The thread that was current (`common_pid`), also in an interrupt that took its time.
+    /// The current thread (`common_pid`), also if an interrupt handler was running.
     pub thread: ThreadId,
-    /// The state of the processor at that moment.
+    /// The state of the CPU at that time.
     pub context: Context,
-    /// Where in the kernel it was, when call chains were asked for and permitted.
+    /// The call chain in the kernel, if call chains were requested and permitted.
     pub chain: Option<ChainId>,
-    /// What happened.
+    /// The kind of event.
     pub kind: EventKind,
 }
 
-/// The state of the processor when an event was recorded.
+/// The state of the CPU when an event was recorded.
 ///
 /// `common_flags` and `common_preempt_count` (`enum trace_flag_type` in
-/// `include/linux/trace_events.h`), without what recording itself adds: the
-/// count of perf has one more, since it disables preemption while it records.
+/// `include/linux/trace_events.h`), without the effect of recording itself: perf disables
+/// preemption while it records, so its raw count is 1 higher.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Context {
     /// The kernel's `common_flags`.
     pub flags: u8,
-    /// The kernel's `common_preempt_count`: the low half counts disabled
-    /// preemption, the high half disabled migration; each stays at 15.
+    /// The kernel's `common_preempt_count`: the low half counts disabled preemption, the high
+    /// half disabled migration; each saturates at 15.
     pub preempt_count: u8,
 }
 
 impl Context {
-    /// The flag of disabled interrupts.
+    /// The flag for disabled interrupts.
     pub const IRQS_OFF: u8 = 0x01;
-    /// The flag that asks the current thread to give way.
+    /// The flag that asks the current thread to reschedule.
     pub const NEED_RESCHED: u8 = 0x04;
-    /// The flag of a hardware interrupt in progress.
+    /// The flag for a hardware interrupt in progress.
     pub const HARDIRQ: u8 = 0x08;
-    /// The flag of a softirq in progress.
+    /// The flag for a softirq in progress.
     pub const SOFTIRQ: u8 = 0x10;
 
     /// Whether interrupts were off.
@@ -56,81 +56,80 @@ impl Context {
         self.flags & Self::IRQS_OFF != 0
     }
 
-    /// Whether the current thread had been asked to give way at once.
+    /// Whether the current thread had been asked to reschedule at once.
     pub const fn need_resched(self) -> bool {
         self.flags & Self::NEED_RESCHED != 0
     }
 
-    /// Whether a hardware interrupt was being served.
+    /// Whether a hardware interrupt was in progress.
     pub const fn in_hardirq(self) -> bool {
         self.flags & Self::HARDIRQ != 0
     }
 
-    /// Whether a softirq was being served.
+    /// Whether a softirq was in progress.
     pub const fn in_softirq(self) -> bool {
         self.flags & Self::SOFTIRQ != 0
     }
 }
 
-/// What happened. Each kind names the tracepoint it stands for.
+/// The kind of event. Each variant names its tracepoint.
 ///
-/// Times of timers are nanoseconds since the origin of the timer's own clock,
-/// which the kernel's events do not name; for `CLOCK_MONOTONIC` they compare
-/// with [`Event::at`].
+/// Timer times are nanoseconds since the origin of the timer's own clock, which the kernel's
+/// events do not name; for `CLOCK_MONOTONIC` they are comparable with [`Event::at`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// The processor goes from one thread to another.
+    /// The CPU switches from one thread to another.
     #[doc(alias = "sched_switch")]
     Switch {
-        /// The thread that leaves; the same as [`Event::thread`].
+        /// The previous thread; the same as [`Event::thread`].
         prev: ThreadId,
         /// Its name.
         prev_name: NameId,
         /// Its priority.
         prev_priority: Priority,
-        /// In what state it leaves.
+        /// Its state as it leaves the CPU.
         prev_state: TaskState,
-        /// The thread that comes.
+        /// The next thread.
         next: ThreadId,
         /// Its name.
         next_name: NameId,
         /// Its priority.
         next_priority: Priority,
     },
-    /// A thread is going to be made runnable, told by the processor that wakes
-    /// it. It may come while the thread still runs.
+    /// A thread is about to be made runnable; recorded on the waking CPU. It may occur while
+    /// the thread still runs.
     #[doc(alias = "sched_waking")]
     Waking(Wakeup),
-    /// A thread has been made runnable, told by the processor that put it on a queue.
+    /// A thread was made runnable; recorded on the CPU that enqueued it.
     #[doc(alias = "sched_wakeup")]
     Wakeup(Wakeup),
-    /// A new thread has been made runnable for the first time.
+    /// A new thread was made runnable for the first time.
     #[doc(alias = "sched_wakeup_new")]
     WakeupNew(Wakeup),
-    /// A thread goes to the queue of another processor.
+    /// A thread moves to the runqueue of another CPU.
     #[doc(alias = "sched_migrate_task")]
     Migrate {
         /// The thread.
         thread: ThreadId,
         /// Its priority.
         priority: Priority,
-        /// From here.
+        /// The old CPU.
         from_cpu: u32,
-        /// To there.
+        /// The new CPU.
         to_cpu: u32,
     },
-    /// Processor time charged to a thread since it was last charged.
+    /// CPU time charged to a thread since the last charge.
     #[doc(alias = "sched_stat_runtime")]
     Runtime {
         /// The thread.
         thread: ThreadId,
-        /// The time charged; what the host took is not in it.
+        /// The charged time, without steal time.
         runtime: Nanos,
     },
-    /// A thread was made.
+    /// A thread was created.
     #[doc(alias = "sched_process_fork")]
     Fork {
-        /// The new thread; its maker is [`Event::thread`].
+        /// The new thread; its parent is [`Event::thread`].
         child: ThreadId,
         /// The new thread's name.
         child_name: NameId,
@@ -144,65 +143,65 @@ pub enum EventKind {
     /// A high-resolution timer was armed.
     #[doc(alias = "hrtimer_start")]
     HrtimerStart {
-        /// The timer's address: its identity while it is armed.
+        /// The timer's address, which identifies it while it is armed.
         timer: u64,
-        /// What it will call.
+        /// Its callback.
         function: FunctionId,
-        /// When it must have expired: the due time of a real-time thread.
+        /// The latest expiry time: the due time of a real-time thread.
         expires: Nanos,
-        /// When it may expire at the earliest: the due time where timer slack applies.
+        /// The earliest expiry time: the due time if timer slack applies.
         soft_expires: Nanos,
         /// The kernel's `enum hrtimer_mode`.
         mode: u8,
     },
-    /// A high-resolution timer was taken off its queue before it expired.
+    /// A high-resolution timer was removed from its queue before it expired.
     #[doc(alias = "hrtimer_cancel")]
     HrtimerCancel {
         /// The timer's address.
         timer: u64,
     },
-    /// A high-resolution timer's function begins.
+    /// The callback of a high-resolution timer begins.
     #[doc(alias = "hrtimer_expire_entry")]
     HrtimerExpireEntry {
         /// The timer's address.
         timer: u64,
-        /// What is called.
+        /// The callback.
         function: FunctionId,
-        /// The time the interrupt took as its own when it looked for expired timers.
+        /// The time the interrupt handler read when it looked for expired timers.
         now: Nanos,
     },
-    /// A high-resolution timer's function has returned.
+    /// The callback of a high-resolution timer has returned.
     #[doc(alias = "hrtimer_expire_exit")]
     HrtimerExpireExit {
         /// The timer's address.
         timer: u64,
     },
-    /// The function of a timer of jiffies begins.
+    /// The callback of a jiffies timer begins.
     #[doc(alias = "timer_expire_entry")]
     TimerExpireEntry {
         /// The timer's address.
         timer: u64,
-        /// What is called.
+        /// The callback.
         function: FunctionId,
-        /// The jiffy in which it is called.
+        /// The current jiffies value.
         now_jiffies: u64,
     },
-    /// The function of a timer of jiffies has returned.
+    /// The callback of a jiffies timer has returned.
     #[doc(alias = "timer_expire_exit")]
     TimerExpireExit {
         /// The timer's address.
         timer: u64,
     },
-    /// A processor vector is entered (`irq_vectors/*_entry`).
+    /// The handler of an interrupt vector begins (`irq_vectors/*_entry`).
     VectorEntry(InterruptVector),
-    /// A processor vector is left (`irq_vectors/*_exit`).
+    /// The handler of an interrupt vector has returned (`irq_vectors/*_exit`).
     VectorExit(InterruptVector),
     /// A device's interrupt handler begins.
     #[doc(alias = "irq_handler_entry")]
     IrqEntry {
         /// The interrupt's number.
         irq: i32,
-        /// Who handles it.
+        /// The name of the handler.
         name: NameId,
     },
     /// A device's interrupt handler has returned.
@@ -210,10 +209,10 @@ pub enum EventKind {
     IrqExit {
         /// The interrupt's number.
         irq: i32,
-        /// Whether the handler had something to do.
+        /// Whether the handler had work to do.
         handled: bool,
     },
-    /// A softirq was asked for.
+    /// A softirq was raised.
     #[doc(alias = "softirq_raise")]
     SoftirqRaise(Softirq),
     /// A softirq begins.
@@ -222,97 +221,98 @@ pub enum EventKind {
     /// A softirq has ended.
     #[doc(alias = "softirq_exit")]
     SoftirqExit(Softirq),
-    /// A processor goes idle.
+    /// A CPU enters an idle state.
     #[doc(alias = "cpu_idle")]
     IdleEntry {
-        /// The idle state's number; the deeper, the longer the way out.
+        /// The idle state's number; deeper states have higher numbers and longer exit
+        /// latencies.
         state: u32,
     },
-    /// A processor leaves idle.
+    /// A CPU leaves an idle state.
     #[doc(alias = "cpu_idle")]
     IdleExit,
     /// The current thread enters a system call in which it may sleep (`sys_enter_*`).
     CallEnter(SleepingCall),
     /// The current thread is about to return from such a call (`sys_exit_*`).
     CallExit {
-        /// Which call.
+        /// The system call.
         call: SleepingCall,
-        /// What it returns; below zero a negative errno(3).
+        /// Its return value; a negative value is a negated errno(3).
         returned: i64,
     },
     /// A signal is delivered to the current thread.
     #[doc(alias = "signal_deliver")]
     SignalDeliver {
-        /// Its number, as in signal(7).
+        /// Its number, see signal(7).
         signal: i32,
     },
-    /// A request goes to a block device.
+    /// A request is issued to a block device.
     #[doc(alias = "block_rq_issue")]
     BlockIssue {
-        /// The device's number, major above minor (20 bits), as the kernel keeps it.
+        /// The device's number, major above minor (20 bits), in the kernel's internal form.
         device: u32,
         /// The first sector (512 bytes).
         sector: u64,
-        /// How many sectors.
+        /// The number of sectors.
         sectors: u32,
     },
-    /// A block device has finished a request.
+    /// A block device has completed a request.
     #[doc(alias = "block_rq_complete")]
     BlockComplete {
         /// The device's number.
         device: u32,
         /// The first sector.
         sector: u64,
-        /// How many sectors.
+        /// The number of sectors.
         sectors: u32,
-        /// 0 or a negative errno(3).
+        /// 0 or a negated errno(3).
         error: i32,
     },
-    /// A kernel worker begins an item of work.
+    /// A kernel worker begins a work item.
     #[doc(alias = "workqueue_execute_start")]
     WorkStart {
         /// The item's address.
         work: u64,
-        /// What is called.
+        /// Its function.
         function: FunctionId,
     },
-    /// A kernel worker has finished an item of work.
+    /// A kernel worker has finished a work item.
     #[doc(alias = "workqueue_execute_end")]
     WorkEnd {
         /// The item's address.
         work: u64,
-        /// What was called.
+        /// Its function.
         function: FunctionId,
     },
-    /// A page fault of the current thread in user mode begins to be served.
+    /// The handling of a page fault in user mode begins.
     #[doc(alias = "page_fault_user")]
     PageFaultUser(PageFault),
-    /// A page fault in kernel mode begins to be served.
+    /// The handling of a page fault in kernel mode begins.
     #[doc(alias = "page_fault_kernel")]
     PageFaultKernel(PageFault),
 }
 
-/// Who is woken and where it shall run.
+/// The thread that is woken and its target CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wakeup {
-    /// The thread that is woken; its waker is [`Event::thread`], unless an interrupt woke it.
+    /// The thread that is woken. [`Event::thread`] is its waker, unless an interrupt woke it.
     pub thread: ThreadId,
     /// Its name.
     pub name: NameId,
     /// Its priority.
     pub priority: Priority,
-    /// The processor on whose queue it is put.
+    /// The CPU on whose runqueue it is placed.
     pub target_cpu: u32,
 }
 
-/// Where a page was missing.
+/// The address and cause of a page fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageFault {
-    /// The address that was touched.
+    /// The accessed address.
     pub address: u64,
-    /// The instruction that touched it.
+    /// The instruction that accessed it.
     pub instruction: u64,
-    /// The processor's error code.
+    /// The CPU's error code.
     pub error_code: u32,
 }
 

@@ -1,59 +1,59 @@
-//! Interrupts: processor vectors by name, softirqs by number.
+//! Interrupts: CPU vectors by name, softirqs by number.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 crate::text::keywords! {
-    /// An interrupt of the processor itself, as the kernel's `irq_vectors` events name them (x86).
+    /// A CPU interrupt vector, named as in the kernel's `irq_vectors` events (x86).
     pub enum InterruptVector: "interrupt vector" {
-        /// The local timer: expiring timers and the tick.
+        /// The local timer: expired timers and the tick.
         LocalTimer = "local_timer",
-        /// Another processor asks this one to schedule.
+        /// Another CPU requests a reschedule.
         Reschedule = "reschedule",
-        /// Another processor has a function run here.
+        /// Another CPU requests a function call.
         CallFunction = "call_function",
-        /// The same, asked of this processor alone.
+        /// The same, requested of this CPU only.
         CallFunctionSingle = "call_function_single",
-        /// Work that was put off until interrupts were allowed again.
+        /// Work deferred until interrupts were enabled again.
         IrqWork = "irq_work",
-        /// A vector the platform keeps for itself.
+        /// A vector reserved for the platform.
         PlatformIpi = "x86_platform_ipi",
-        /// An interrupt that nobody claims.
+        /// A spurious interrupt.
         Spurious = "spurious_apic",
         /// The interrupt controller reports an error.
         Error = "error_apic",
-        /// The processor is too hot, or no longer.
+        /// The CPU is too hot, or has cooled down again.
         Thermal = "thermal_apic",
-        /// A count of corrected errors went over its threshold.
+        /// The count of corrected errors exceeded its threshold.
         Threshold = "threshold_apic",
         /// A deferred machine error.
         DeferredError = "deferred_error_apic",
     }
 }
 
-/// A softirq by its number (`include/linux/interrupt.h`).
+/// A softirq, identified by its number (`include/linux/interrupt.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Softirq(pub u8);
 
 impl Softirq {
-    /// Timers of jiffies.
+    /// Jiffies timers.
     pub const TIMER: Self = Self(1);
-    /// Network packets sent.
+    /// Network transmission.
     pub const NET_TX: Self = Self(2);
-    /// Network packets received.
+    /// Network reception.
     pub const NET_RX: Self = Self(3);
-    /// Completed block requests.
+    /// Completion of block requests.
     pub const BLOCK: Self = Self(4);
-    /// Balancing of load between processors.
+    /// Load balancing between CPUs.
     pub const SCHED: Self = Self(7);
-    /// High-resolution timers that may expire in softirq context.
+    /// High-resolution timers that expire in softirq context.
     pub const HRTIMER: Self = Self(8);
-    /// Read-copy-update callbacks.
+    /// RCU callbacks.
     pub const RCU: Self = Self(9);
 
-    /// The kernel's name, `unknown` for a number it does not have.
+    /// The kernel's name, `unknown` for an undefined number.
     pub const fn name(self) -> &'static str {
         const NAMES: [&str; 10] = [
             "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",

@@ -5,21 +5,21 @@ use super::dictionary::Dictionary;
 use super::event::Event;
 use super::source::{EventSource, Item, SourceError};
 
-/// All events of a stretch of time, in memory.
+/// All events of a period of time, in memory.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// What it covers.
+    /// Its coverage.
     pub about: About,
-    /// What its events refer to.
+    /// The data its events refer to.
     pub dictionary: Dictionary,
-    /// The events of all processors in the order of time.
+    /// The events of all CPUs in time order.
     pub events: Vec<Event>,
-    /// What was lost, in the order in which the losses began.
+    /// The losses, in the order in which they began.
     pub losses: Vec<Lost>,
 }
 
 impl Recording {
-    /// Takes everything that `source` has.
+    /// Reads everything from `source`.
     ///
     /// # Errors
     /// Those of the source.
@@ -35,13 +35,13 @@ impl Recording {
         Ok(Self { about, dictionary, events, losses })
     }
 
-    /// The recording as a source, from its beginning.
+    /// A source that reads the recording from its beginning.
     pub fn reader(&self) -> RecordingReader<'_> {
         RecordingReader { recording: self, events: self.events.iter(), losses: self.losses.iter() }
     }
 }
 
-/// Hands out a [`Recording`] in the order of time.
+/// Returns the items of a [`Recording`] in time order.
 #[derive(Clone, Debug)]
 pub struct RecordingReader<'a> {
     recording: &'a Recording,
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_comes_before_the_first_event_after_its_start() {
+    fn a_loss_precedes_the_first_event_after_its_start() {
         let recording = Recording {
             about: About {
                 started: at(0),

@@ -1,43 +1,43 @@
-//! Where events come from: a running kernel, a file, a simulator, memory.
+//! Sources of events: a running kernel, a file, a simulator, memory.
 
 use super::account::{About, Lost};
 use super::dictionary::Dictionary;
 use super::event::Event;
 
-/// A source of events in the order of time.
+/// A source of events in time order.
 ///
-/// The events of all processors come merged: no event is earlier than the one
-/// before it. A loss comes before the first event that is later than its start.
+/// The events of all CPUs are merged: timestamps never decrease. A loss precedes the first
+/// event that is later than its start.
 pub trait EventSource {
-    /// What the recording covers.
+    /// The coverage of the recording.
     fn about(&self) -> &About;
 
-    /// What the events refer to; complete for every event that was handed out.
+    /// The data that events refer to; complete for every event returned so far.
     fn dictionary(&self) -> &Dictionary;
 
     /// The next event or loss; `None` at the end.
     ///
     /// # Errors
-    /// The recording is damaged from here on, or the kernel gives no more.
+    /// The recording is damaged from here on, or the kernel delivers no more events.
     fn next_item(&mut self) -> Result<Option<Item>, SourceError>;
 }
 
-/// What a source hands out.
+/// An item of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// An event.
     Event(Event),
-    /// Events that are not there.
+    /// A gap: events were lost.
     Lost(Lost),
 }
 
-/// Why a source gives no more.
+/// Why a source cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// What was kept cannot be read from here on; all before it stands.
+    /// The stored data cannot be read from here on; everything before it is valid.
     #[error("the recording is damaged: {0}")]
     Damaged(String),
-    /// The kernel refused.
-    #[error("the recording broke off: {0}")]
+    /// The kernel refused to continue.
+    #[error("the recording ended early: {0}")]
     BrokenOff(String),
 }

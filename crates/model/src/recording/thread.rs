@@ -1,4 +1,4 @@
-//! Threads as the scheduler's events tell them.
+//! Threads as they appear in the scheduler's events.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::RealtimePriority;
 
-/// The kernel's number of a thread (`pid` in its events, the thread id of gettid(2)).
+/// The kernel's thread number (`pid` in its events, the thread id of gettid(2)).
 ///
-/// The idle threads of all processors share the number 0.
+/// The idle threads of all CPUs share the number 0.
 #[doc(alias = "pid")]
 #[doc(alias = "tid")]
 #[derive(
@@ -18,7 +18,7 @@ use crate::policy::RealtimePriority;
 pub struct ThreadId(pub i32);
 
 impl ThreadId {
-    /// The idle thread of whichever processor tells of it.
+    /// The idle thread of any CPU.
     #[doc(alias = "swapper")]
     pub const IDLE: Self = Self(0);
 
@@ -34,7 +34,7 @@ impl fmt::Display for ThreadId {
     }
 }
 
-/// The number of a process (the thread group id of getpid(2)).
+/// A process number (the thread group id of getpid(2)).
 #[doc(alias = "tgid")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -46,11 +46,11 @@ impl fmt::Display for ProcessId {
     }
 }
 
-/// The kernel's priority of a thread: the lower, the sooner it runs.
+/// The kernel's priority of a thread: a lower number runs first.
 ///
-/// Below 0: deadline; 0 to 98: real-time, 99 less the priority of sched(7);
-/// 100 to 139: time sharing, 120 plus the nice value (`include/linux/sched/prio.h`).
-/// A thread that holds a priority-inheriting lock shows what it inherited.
+/// Below 0: deadline; 0 to 98: real-time, 99 minus the priority of sched(7); 100 to 139:
+/// time-sharing, 120 plus the nice value (`include/linux/sched/prio.h`). A thread that holds a
+/// priority-inheriting lock shows its inherited priority.
 #[doc(alias = "prio")]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -58,14 +58,14 @@ impl fmt::Display for ProcessId {
 #[serde(transparent)]
 pub struct Priority(pub i16);
 
-/// A [`Priority`] in the words of sched(7).
+/// A [`Priority`] in the terms of sched(7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PriorityClass {
-    /// `SCHED_DEADLINE`, or the kernel's own stopper threads, which tell the same.
+    /// `SCHED_DEADLINE`, or the kernel's own stopper threads, which have the same priority.
     Deadline,
-    /// `SCHED_FIFO` or `SCHED_RR`; the events do not tell which.
+    /// `SCHED_FIFO` or `SCHED_RR`; the events do not distinguish them.
     Realtime(RealtimePriority),
-    /// Time sharing of any kind (`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`).
+    /// Time-sharing of any kind (`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`).
     Ordinary {
         /// −20 (most favoured) to 19.
         nice: i8,
@@ -73,16 +73,16 @@ pub enum PriorityClass {
 }
 
 impl Priority {
-    /// Takes what an event says; what no kernel has is brought to the nearest that one has.
+    /// Converts the value of an event; a value outside the kernel's range is clamped.
     pub fn from_kernel(prio: i64) -> Self {
         Self(prio.clamp(-1, 139) as i16)
     }
 
-    /// What kind of scheduling the priority stands for.
+    /// The scheduling class that the priority stands for.
     pub fn class(self) -> PriorityClass {
         match self.0 {
             ..0 => PriorityClass::Deadline,
-            // 99 is no thread's priority; it would be real-time 0.
+            // 99 is not used by any thread; it would be real-time priority 0.
             prio @ 0..100 => RealtimePriority::new((99 - prio) as u8)
                 .map_or(PriorityClass::Ordinary { nice: -20 }, PriorityClass::Realtime),
             prio => PriorityClass::Ordinary { nice: (prio.min(139) - 120) as i8 },
@@ -101,7 +101,7 @@ impl fmt::Display for PriorityClass {
     }
 }
 
-/// In what state a thread gave up the processor (`prev_state` of `sched_switch`).
+/// The state of a thread as it leaves the CPU (`prev_state` of `sched_switch`).
 ///
 /// The bits are those of `TASK_REPORT` in `include/linux/sched.h`.
 #[doc(alias = "prev_state")]
@@ -112,25 +112,25 @@ impl fmt::Display for PriorityClass {
 pub struct TaskState(pub u16);
 
 impl TaskState {
-    /// Taken from the processor while it could still run.
+    /// Preempted while runnable.
     pub const PREEMPTED: Self = Self(0x100);
-    /// Asleep, can be woken by a signal.
+    /// Asleep; a signal can wake it.
     pub const SLEEPING: Self = Self(0x01);
-    /// Asleep, waits for the kernel only.
+    /// Asleep; only the kernel can wake it.
     pub const UNINTERRUPTIBLE: Self = Self(0x02);
     /// Stopped by a signal.
     pub const STOPPED: Self = Self(0x04);
-    /// Has ended and is gone (`EXIT_DEAD`).
+    /// Has exited and is gone (`EXIT_DEAD`).
     pub const DEAD: Self = Self(0x10);
-    /// Has ended and was not waited for (`EXIT_ZOMBIE`).
+    /// Has exited and was not yet waited for (`EXIT_ZOMBIE`).
     pub const ZOMBIE: Self = Self(0x20);
 
-    /// Takes what an event says; bits above those that exist are dropped.
+    /// Converts the value of an event; undefined upper bits are dropped.
     pub const fn from_kernel(state: i64) -> Self {
         Self((state & 0x1ff) as u16)
     }
 
-    /// Whether the thread could still run: it was preempted or yielded.
+    /// Whether the thread was still runnable: it was preempted or yielded.
     pub const fn is_runnable(self) -> bool {
         self.0 == 0 || self.0 & Self::PREEMPTED.0 != 0
     }
@@ -140,7 +140,7 @@ impl TaskState {
         self.0 & 0x0c != 0
     }
 
-    /// The letter by which ps(1) and the kernel's own output call the state.
+    /// The state's letter in ps(1) and in the kernel's own output.
     pub const fn letter(self) -> char {
         match self.0 & 0xff {
             0 => 'R',
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_priority_is_told_in_the_words_of_sched() {
+    fn the_kernels_priority_is_shown_in_the_terms_of_sched() {
         check_class(-1, "deadline");
         check_class(9, "rt:90");
         check_class(98, "rt:1");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preempted_thread_can_run_and_a_sleeping_one_cannot() {
+    fn a_preempted_thread_is_runnable_and_a_sleeping_one_is_not() {
         assert!(TaskState::from_kernel(0).is_runnable());
         assert!(TaskState::from_kernel(0x100).is_runnable());
         assert!(!TaskState::SLEEPING.is_runnable());

@@ -18,10 +18,10 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
     match &monitor.recording {
         RecorderState::Off => {}
         RecorderState::Starting => put(buffer, area, 0, "recording starts", palette.faint()),
-        RecorderState::Unavailable { reason, mend } => {
+        RecorderState::Unavailable { reason, fix } => {
             put(buffer, area, 0, reason, palette.notice());
-            if let Some(mend) = mend {
-                put(buffer, area, 1, mend, palette.faint());
+            if let Some(fix) = fix {
+                put(buffer, area, 1, fix, palette.faint());
             }
         }
         RecorderState::On if causes.is_empty() => {

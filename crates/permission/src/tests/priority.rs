@@ -55,7 +55,7 @@ fn a_priority_that_the_hard_limit_allows() {
 #[test]
 fn a_priority_in_containers() {
     let reason = "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0";
-    for (name, mend) in [
+    for (name, fix) in [
         ("docker", "docker run --cap-add=SYS_NICE --ulimit rtprio=99 …"),
         ("podman", "podman run --cap-add=SYS_NICE --ulimit rtprio=99 …"),
         (
@@ -67,7 +67,7 @@ fn a_priority_in_containers() {
         ("unnamed", "give the container CAP_SYS_NICE where it is started"),
     ] {
         let facts = contained(name, |_| ());
-        check(&scheduling("fifo:90"), Refusal::PERM, &facts, reason, Some(mend));
+        check(&scheduling("fifo:90"), Refusal::PERM, &facts, reason, Some(fix));
     }
 }
 
@@ -125,7 +125,7 @@ fn a_filter_when_everything_else_is_granted() {
             facts.permission.seccomp = Some(true);
         })
     };
-    for (container, mend) in [
+    for (container, fix) in [
         ("docker", "docker run --security-opt seccomp=unconfined …"),
         (
             "kubernetes",
@@ -135,7 +135,7 @@ fn a_filter_when_everything_else_is_granted() {
         ("none", "without SystemCallFilter= in the systemd unit that starts it"),
     ] {
         let asked = scheduling("fifo:90");
-        check(&asked, Refusal::PERM, &facts(container), reason, Some(mend));
+        check(&asked, Refusal::PERM, &facts(container), reason, Some(fix));
     }
 }
 

@@ -162,20 +162,20 @@ fn the_idle_limit() {
 #[test]
 fn io_uring() {
     let disabled = |value| machine(move |facts| facts.permission.io_uring_disabled = Some(value));
-    let mend = Some("sudo sysctl kernel.io_uring_disabled=0");
+    let fix = Some("sudo sysctl kernel.io_uring_disabled=0");
     check(
         &Asked::IoUring,
         Refusal::PERM,
         &disabled(1),
         "kernel.io_uring_disabled is 1: io_uring needs CAP_SYS_ADMIN or the group kernel.io_uring_group",
-        mend,
+        fix,
     );
     check(
         &Asked::IoUring,
         Refusal::PERM,
         &disabled(2),
         "kernel.io_uring_disabled is 2: io_uring is off for everybody",
-        mend,
+        fix,
     );
     check(
         &Asked::IoUring,

@@ -50,7 +50,7 @@ impl Follower {
         }
         if newly_dropped > 0 {
             batch.dropped += newly_dropped;
-            batch.missed_untold += u64::saturating_sub(passed, newly_dropped);
+            batch.missed_unsampled += u64::saturating_sub(passed, newly_dropped);
         }
         batch.samples.push(sample);
         (self.last, self.dropped) = (Some(sample), dropped);
@@ -97,7 +97,7 @@ mod tests {
             let batch = self.follower.take(self.rings);
             self.told.samples.extend(batch.samples);
             self.told.missed.extend(batch.missed);
-            self.told.missed_untold += batch.missed_untold;
+            self.told.missed_unsampled += batch.missed_unsampled;
             self.told.dropped += batch.dropped;
         }
     }
@@ -153,7 +153,7 @@ mod tests {
             let Emptied { kept, told, .. } = keeper;
             prop_assert_eq!(&told.samples, &kept);
             // What follows the last sample is told when the next one comes, and none does.
-            let told_missed = told.missed.len() as u64 + told.missed_untold;
+            let told_missed = told.missed.len() as u64 + told.missed_unsampled;
             prop_assert!(told_missed <= missed && told.dropped <= dropped);
             let last = kept.last().map_or(Nanos::ZERO, |sample| sample.due);
             let until_last = schedule.clone().take_while(|due| *due <= last).count() as u64;

@@ -141,10 +141,10 @@ fn prepare(options: &DrainerOptions) -> Result<Vec<Shortfall>, SysError> {
     };
     let scheduled = drainer.schedule(Scheduling::Fifo(options.priority))?;
     let of_the_recorder = |refused: NotGranted| {
-        let Shortfall { asked, granted, reason, mend } = refused.explain_here();
+        let Shortfall { asked, granted, reason, fix } = refused.explain_here();
         let asked = format!("{asked} for the recorder's thread");
         let granted = format!("{granted}: on a busy machine events may be lost");
-        Shortfall { asked, granted, reason, mend }
+        Shortfall { asked, granted, reason, fix }
     };
     Ok(pinned.into_iter().chain(scheduled).map(of_the_recorder).collect())
 }

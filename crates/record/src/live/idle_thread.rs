@@ -39,7 +39,7 @@ impl IdleThread {
                 "the kernel writes no events while the idle thread of CPU {cpu} is current, \
                  so sched_switch events from idle are missing"
             ),
-            mend: None,
+            fix: None,
         })
     }
 }

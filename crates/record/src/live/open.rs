@@ -52,7 +52,7 @@ fn perf_instead(refused: &RecordError) -> Shortfall {
         asked: "events by tracefs".to_owned(),
         granted: "events by perf, which costs more time for each event".to_owned(),
         reason: refused.to_string(),
-        mend: refused.fix(),
+        fix: refused.fix(),
     }
 }
 

@@ -114,7 +114,7 @@ fn smaller_rings(wanted: usize, size: usize) -> Shortfall {
         asked: format!("rings of {} KiB", wanted >> 10),
         granted: format!("rings of {} KiB", size >> 10),
         reason: "the rings would exceed the limit on locked memory (RLIMIT_MEMLOCK)".to_owned(),
-        mend: RecordError::NoRing(SysError::new("mmap", Errno::PERM)).fix(),
+        fix: RecordError::NoRing(SysError::new("mmap", Errno::PERM)).fix(),
     }
 }
 

@@ -141,7 +141,7 @@ fn prepare(
         asked: format!("buffers of {} KiB", wanted >> 10),
         granted: format!("buffers of {} KiB", size >> 10),
         reason: "the kernel cannot allocate more memory".to_owned(),
-        mend: None,
+        fix: None,
     });
     Ok((size, shortfall))
 }
@@ -200,7 +200,7 @@ fn call_chains(
         asked: "call chains".to_owned(),
         granted: "events without call chains".to_owned(),
         reason,
-        mend: None,
+        fix: None,
     };
     let text = tracefs.format(StackLayout::EVENT).map_err(|error| refused(error.to_string()))?;
     let format: Format = text.parse().map_err(|error: BadFormat| refused(error.to_string()))?;

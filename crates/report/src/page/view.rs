@@ -76,7 +76,7 @@ pub(super) struct FindingView {
     pub(super) check: &'static str,
     pub(super) why: &'static str,
     pub(super) text: String,
-    pub(super) mend: Option<String>,
+    pub(super) fix: Option<String>,
 }
 
 impl VerdictView {
@@ -107,7 +107,7 @@ impl FindingView {
             check: finding.check,
             why: finding.why,
             text: verdict::sentence(finding),
-            mend: finding.mend.clone(),
+            fix: finding.fix.clone(),
         }
     }
 }

@@ -233,7 +233,7 @@ fn what_the_ticks_of_kernels_billed_stands_beside_each_other() {
     }
     assert!(!text.contains("billed at 100Hz"), "no ticks are laid over: {text}");
     let page = reproduction_page(&found, &measured).unwrap();
-    let title = "X server (with Xine): ticks of the kernel billed over effective quanta";
+    let title = "X server (with Xine): kernel ticks billed by length of effective quantum";
     assert!(page.contains(title));
 }
 

@@ -107,9 +107,9 @@ fn not_granted(run: &Run, width: usize) -> String {
             shortfall.asked, shortfall.granted, shortfall.reason
         );
         text.push_str(&wrapped(&said, "", width));
-        if let Some(mend) = &shortfall.mend {
+        if let Some(fix) = &shortfall.fix {
             // Not broken into lines: it is there to be copied.
-            let _ = writeln!(text, "  to mend it: {}", format::printable(mend));
+            let _ = writeln!(text, "  to fix it: {}", format::printable(fix));
         }
     }
     text
@@ -180,7 +180,7 @@ mod tests {
             asked: "policy fifo:90".to_owned(),
             granted: "policy other".to_owned(),
             reason: "this user may not use real-time priorities".to_owned(),
-            mend: Some("sudo setcap cap_sys_nice,cap_ipc_lock+ep target/release/tactus".to_owned()),
+            fix: Some("sudo setcap cap_sys_nice,cap_ipc_lock+ep target/release/tactus".to_owned()),
         });
         run.failures.push(Failure {
             turn: Turn { round: 1, cell: 2 },

@@ -4,7 +4,7 @@ mod section;
 mod text;
 
 use serde::Serialize;
-use tactus_stats::extreme::TailAnswer;
+use tactus_stats::extreme::TailEstimation;
 use tactus_stats::unseen::UnseenBound;
 
 pub(crate) use section::TailView;
@@ -18,7 +18,7 @@ pub struct CellTail {
     /// The cell's name.
     pub label: String,
     /// From all late wakeups, whatever made them late.
-    pub all_causes: TailAnswer,
+    pub all_causes: TailEstimation,
     /// A cause at a time, where blame is known of late wakeups enough.
     pub by_cause: Vec<CauseTail>,
     /// Why there is nothing by cause, where there is nothing.
@@ -35,5 +35,5 @@ pub struct CauseTail {
     /// How many late wakeups it was the first cause of.
     pub wakeups: usize,
     /// From these alone.
-    pub answer: TailAnswer,
+    pub answer: TailEstimation,
 }

@@ -1,6 +1,6 @@
 //! Longer times as the page shows them.
 
-use tactus_stats::extreme::{PERIODS, TailAnswer};
+use tactus_stats::extreme::{PERIODS, TailEstimation};
 
 use super::{CellTail, text};
 use crate::svg;
@@ -28,12 +28,12 @@ impl TailView {
 
 fn cell(tail: &CellTail) -> CellView {
     let drawing = match &tail.all_causes {
-        TailAnswer::Estimate { estimate, levels } => {
+        TailEstimation::Estimate { estimate, levels } => {
             let told = levels.iter().filter(|level| level.level.is_some());
             let longest = told.map(|level| level.period).max().unwrap_or(PERIODS[0]);
             Some(svg::tail::panel(&tail.label, estimate, longest).inline())
         }
-        TailAnswer::Refused { .. } => None,
+        TailEstimation::Refused { .. } => None,
     };
     CellView { label: tail.label.clone(), drawing, sentences: text::of_cell(tail) }
 }

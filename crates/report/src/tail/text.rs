@@ -1,7 +1,7 @@
 //! Sentences about longer times.
 
 use tactus_model::time::Nanos;
-use tactus_stats::extreme::{LevelAnswer, TailAnswer, TailEstimate};
+use tactus_stats::extreme::{LevelEstimation, TailEstimate, TailEstimation};
 
 use super::CellTail;
 use crate::format;
@@ -44,18 +44,20 @@ pub(super) fn of_cell(cell: &CellTail) -> Vec<String> {
 }
 
 /// What an answer says: the levels and what they rest on, or why there are none.
-fn sentences(answer: &TailAnswer) -> Vec<String> {
+fn sentences(answer: &TailEstimation) -> Vec<String> {
     match answer {
-        TailAnswer::Estimate { estimate, levels } => {
+        TailEstimation::Estimate { estimate, levels } => {
             let mut told: Vec<String> = levels.iter().map(level).collect();
             told.push(rests_on(estimate));
             told
         }
-        TailAnswer::Refused { words, .. } => vec![format!("No estimate of longer times: {words}.")],
+        TailEstimation::Refused { words, .. } => {
+            vec![format!("No estimate of longer times: {words}.")]
+        }
     }
 }
 
-fn level(LevelAnswer { period, level, refused }: &LevelAnswer) -> String {
+fn level(LevelEstimation { period, level, refused }: &LevelEstimation) -> String {
     let once = once_in(*period);
     match (level, refused) {
         (Some(level), _) => format!(
@@ -118,7 +120,7 @@ mod tests {
         CellTail {
             cell: 0,
             label: label.to_owned(),
-            all_causes: TailAnswer::of(&[window]),
+            all_causes: TailEstimation::of(&[window]),
             by_cause: Vec::new(),
             not_by_cause: Some("Causes are not told apart: nothing was recorded.".to_owned()),
             unseen: UnseenBound::after(wakeups as u64),

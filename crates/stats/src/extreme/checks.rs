@@ -1,4 +1,4 @@
-//! The diagnostics: whether late events are what the method takes them for.
+//! The diagnostics: whether late events satisfy the assumptions of the method.
 
 use statrs::function::erf::erfc;
 use statrs::function::gamma::gamma_ur;
@@ -6,20 +6,20 @@ use statrs::function::gamma::gamma_ur;
 use super::cluster::LateEvent;
 use super::{Candidate, SIGNIFICANCE, TailWindow};
 
-/// The events that a part of the measurement must be expected to hold, for the
-/// distribution of their number to be near enough to the normal one.
+/// The minimum expected number of events per part, so that their number is approximately
+/// normally distributed.
 const EXPECTED_IN_PART: usize = 5;
-/// More parts would only make each say less.
+/// The maximum number of parts; more parts would each contain less information.
 const MOST_PARTS: usize = 20;
 
-/// The shape above a higher threshold, where that at a lower one differs from it by more
-/// than chance allows.
+/// The shape above a higher threshold, if the shape at a lower threshold differs from it
+/// significantly.
 ///
-/// The lower threshold's events hold those of the higher one, so that the variance of
-/// the difference is the difference of the variances (J. A. Hausman, *Specification
-/// tests in econometrics*, Econometrica 46, 1978).
+/// The lower threshold's events include those of the higher threshold, so the variance of the
+/// difference is the difference of the variances (J. A. Hausman, *Specification tests in
+/// econometrics*, Econometrica 46, 1978).
 pub(super) fn changes_of_shape(higher: &[Candidate], lower: &Candidate) -> Option<f64> {
-    // Each of several comparisons gets its share of the chance to err.
+    // The significance level is divided among the comparisons.
     let allowed = SIGNIFICANCE / higher.len() as f64;
     higher.iter().map(|higher| (higher.tail, higher.events.len())).find_map(|(tail, events)| {
         let variance = |count| lower.tail.shape_error(count).powi(2);
@@ -29,7 +29,7 @@ pub(super) fn changes_of_shape(higher: &[Candidate], lower: &Candidate) -> Optio
     })
 }
 
-/// The chance of successive times between events following each other as they do.
+/// The p-value for dependence of successive spacings between events.
 pub(super) fn spacings(events: &[LateEvent]) -> f64 {
     let same_window = |pair: &&[LateEvent]| pair[0].window == pair[1].window;
     let gaps: Vec<(usize, f64)> = events
@@ -40,18 +40,18 @@ pub(super) fn spacings(events: &[LateEvent]) -> f64 {
     chance_of_order(&gaps)
 }
 
-/// The chance of the latencies of successive events following each other as they do.
+/// The p-value for dependence of the latencies of successive events.
 pub(super) fn sizes(events: &[LateEvent]) -> f64 {
     let sizes: Vec<(usize, f64)> =
         events.iter().map(|event| (event.window, event.latency.as_nanos() as f64)).collect();
     chance_of_order(&sizes)
 }
 
-/// The chance that values are correlated with those before them in the same window at
-/// least as much as these, by their ranks (C. Spearman, *The proof and measurement of
-/// association between two things*, 1904).
+/// The p-value for correlation of values with their predecessors in the same window, by ranks
+/// (C. Spearman, *The proof and measurement of association between two things*, 1904).
 ///
-/// Only for great ones following great ones: what alternates more than chance would have it makes no level too low.
+/// One-sided, for positive correlation: values that alternate more than by chance make no
+/// return level too low.
 fn chance_of_order(values: &[(usize, f64)]) -> f64 {
     let pairs: Vec<(f64, f64)> = values
         .windows(2)
@@ -67,7 +67,7 @@ fn chance_of_order(values: &[(usize, f64)]) -> f64 {
     erfc(normal / std::f64::consts::SQRT_2) / 2.0
 }
 
-/// Places in ascending order, counted from 1; equal values share the mean of theirs.
+/// Ranks in ascending order, counted from 1; equal values share their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -93,15 +93,15 @@ fn correlation(first: &[f64], second: &[f64]) -> f64 {
     both / (one * other).sqrt().max(f64::MIN_POSITIVE)
 }
 
-/// The measurement cut into parts: groups of windows, or pieces of the few that there are.
+/// The measurement cut into parts: groups of windows, or pieces of windows if there are few.
 pub(super) struct Parts {
-    /// How long each is and the latencies of its events.
+    /// The duration of each part and the latencies of its events.
     parts: Vec<(f64, Vec<f64>)>,
 }
 
 impl Parts {
-    /// Cuts the time of all windows, one after the other, so that each part is expected
-    /// to hold some events; between windows where there are many.
+    /// Cuts the time of all windows, one after the other, into parts with enough expected events
+    /// each; the cuts are between windows if there are many.
     pub(super) fn of(windows: &[TailWindow], events: &[LateEvent]) -> Self {
         let lengths: Vec<f64> = windows.iter().map(|window| window.length.as_secs_f64()).collect();
         let whole: f64 = lengths.iter().sum();
@@ -140,9 +140,9 @@ impl Parts {
         Self { parts }
     }
 
-    /// The chance of parts holding numbers of events as different as these, if events
-    /// came at one rate: the index of dispersion (R. A. Fisher, *The significance of
-    /// deviations from expectation in a Poisson series*, Biometrics 6, 1950).
+    /// The p-value for a difference in the event rates of the parts: the index of dispersion
+    /// (R. A. Fisher, *The significance of deviations from expectation in a Poisson series*,
+    /// Biometrics 6, 1950).
     pub(super) fn rates(&self) -> f64 {
         let whole: f64 = self.parts.iter().map(|(length, _)| length).sum();
         let events: usize = self.parts.iter().map(|(_, latencies)| latencies.len()).sum();
@@ -157,9 +157,8 @@ impl Parts {
         chance_beyond(dispersion, self.parts.len() - 1)
     }
 
-    /// The chance of parts holding latencies as different as these, if all were of one
-    /// distribution, by their ranks (W. H. Kruskal and W. A. Wallis, *Use of ranks in
-    /// one-criterion variance analysis*, 1952).
+    /// The p-value for a difference in the latency distributions of the parts, by ranks (W. H.
+    /// Kruskal and W. A. Wallis, *Use of ranks in one-criterion variance analysis*, 1952).
     pub(super) fn levels(&self) -> f64 {
         let all: Vec<f64> =
             self.parts.iter().flat_map(|(_, latencies)| latencies).copied().collect();
@@ -177,7 +176,7 @@ impl Parts {
     }
 }
 
-/// The chance that a χ² number of so many degrees of freedom is greater.
+/// The probability that a χ² variable with this many degrees of freedom exceeds `statistic`.
 fn chance_beyond(statistic: f64, freedom: usize) -> f64 {
     if freedom == 0 || statistic <= 0.0 {
         return 1.0;
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn events_by_chance_alone_pass() {
+    fn independent_events_pass() {
         let events = events(|_| 3.0, |_| 1e-4);
         let chances =
             [spacings(&events), sizes(&events), parts(&events).rates(), parts(&events).levels()];
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_equal_values_are_shared() {
+    fn equal_values_share_their_rank() {
         assert_eq!(ranks(&[5.0, 1.0, 5.0, 9.0]), [2.5, 1.0, 2.5, 4.0]);
     }
 }

@@ -1,36 +1,35 @@
-//! Late wakeups that belong together.
+//! Clustering of late wakeups.
 //!
-//! One disturbance makes several wakeups late, of one task after another and of
-//! several tasks at once. They are one event, of which the latest wakeup counts.
-//! Where an event ends follows from the wakeups themselves: the *extremal index* θ,
-//! the reciprocal of the mean number of late wakeups in an event, is estimated from
-//! the times between late wakeups, and the θth part of those times that are longest lie
-//! between events (C. A. T. Ferro and J. Segers, *Inference for clusters of extreme
+//! One disturbance makes several wakeups late, of successive tasks and of several tasks at
+//! once. They form one event, represented by its worst wakeup. The data determine where an
+//! event ends: the *extremal index* θ, the reciprocal of the mean number of late wakeups per
+//! event, is estimated from the times between late wakeups, and the longest fraction θ of those
+//! times separates events (C. A. T. Ferro and J. Segers, *Inference for clusters of extreme
 //! values*, Journal of the Royal Statistical Society B 65, 2003).
 
 use tactus_model::time::Nanos;
 
 use super::{LateWakeup, TailWindow};
 
-/// A late event: wakeups above the threshold that belong together.
+/// A late event: a cluster of wakeups above the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LateEvent {
-    /// The window that it lies in.
+    /// The index of its window.
     pub(super) window: usize,
-    /// When its latest wakeup was due.
+    /// When its worst wakeup was due.
     pub(super) due: Nanos,
-    /// How late that one was.
+    /// The latency of that wakeup.
     pub(super) latency: Nanos,
 }
 
 /// The late events above a threshold.
 #[derive(Clone, Debug)]
 pub(super) struct LateEvents {
-    /// In the order of their windows and times.
+    /// In order of windows and times.
     pub(super) events: Vec<LateEvent>,
-    /// How many wakeups lie above the threshold.
+    /// The number of wakeups above the threshold.
     pub(super) wakeups: usize,
-    /// The extremal index, more than 0 and at most 1.
+    /// The extremal index, greater than 0 and at most 1.
     pub(super) extremal_index: f64,
 }
 
@@ -67,13 +66,13 @@ pub(super) fn late_events(windows: &[TailWindow], threshold: Nanos) -> LateEvent
     LateEvents { events, wakeups, extremal_index }
 }
 
-/// How many wakeups of any task the second comes after the first; at least one.
+/// The distance of two late wakeups in wakeups of all tasks; at least one.
 fn gap(window: &TailWindow, first: LateWakeup, second: LateWakeup) -> f64 {
     let apart = (second.due - first.due).as_secs_f64() / window.length.as_secs_f64().max(1e-9);
     (apart * window.wakeups as f64).round().max(1.0)
 }
 
-/// The intervals estimator of Ferro and Segers (their equation 5), 1 where there is none.
+/// The intervals estimator of Ferro and Segers (their equation 5); 1 if there are no gaps.
 fn extremal_index(gaps: &[f64]) -> f64 {
     let long = gaps.iter().any(|gap| *gap > 2.0);
     let (mut sum, mut squares) = (0.0, 0.0);
@@ -88,8 +87,8 @@ fn extremal_index(gaps: &[f64]) -> f64 {
 
 /// The longest time between two late wakeups of the same event.
 ///
-/// Where times of one length lie on both sides of the limit, all of them are within
-/// events, as Ferro and Segers have it.
+/// If equal times lie on both sides of the limit, all of them are within events, as in Ferro
+/// and Segers.
 fn longest_within(gaps: &[f64], extremal_index: f64) -> f64 {
     let mut longest = gaps.to_vec();
     longest.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_is_one_event_and_the_latest_of_it_counts() {
+    fn a_burst_is_one_event_represented_by_its_latest_wakeup() {
         let mut latencies = vec![1.0; 10_000];
         for burst in 0..20 {
             for nth in 0..5 {
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_does_not_reach_from_one_window_into_the_next() {
+    fn an_event_does_not_span_windows() {
         let mut latencies = vec![1.0; 1_000];
         latencies[999] = 90.0;
         latencies[500] = 90.0;

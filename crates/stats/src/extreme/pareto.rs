@@ -1,40 +1,41 @@
-//! The generalised Pareto distribution, which the excesses over a high threshold tend to.
+//! The generalised Pareto distribution, the limit distribution of excesses over a high
+//! threshold.
 //!
-//! J. Pickands, *Statistical inference using extreme order statistics*, Annals of
-//! Statistics 3 (1975): whatever the distribution of latencies is, with few
-//! exceptions, what lies above a threshold that is high enough is distributed as
-//! H(y) = 1 − (1 + ξ y/σ)^(−1/ξ).
+//! J. Pickands, *Statistical inference using extreme order statistics*, Annals of Statistics 3
+//! (1975): for almost every distribution of latencies, the excesses over a high enough
+//! threshold are distributed as H(y) = 1 − (1 + ξ y/σ)^(−1/ξ).
 //!
-//! It is fitted by maximum likelihood in Grimshaw's form (*Computing maximum
-//! likelihood estimates for the generalized Pareto distribution*, Technometrics 35,
-//! 1993): of β = ξ/σ alone, since for a given β the other parameter follows. The
-//! other parameter here is the reciprocal scale s = 1/σ, by which nothing divides by
-//! zero where ξ passes through zero (the exponential distribution).
+//! It is fitted by maximum likelihood in Grimshaw's form (*Computing maximum likelihood
+//! estimates for the generalized Pareto distribution*, Technometrics 35, 1993): over β = ξ/σ
+//! alone, since for a given β the other parameter follows. The other parameter here is the
+//! reciprocal scale s = 1/σ, which avoids a division by zero at ξ = 0 (the exponential
+//! distribution).
 
 use serde::Serialize;
 
 use super::search::greatest;
 
-/// The least shape that is considered.
+/// The minimum shape considered.
 ///
-/// Below it the likelihood is irregular (R. L. Smith, *Maximum likelihood estimation
-/// in a class of nonregular cases*, Biometrika 72, 1985). A tail that ends more
-/// abruptly than this is told as one that ends less so, which errs towards later.
+/// Below it the likelihood is irregular (R. L. Smith, *Maximum likelihood estimation in a class
+/// of nonregular cases*, Biometrika 72, 1985). A tail that ends more abruptly is fitted with
+/// this shape, which overestimates its latencies.
 pub const LEAST_SHAPE: f64 = -0.5;
-/// The greatest shape that is considered; from here on a tail has no mean.
+/// The maximum shape considered; from here on a tail has no mean.
 pub const GREATEST_SHAPE: f64 = 1.0;
 
-/// The distribution of what exceeds a threshold, by how much.
+/// The distribution of the excesses over a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GeneralisedPareto {
-    /// ξ: below zero the tail ends, at zero it falls exponentially, above zero as a power.
+    /// ξ: below zero the tail is bounded, at zero it falls exponentially, above zero as a power
+    /// law.
     pub shape: f64,
     /// σ, in the unit of the excesses; positive.
     pub scale: f64,
 }
 
 impl GeneralisedPareto {
-    /// The excess that is exceeded with a chance of `chance` (0 to 1).
+    /// The excess that is exceeded with probability `chance` (0 to 1).
     pub fn exceeded_with(self, chance: f64) -> f64 {
         let decades = -chance.ln();
         self.scale
@@ -45,7 +46,7 @@ impl GeneralisedPareto {
             }
     }
 
-    /// The logarithm of the chance that an excess is greater than `excess`.
+    /// The logarithm of the probability of exceeding `excess`.
     pub fn log_chance_beyond(self, excess: f64) -> f64 {
         if self.is_exponential() {
             return -excess / self.scale;
@@ -58,15 +59,15 @@ impl GeneralisedPareto {
         self.shape.abs() < 1e-9
     }
 
-    /// Fits the distribution to `excesses`, at least two of them and all positive, with
-    /// a shape within [`LEAST_SHAPE`] and [`GREATEST_SHAPE`].
+    /// Fits the distribution to `excesses`, which are at least two and all positive, with a
+    /// shape between [`LEAST_SHAPE`] and [`GREATEST_SHAPE`].
     pub fn fit(excesses: &[f64]) -> Self {
         let sums = Sums::of(excesses);
         let best = sums.search(0.0, |sums, beta| sums.unconstrained(beta));
         Self { shape: best.beta / best.rate, scale: best.rate.recip() }
     }
 
-    /// The standard error of a shape that was fitted to `count` excesses (Smith, as above).
+    /// The standard error of a shape fitted to `count` excesses (Smith, see [`LEAST_SHAPE`]).
     pub fn shape_error(self, count: usize) -> f64 {
         (1.0 + self.shape) / (count as f64).sqrt()
     }
@@ -81,7 +82,7 @@ pub(super) struct Likely {
     pub(super) log_likelihood: f64,
 }
 
-/// Excesses with what the likelihood takes of them.
+/// Excesses with the sums that the likelihood needs.
 #[derive(Debug)]
 pub(super) struct Sums<'a> {
     excesses: &'a [f64],
@@ -91,12 +92,12 @@ pub(super) struct Sums<'a> {
     middle: f64,
 }
 
-/// What the likelihood at one β takes of the excesses.
+/// The sums that the likelihood needs at one β.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AtBeta {
     /// Σ ln(1 + βy).
     pub(super) logarithms: f64,
-    /// The same over β; Σ y where β is zero.
+    /// The same divided by β; Σ y if β is zero.
     pub(super) weighted: f64,
 }
 
@@ -116,13 +117,14 @@ impl<'a> Sums<'a> {
 
     pub(super) fn at(&self, beta: f64) -> AtBeta {
         let logarithms: f64 = self.excesses.iter().map(|excess| (beta * excess).ln_1p()).sum();
-        // Where β is nothing beside the excesses, the quotient's own limit is exact enough.
+        // If β is negligible relative to the excesses, the limit of the quotient is exact
+        // enough.
         let weighted =
             if (beta * self.greatest).abs() < 1e-9 { self.sum } else { logarithms / beta };
         AtBeta { logarithms, weighted }
     }
 
-    /// The greatest likelihood at a β: n ln s − Σ ln(1 + βy) − s Σ ln(1 + βy)/β.
+    /// The maximum likelihood at a β: n ln s − Σ ln(1 + βy) − s Σ ln(1 + βy)/β.
     pub(super) fn unconstrained(&self, beta: f64) -> Likely {
         let AtBeta { logarithms, weighted } = self.at(beta);
         let rate = (self.count / weighted).max(least_rate(beta));
@@ -130,12 +132,12 @@ impl<'a> Sums<'a> {
         Likely { beta, rate, log_likelihood }
     }
 
-    /// The most likely parameters, where `at` gives those of one β. All excesses and
-    /// `beyond` must be possible.
+    /// The most likely parameters, with `at` giving those of one β. All excesses and `beyond`
+    /// must be possible.
     pub(super) fn search(&self, beyond: f64, at: impl Fn(&Self, f64) -> Likely) -> Likely {
-        // β runs from just above −1/M, where the greatest excess is the end of the
-        // tail, to where the shape is beyond its limit; by equal factors, since its
-        // magnitude is not known.
+        // β ranges from just above −1/M, where the maximum excess is the end of the tail, to
+        // where the shape exceeds its limit; in geometric steps, since its magnitude is
+        // unknown.
         let end = self.greatest.max(beyond).recip();
         let least = (1e-7 * end).ln();
         let most = (60.0 / self.middle.max(1e-6 * self.greatest) + end).ln();
@@ -146,7 +148,7 @@ impl<'a> Sums<'a> {
     }
 }
 
-/// The least s by which the shape β/s stays within its limits.
+/// The minimum s for which the shape β/s stays within its limits.
 pub(super) fn least_rate(beta: f64) -> f64 {
     (beta / GREATEST_SHAPE).max(beta / LEAST_SHAPE)
 }
@@ -157,7 +159,7 @@ mod tests {
     use crate::simulate::Draw;
 
     #[test]
-    fn the_parameters_that_made_the_excesses_are_found_again() {
+    fn the_fit_recovers_the_true_parameters() {
         for (seed, shape) in [-0.3, 0.0, 0.2, 0.6].into_iter().enumerate() {
             let truth = GeneralisedPareto { shape, scale: 7_000.0 };
             let mut draw = Draw::new(seed as u64);
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chance_and_its_excess_are_each_others_inverse() {
+    fn probability_and_excess_are_inverse_functions() {
         for shape in [-0.4, -1e-12, 0.0, 1e-6, 0.5, 1.0] {
             let tail = GeneralisedPareto { shape, scale: 3.0 };
             for chance in [1.0, 0.5, 1e-3, 1e-6] {
@@ -187,7 +189,7 @@ mod tests {
         let truth = GeneralisedPareto { shape: 0.3, scale: 10.0 };
         let excesses: Vec<f64> = (0..80).map(|_| truth.exceeded_with(draw.uniform())).collect();
         let likelihood = |tail: GeneralisedPareto| -> f64 {
-            // The density is the chance beyond, over σ + ξy.
+            // The density is the exceedance probability divided by σ + ξy.
             let of = |y: &f64| tail.log_chance_beyond(*y) - (tail.scale + tail.shape * y).ln();
             excesses.iter().map(of).sum()
         };

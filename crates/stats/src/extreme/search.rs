@@ -1,15 +1,15 @@
-//! The greatest value of a function of one variable.
+//! The maximum of a function of one variable.
 
-/// Points that are looked at first, to find the neighbourhood of the greatest value.
+/// The number of grid points to find the neighbourhood of the maximum.
 const COARSE: u32 = 20;
-/// Halvings of that neighbourhood by the golden section: to a 10⁻⁵th of it.
+/// The number of golden-section steps in that neighbourhood: to a factor of 10⁻⁵.
 const FINE: u32 = 24;
 /// The golden section.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
-/// Gives what `at` says beside the greatest value between `low` and `high`: on a coarse
-/// grid first, then by golden section around the best point of it (J. Kiefer,
-/// *Sequential minimax search for a maximum*, 1953).
+/// Returns the second value of `at` at the maximum between `low` and `high`: first on a coarse
+/// grid, then by golden section around its best point (J. Kiefer, *Sequential minimax search
+/// for a maximum*, 1953).
 pub(super) fn greatest<T: Copy>(low: f64, high: f64, at: impl Fn(f64) -> (f64, T)) -> T {
     let step = (high - low) / f64::from(COARSE);
     let mut best = (low, at(low));
@@ -34,7 +34,7 @@ pub(super) fn greatest<T: Copy>(low: f64, high: f64, at: impl Fn(f64) -> (f64, T
             at_second = at(second);
         }
     }
-    // A point of the grid can be the best, where the function ends there.
+    // A grid point can be the best if the maximum is at an end.
     [at_first, at_second]
         .into_iter()
         .fold(best.1, |best, one| if one.0 > best.0 { one } else { best })

@@ -1,4 +1,4 @@
-//! Runs to store, made from a seed as a probe would make them.
+//! Seeded runs for the tests, similar to those of a real probe.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use tactus_model::result::{
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Nanos, Realtime};
-use tactus_model::traced::{Evidence, RecordingAccount, TracedStretch, TracedTask};
+use tactus_model::traced::{RecordingAccount, TracedData, TracedStretch, TracedTask};
 use tactus_store::Store;
 
 /// 2026-11-21 11:33:55 in UTC.
@@ -38,7 +38,7 @@ pub fn turn(round: u32, cell: usize) -> Turn {
     Turn { round, cell }
 }
 
-/// Facts of which some are known and some are not.
+/// Facts, some of them unknown.
 pub fn facts() -> MachineFacts {
     MachineFacts {
         kernel: KernelFacts {
@@ -69,7 +69,7 @@ pub fn failure(turn: Turn) -> Failure {
     Failure { turn, reason: "the probe hung".to_owned(), hint: Some("try again".to_owned()) }
 }
 
-/// How large a made-up measurement is.
+/// The size of a generated measurement.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub tasks: u32,
@@ -82,12 +82,12 @@ pub struct Size {
 impl Size {
     pub const SMALL: Self =
         Self { tasks: 2, blocks: 3, samples_per_block: 40, seconds: 2, scope_columns: 5 };
-    /// 30 s at an interval of 1 ms on two processors.
+    /// 30 s at an interval of 1 ms on two CPUs.
     pub const USUAL: Self =
         Self { tasks: 2, blocks: 64, samples_per_block: 469, seconds: 30, scope_columns: 500 };
 }
 
-/// A measurement and its samples; both follow from `seed`.
+/// A measurement and its samples, generated from `seed`.
 pub fn measurement(turn: Turn, seed: u64, size: Size) -> (Measurement, Vec<(u32, SampleBlock)>) {
     let mut random = SplitMix64::new(seed);
     let mut samples = Vec::new();
@@ -123,7 +123,7 @@ pub fn measurement(turn: Turn, seed: u64, size: Size) -> (Measurement, Vec<(u32,
             asked: "policy fifo:90".to_owned(),
             granted: "policy other".to_owned(),
             reason: "the kernel refused".to_owned(),
-            mend: None,
+            fix: Some("ulimit -r 90".to_owned()),
         }],
         traced: None,
         precision: None,
@@ -132,13 +132,13 @@ pub fn measurement(turn: Turn, seed: u64, size: Size) -> (Measurement, Vec<(u32,
     (measurement, samples)
 }
 
-/// The same measurement with a traced window, and what explains that window's samples.
-pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, Evidence) {
+/// The same measurement with a traced window, and the data that explains that window's samples.
+pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, TracedData) {
     let mut random = SplitMix64::new(seed);
     let samples = block_of_samples(&mut random, 50);
-    let evidence = Evidence {
+    let traced_data = TracedData {
         samples: vec![(0, SampleBlock::encode(&samples))],
-        // The store does not look into it.
+        // The store does not parse it.
         recording: (0..5_000).map(|_| random.next_u64() as u8).collect(),
     };
     let traced = TracedStretch {
@@ -158,7 +158,7 @@ pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, Evidenc
         }],
         recording: RecordingAccount { events: 900, lost: 3, bytes: 5_000 },
     };
-    (Measurement { traced: Some(traced), ..measurement }, evidence)
+    (Measurement { traced: Some(traced), ..measurement }, traced_data)
 }
 
 /// A measurement from a guest in exact time.
@@ -180,7 +180,7 @@ pub fn measured_in_guest(turn: Turn) -> (Measurement, Vec<(u32, SampleBlock)>) {
     (Measurement { guest: Some(Box::new(account)), ..measured }, samples)
 }
 
-/// A run that another program measured, in one round.
+/// A run that another program measured, with one round.
 pub fn foreign_run() -> Run {
     let mut cell = Cell::imported("timer");
     cell.know("policy", "fifo:80").unwrap();
@@ -220,7 +220,7 @@ pub fn foreign_run() -> Run {
     }
 }
 
-/// Samples a millisecond apart whose latencies have a body of some microseconds and a long tail.
+/// Samples one millisecond apart, with latencies of some microseconds and a long tail.
 fn block_of_samples(random: &mut SplitMix64, count: usize) -> Vec<Sample> {
     (0..count as u64)
         .map(|index| {
@@ -291,7 +291,8 @@ fn task_result(
     }
 }
 
-/// Counts as `tactus_stats` does: 1 ns up to 2048 ns, then eleven binary digits of each value.
+/// Uses the buckets of `tactus_stats`: 1 ns up to 2048 ns, then eleven binary digits of each
+/// value.
 fn histogram(latencies: impl Iterator<Item = Nanos> + Clone) -> Histogram {
     let mut buckets: BTreeMap<Nanos, u64> = BTreeMap::new();
     for latency in latencies.clone() {
@@ -308,12 +309,12 @@ fn histogram(latencies: impl Iterator<Item = Nanos> + Clone) -> Histogram {
     }
 }
 
-/// Begins a run of two rounds with one measurement and one failure.
+/// Creates a run of two rounds with one measurement and one failure.
 pub fn some_run(store: &mut Store) -> RunId {
     let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED).unwrap();
     let (measurement, samples) = measurement(turn(0, 1), 1, Size::SMALL);
-    let (measurement, evidence) = with_traced(measurement, 1);
-    store.save_traced(&run, &measurement, &samples, &evidence).unwrap();
+    let (measurement, traced_data) = with_traced(measurement, 1);
+    store.save_traced(&run, &measurement, &samples, &traced_data).unwrap();
     store.save_failure(&run, &failure(turn(1, 0))).unwrap();
     run
 }

@@ -1,4 +1,4 @@
-//! Runs that leave a store as JSON and come into another.
+//! Export of runs as JSON and import into another store.
 
 use serde_json::{Value, json};
 use tactus_model::facts::MachineFacts;
@@ -25,7 +25,7 @@ pub fn exported(store: &Store, run: &RunId, with_samples: bool) -> Vec<u8> {
     json
 }
 
-/// An exported run as a value to alter.
+/// An exported run as a JSON value that a test can change.
 pub fn document() -> Value {
     let mut store = Store::open_in_memory().unwrap();
     let run = finished_run(&mut store);
@@ -51,7 +51,7 @@ fn a_run_is_the_same_in_another_store() {
 }
 
 #[test]
-fn a_run_of_another_program_is_kept_and_told_apart() {
+fn a_run_of_another_program_is_stored_with_its_origin() {
     let (mut here, mut there) =
         (Store::open_in_memory().unwrap(), Store::open_in_memory().unwrap());
     let foreign = foreign_run();
@@ -74,7 +74,7 @@ fn a_run_of_another_program_is_kept_and_told_apart() {
 }
 
 #[test]
-fn samples_may_stay_behind() {
+fn samples_may_be_omitted() {
     let mut here = Store::open_in_memory().unwrap();
     let mut there = Store::open_in_memory().unwrap();
     let run = finished_run(&mut here);
@@ -87,7 +87,7 @@ fn samples_may_stay_behind() {
 }
 
 #[test]
-fn an_unfinished_run_can_be_carried_on_elsewhere() {
+fn an_unfinished_run_can_be_continued_in_another_store() {
     let mut here = Store::open_in_memory().unwrap();
     let mut there = Store::open_in_memory().unwrap();
     let run = some_run(&mut here);
@@ -97,7 +97,7 @@ fn an_unfinished_run_can_be_carried_on_elsewhere() {
 }
 
 #[test]
-fn the_same_run_is_not_taken_in_twice() {
+fn the_same_run_is_not_imported_twice() {
     let mut store = Store::open_in_memory().unwrap();
     let run = finished_run(&mut store);
     for with_samples in [true, false] {
@@ -108,7 +108,7 @@ fn the_same_run_is_not_taken_in_twice() {
 }
 
 #[test]
-fn another_run_of_the_same_name_gets_a_free_one() {
+fn another_run_of_the_same_name_gets_an_unused_name() {
     let mut here = Store::open_in_memory().unwrap();
     let mut there = Store::open_in_memory().unwrap();
     let run = finished_run(&mut here);
@@ -123,15 +123,15 @@ fn another_run_of_the_same_name_gets_a_free_one() {
 }
 
 #[test]
-fn the_order_of_sorted_keys_is_understood() {
-    // Values keep their keys sorted, as `jq --sort-keys` does.
+fn sorted_keys_are_accepted() {
+    // JSON values keep their keys sorted, like `jq --sort-keys`.
     let json = serde_json::to_vec_pretty(&document()).unwrap();
     assert!(json.starts_with(b"{\n  \"failures\""));
     Store::open_in_memory().unwrap().import(&json[..]).unwrap();
 }
 
 #[test]
-fn facts_that_an_older_version_did_not_know_are_unknown() {
+fn facts_missing_in_an_older_version_are_unknown() {
     let mut document = document();
     let facts = document["header"]["facts_before"].as_object_mut().unwrap();
     facts.retain(|name, _| name == "taken");
@@ -140,7 +140,21 @@ fn facts_that_an_older_version_did_not_know_are_unknown() {
     assert_eq!(store.header(&run).unwrap().facts_before, MachineFacts::unknown(CREATED));
 }
 
-/// Alters an exported run, and expects that it is refused for what was altered.
+/// Development versions before 0.1 wrote the key `fix`.
+#[test]
+fn an_export_with_the_old_key_of_a_fix_is_accepted() {
+    let mut store = Store::open_in_memory().unwrap();
+    let run = finished_run(&mut store);
+    let json = String::from_utf8(exported(&store, &run, true)).unwrap();
+    let old = json.replace("\"fix\":", "\"mend\":");
+    assert_ne!(old, json);
+    let mut there = Store::open_in_memory().unwrap();
+    there.import(old.as_bytes()).unwrap();
+    assert_eq!(there.load(&run).unwrap(), store.load(&run).unwrap());
+    assert_eq!(exported(&there, &run, true), json.as_bytes(), "an export has the new key");
+}
+
+/// Changes an exported run, and checks that its import is rejected for that change.
 fn check_refused(expected: &str, alter: impl FnOnce(&mut Value)) -> StoreError {
     let mut document = document();
     alter(&mut document);
@@ -155,7 +169,7 @@ fn check_refused(expected: &str, alter: impl FnOnce(&mut Value)) -> StoreError {
 }
 
 #[test]
-fn what_is_not_an_exported_run_is_refused() {
+fn an_invalid_export_is_rejected() {
     let remove = |key: &'static str| {
         move |document: &mut Value| {
             document.as_object_mut().unwrap().remove(key);
@@ -164,24 +178,24 @@ fn what_is_not_an_exported_run_is_refused() {
     check_refused("`format` is `tactus-recording`, not `tactus-run`", |document| {
         document["format"] = json!("tactus-recording");
     });
-    check_refused("do not stand before `header`", remove("format"));
-    check_refused("do not stand before `header`", remove("format_version"));
-    check_refused("`results` stands before `header`", remove("header"));
-    check_refused("it has no key `results`", remove("results"));
-    check_refused("it has no key `failures`", remove("failures"));
+    check_refused("must come before `header`", remove("format"));
+    check_refused("must come before `header`", remove("format_version"));
+    check_refused("`results` comes before `header`", remove("header"));
+    check_refused("the key `results` is missing", remove("results"));
+    check_refused("the key `failures` is missing", remove("failures"));
     check_refused("unknown field `note`", |document| document["note"] = json!("?"));
     check_refused("unknown field `rank`", |document| document["results"][0]["rank"] = json!(1));
     check_refused("missing field `tasks`", |document| {
         document["results"][0]["measurement"].as_object_mut().unwrap().remove("tasks");
     });
-    check_refused("cannot be the name of a run", |document| {
+    check_refused("is not a valid run name", |document| {
         document["header"]["id"] = json!("../../etc/passwd");
     });
-    check_refused("stands there twice", |document| {
+    check_refused("occurs twice", |document| {
         let again = document["results"][0].clone();
         document["results"].as_array_mut().unwrap().push(again);
     });
-    check_refused("cell 0 of round 0 stands there twice", |document| {
+    check_refused("cell 0 of round 0 occurs twice", |document| {
         document["failures"][0]["turn"] = json!({"round": 0, "cell": 0});
     });
     check_refused("its plan has no cell 7 in round 0", |document| {
@@ -197,7 +211,7 @@ fn what_is_not_an_exported_run_is_refused() {
 }
 
 #[test]
-fn a_format_from_the_future_is_refused_by_its_version() {
+fn a_newer_format_version_is_rejected() {
     let error = check_refused("import it with the version of tactus", |document| {
         document["format_version"] = json!(FORMAT_VERSION + 1);
         document["header"] = json!("all new");
@@ -206,7 +220,7 @@ fn a_format_from_the_future_is_refused_by_its_version() {
 }
 
 #[test]
-fn an_import_must_balance_too() {
+fn an_unbalanced_import_is_rejected() {
     let error = check_refused("intended", |document| {
         let task = &mut document["results"][0]["measurement"]["tasks"][0];
         let intended = task["accounting"]["intended"].as_u64().unwrap();
@@ -225,7 +239,7 @@ fn an_import_must_balance_too() {
     });
 }
 
-/// Fails after some bytes, as a pipe or a disk may.
+/// Fails after some bytes, like a pipe or a disk.
 struct Broken(usize);
 
 impl std::io::Read for Broken {
@@ -251,7 +265,7 @@ impl std::io::Write for Broken {
 }
 
 #[test]
-fn a_reader_or_writer_that_fails_is_named() {
+fn an_error_of_the_reader_or_writer_is_reported() {
     let mut store = Store::open_in_memory().unwrap();
     let run = finished_run(&mut store);
     for limit in [0, 10_000] {
@@ -268,7 +282,7 @@ fn fractions_keep_their_last_digit() {
     let mut there = Store::open_in_memory().unwrap();
     let run = here.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
     let (mut result, _) = measurement(turn(0, 0), 1, Size::SMALL);
-    // Fractions that a hasty reader of decimals gets wrong in the last binary digit.
+    // Fractions for which a fast decimal parser gets the last binary digit wrong.
     for (cell, fraction) in [5.024_386_880_171_92e-1, 7.205_759_403_792_794e16].iter().enumerate() {
         result.turn.cell = cell;
         result.cost.loop_ns = *fraction;

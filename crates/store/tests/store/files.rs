@@ -1,4 +1,4 @@
-//! Files that are not as the store wants them, and several processes with one file.
+//! Invalid store files, and concurrent access to one file.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,30 +11,31 @@ use tactus_store::{Store, StoreError};
 use crate::common::{CREATED, Size, facts, measurement, plan, some_run, turn};
 use crate::helper;
 
-/// Opens what must not be opened: the error says `expected`, and the file stays as it is.
+/// Checks that opening a file fails with an error that contains `expected`, and leaves the file
+/// unchanged.
 fn check_refused(path: &Path, expected: &str) -> StoreError {
     let before = fs::read(path).unwrap();
     let error = Store::open(path).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains(expected), "{text}\n  does not say: {expected}");
+    assert!(text.contains(expected), "{text}\n  does not contain: {expected}");
     assert!(text.contains(&path.display().to_string()), "{text}\n  does not name the file");
     assert_eq!(fs::read(path).unwrap(), before, "the file was changed");
     error
 }
 
 #[test]
-fn a_damaged_file_is_refused_and_left_as_it_is() {
+fn a_damaged_file_is_rejected_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     for length in [1, 20, 99, 100, 511, 512, 4096, 100_000] {
         fs::write(&path, "No database at all. ".repeat(6000).get(..length).unwrap()).unwrap();
-        let error = check_refused(&path, "Move it away to start afresh (mv ");
+        let error = check_refused(&path, "To start afresh, move it away (mv ");
         assert!(matches!(error, StoreError::Damaged { .. }), "{length} bytes: {error}");
     }
 }
 
 #[test]
-fn a_truncated_store_is_refused_and_left_as_it_is() {
+fn a_truncated_store_is_rejected_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     some_run(&mut Store::open(&path).unwrap());
@@ -49,7 +50,7 @@ fn a_truncated_store_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_damaged_value_is_an_error_and_no_panic() {
+fn a_damaged_value_is_an_error_not_a_panic() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     let run = some_run(&mut Store::open(&path).unwrap());
@@ -69,8 +70,23 @@ fn a_damaged_value_is_an_error_and_no_panic() {
     }
 }
 
+/// Development versions before 0.1 wrote the key `fix`.
 #[test]
-fn the_database_itself_refuses_what_does_not_balance() {
+fn a_store_with_the_old_key_of_a_fix_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("runs.sqlite");
+    let mut store = Store::open(&path).unwrap();
+    let run = some_run(&mut store);
+    let expected = store.load(&run).unwrap();
+    let update = "UPDATE measurement SET content = replace(content, '\"fix\":', '\"mend\":')
+                  WHERE content LIKE '%\"fix\":%'";
+    assert_eq!(Connection::open(&path).unwrap().execute(update, []).unwrap(), 1);
+    assert_eq!(store.load(&run).unwrap(), expected);
+    assert_eq!(expected.measurements[0].shortfalls[0].fix.as_deref(), Some("ulimit -r 90"));
+}
+
+#[test]
+fn the_database_itself_rejects_unbalanced_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     some_run(&mut Store::open(&path).unwrap());
@@ -79,7 +95,7 @@ fn the_database_itself_refuses_what_does_not_balance() {
 }
 
 #[test]
-fn a_database_of_another_program_is_refused_and_left_as_it_is() {
+fn a_database_of_another_program_is_rejected_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("places.sqlite");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE bookmark (url TEXT)").unwrap();
@@ -100,7 +116,7 @@ fn an_empty_file_becomes_a_store() {
 }
 
 #[test]
-fn a_place_that_is_no_directory_is_named() {
+fn a_path_under_a_file_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
@@ -113,7 +129,7 @@ fn a_place_that_is_no_directory_is_named() {
 }
 
 #[test]
-fn what_may_not_be_written_is_named_with_what_to_do() {
+fn a_store_without_write_permission_is_reported_with_a_fix() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     let check = |path: &Path| {
@@ -124,10 +140,10 @@ fn what_may_not_be_written_is_named_with_what_to_do() {
                 return;
             }
         };
-        let said = String::from_utf8(outcome.stdout).unwrap();
+        let output = String::from_utf8(outcome.stdout).unwrap();
         let expected = format!("cannot write the results database {}", path.display());
-        assert!(said.contains(&expected), "{said}\n  does not say: {expected}");
-        assert!(said.contains("or set TACTUS_STORE to another file"), "{said}");
+        assert!(output.contains(&expected), "{output}\n  does not contain: {expected}");
+        assert!(output.contains("or set TACTUS_STORE to another file"), "{output}");
     };
     let permit = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -147,9 +163,9 @@ fn what_may_not_be_written_is_named_with_what_to_do() {
 }
 
 #[test]
-#[ignore = "a helper of another test: opens the store and says what came of it"]
+#[ignore = "a helper of another test: opens the store and prints the outcome"]
 fn opener() {
-    let Some(path) = helper::told_store() else { return };
+    let Some(path) = helper::assigned_store() else { return };
     match Store::open(&path) {
         Ok(_) => println!("opened"),
         Err(error) => println!("{error}"),
@@ -177,7 +193,7 @@ fn two_processes_write_to_one_store_at_once() {
 #[test]
 #[ignore = "a helper of another test: writes a run of forty turns"]
 fn two_rounds_writer() {
-    let Some(path) = helper::told_store() else { return };
+    let Some(path) = helper::assigned_store() else { return };
     let mut store = Store::open(&path).unwrap();
     let run = store.create_run(&plan(20), &facts(), "0.1.0", CREATED).unwrap();
     for turn in plan(20).turns() {
@@ -188,7 +204,7 @@ fn two_rounds_writer() {
 }
 
 #[test]
-fn a_reader_sees_one_state_while_another_writes() {
+fn a_reader_sees_one_state_during_a_write() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     let mut writer = Store::open(&path).unwrap();

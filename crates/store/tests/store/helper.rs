@@ -1,4 +1,4 @@
-//! Processes beside the test: this same test program, told to run one function of it.
+//! Helper processes: this test program, started to run one of its functions.
 
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells a helper which store to open.
+/// The environment variable with the store that a helper opens.
 const STORE: &str = "TACTUS_TEST_STORE";
 
-/// The user without rights, `nobody`.
+/// The unprivileged user `nobody`.
 const NOBODY: u32 = 65534;
 
 /// A command that runs the ignored test `function` of this program on the store `path`.
@@ -24,7 +24,7 @@ pub fn command(function: &str, path: &Path) -> Command {
     command
 }
 
-/// As [`command`], by a user whom permissions bind, since they do not bind root.
+/// Like [`command`], as an unprivileged user, since root ignores file permissions.
 pub fn command_without_rights(function: &str, path: &Path) -> Command {
     let mut command = command(function, path);
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
@@ -33,12 +33,12 @@ pub fn command_without_rights(function: &str, path: &Path) -> Command {
     command
 }
 
-/// The store that a helper was told; `None` when somebody ran all ignored tests.
-pub fn told_store() -> Option<PathBuf> {
+/// The store that a helper must open; `None` if all ignored tests are run by hand.
+pub fn assigned_store() -> Option<PathBuf> {
     std::env::var_os(STORE).map(PathBuf::from)
 }
 
-/// A seed that is different each time, or the one that `TACTUS_TEST_SEED` asks for again.
+/// A different seed each time, or the value of `TACTUS_TEST_SEED`.
 pub fn printed_seed() -> u64 {
     let asked = std::env::var("TACTUS_TEST_SEED").ok();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;

@@ -18,16 +18,16 @@ use crate::helper;
 /// How often the writer is killed.
 const KILLS: usize = 20;
 
-/// The latest moment of a kill after the writer's start, or after its first turn.
+/// The maximum delay of a kill after the writer's start, or after its first turn.
 const LATEST: Duration = Duration::from_millis(400);
 
-/// Enough for the writer not to end by itself before it is killed.
+/// Enough that the writer does not finish before it is killed.
 const ROUNDS: u32 = 10_000;
 
-/// How long a writer goes on that nobody kills.
+/// How long a writer runs if nobody kills it.
 const WRITER_LIMIT: Duration = Duration::from_secs(20);
 
-/// Measurements of all sizes, so that kills fall into short and long transactions.
+/// Measurements of all sizes, so that kills hit short and long transactions.
 fn size_of(turn: Turn) -> Size {
     if turn.cell == 0 { Size::SMALL } else { Size { blocks: 16, ..Size::USUAL } }
 }
@@ -43,7 +43,7 @@ fn a_kill_at_any_moment_loses_at_most_the_turn_in_flight() {
     let path = directory.path().join("runs.sqlite");
     for kill in 0..KILLS {
         let after = Duration::from_nanos(random.below(LATEST.as_nanos() as u64));
-        // Every other kill may fall into the making of the file and of the run.
+        // Every other kill may hit the creation of the file and of the run.
         let from_first_turn = kill % 2 == 0;
         let (run, acknowledged) = write_until_killed(&path, from_first_turn, after);
         check_store(&path, run.as_ref(), &acknowledged);
@@ -52,36 +52,36 @@ fn a_kill_at_any_moment_loses_at_most_the_turn_in_flight() {
     }
 }
 
-/// Starts a writer, kills it after a while, and gives what it said it had saved.
+/// Starts a writer, kills it after a while, and returns the turns it reported as saved.
 fn write_until_killed(
     path: &Path,
     from_first_turn: bool,
     after: Duration,
 ) -> (Option<RunId>, BTreeSet<Turn>) {
     let mut writer = helper::command("killed::writer", path).stderr(Stdio::null()).spawn().unwrap();
-    let mut said = Said {
+    let mut output = WriterOutput {
         lines: BufReader::new(writer.stdout.take().unwrap()),
         run: None,
         saved: BTreeSet::new(),
     };
-    while from_first_turn && said.saved.is_empty() && said.next() {}
+    while from_first_turn && output.saved.is_empty() && output.next() {}
     std::thread::sleep(after);
     // SIGKILL, which no process can catch.
     writer.kill().unwrap();
     writer.wait().unwrap();
-    while said.next() {}
-    (said.run, said.saved)
+    while output.next() {}
+    (output.run, output.saved)
 }
 
-/// What a writer has said so far.
-struct Said {
+/// The output of a writer so far.
+struct WriterOutput {
     lines: BufReader<ChildStdout>,
     run: Option<RunId>,
     saved: BTreeSet<Turn>,
 }
 
-impl Said {
-    /// Reads a line; says whether there was one. One that was cut off acknowledges nothing.
+impl WriterOutput {
+    /// Reads a line, and returns whether there was one. A truncated line acknowledges nothing.
     fn next(&mut self) -> bool {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
@@ -110,7 +110,10 @@ fn check_store(path: &Path, run: Option<&RunId>, acknowledged: &BTreeSet<Turn>) 
     let loaded = store.load(run).unwrap();
     let held: BTreeSet<Turn> = loaded.measurements.iter().map(|found| found.turn).collect();
     assert!(held.is_superset(acknowledged), "{acknowledged:?} is not all in {held:?}");
-    assert!(held.len() <= acknowledged.len() + 1, "more than the turn in flight beyond them");
+    assert!(
+        held.len() <= acknowledged.len() + 1,
+        "more than the turn in flight was stored beyond them"
+    );
     for found in &loaded.measurements {
         let (expected, samples) = measurement(found.turn, seed_of(found.turn), size_of(found.turn));
         assert_eq!(found, &expected);
@@ -121,17 +124,17 @@ fn check_store(path: &Path, run: Option<&RunId>, acknowledged: &BTreeSet<Turn>) 
 #[test]
 #[ignore = "a helper of another test: writes turns until it is killed"]
 fn writer() {
-    let Some(path) = helper::told_store() else { return };
+    let Some(path) = helper::assigned_store() else { return };
     let started = Instant::now();
-    let mut said = std::io::stdout();
+    let mut output = std::io::stdout();
     let mut store = Store::open(&path).unwrap();
     let plan = plan(ROUNDS);
     let run = store.create_run(&plan, &facts(), "0.1.0", CREATED).unwrap();
-    writeln!(said, "began {run}").unwrap();
+    writeln!(output, "began {run}").unwrap();
     for turn in plan.turns() {
         let (measurement, samples) = measurement(turn, seed_of(turn), size_of(turn));
         store.save_measurement(&run, &measurement, &samples).unwrap();
-        writeln!(said, "saved {} {}", turn.round, turn.cell).unwrap();
+        writeln!(output, "saved {} {}", turn.round, turn.cell).unwrap();
         if started.elapsed() > WRITER_LIMIT {
             break;
         }

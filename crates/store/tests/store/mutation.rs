@@ -1,4 +1,4 @@
-//! Whatever stands in a file that is imported: it is taken in whole, or refused, without a panic.
+//! An import with any content succeeds completely or is rejected, without a panic.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -34,7 +34,7 @@ fn import_never_panics(json: &[u8]) {
     assert_eq!(other.load(&run).unwrap(), loaded);
 }
 
-/// Values as somebody may put them in the place of another.
+/// Replacement values, as a user might write them.
 fn any_value() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -51,7 +51,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Every place in a document, leaves and branches alike.
+/// The paths of all values in a document, leaves and branches.
 fn places(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![(String::new(), value)];
@@ -81,7 +81,7 @@ fn short_document() -> Value {
     document
 }
 
-/// Weighs all kinds of places alike: most places in a document are buckets.
+/// Gives all kinds of paths the same weight: most paths in a document are buckets.
 fn choose<'p>(places: &'p [String], index: &Index, among_buckets: bool) -> &'p str {
     let chosen: Vec<&String> =
         places.iter().filter(|place| place.contains("/buckets/") == among_buckets).collect();
@@ -129,7 +129,7 @@ proptest! {
 }
 
 #[test]
-fn deep_nesting_is_refused() {
+fn deep_nesting_is_rejected() {
     import_never_panics("[".repeat(200_000).as_bytes());
     let document = format!("{{\"format\":{}", "{\"a\":".repeat(200_000));
     import_never_panics(document.as_bytes());

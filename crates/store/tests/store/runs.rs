@@ -1,4 +1,4 @@
-//! What is stored comes back as it was, and what must not be stored is refused.
+//! Stored runs load unchanged, and invalid results are rejected.
 
 use tactus_model::result::Measurement;
 use tactus_model::run::{RunId, RunStatus};
@@ -8,7 +8,7 @@ use tactus_store::{Store, StoreError};
 use crate::common::{CREATED, Size, facts, failure, measurement, plan, some_run, turn};
 
 #[test]
-fn a_run_comes_back_as_it_was() {
+fn a_run_round_trips() {
     let mut store = Store::open_in_memory().unwrap();
     let run = store.create_run(&plan(2), &facts(), "0.1.0", CREATED).unwrap();
     assert_eq!(run.as_str(), "papers-two-20261121-113355");
@@ -45,7 +45,7 @@ fn a_run_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_run_of_the_same_second_gets_a_name_of_its_own() {
+fn runs_of_the_same_second_get_different_names() {
     let mut store = Store::open_in_memory().unwrap();
     let names: Vec<RunId> = (0..3).map(|_| some_run(&mut store)).collect();
     let expected = ["", "-2", "-3"].map(|end| format!("papers-two-20261121-113355{end}"));
@@ -53,7 +53,7 @@ fn a_run_of_the_same_second_gets_a_name_of_its_own() {
 }
 
 #[test]
-fn the_list_tells_how_far_each_run_came() {
+fn the_list_shows_the_progress_of_each_run() {
     let mut store = Store::open_in_memory().unwrap();
     assert_eq!(store.list().unwrap(), []);
     let run = some_run(&mut store);
@@ -74,7 +74,7 @@ fn the_list_tells_how_far_each_run_came() {
 }
 
 #[test]
-fn a_complete_run_is_never_altered() {
+fn a_complete_run_cannot_be_changed() {
     let mut store = Store::open_in_memory().unwrap();
     let run = some_run(&mut store);
     store.finish_run(&run, RunStatus::Complete, &facts()).unwrap();
@@ -92,7 +92,7 @@ fn a_complete_run_is_never_altered() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_and_its_failures_are_tried_again() {
+fn an_interrupted_run_continues_and_retries_its_failures() {
     let mut store = Store::open_in_memory().unwrap();
     let run = some_run(&mut store);
     store.finish_run(&run, RunStatus::Interrupted, &facts()).unwrap();
@@ -108,7 +108,7 @@ fn an_interrupted_run_goes_on_and_its_failures_are_tried_again() {
 }
 
 #[test]
-fn a_turn_is_measured_once_and_only_when_it_was_planned() {
+fn a_turn_is_stored_once_and_only_if_planned() {
     let mut store = Store::open_in_memory().unwrap();
     let run = some_run(&mut store);
     let mut refused = |turn| {
@@ -125,7 +125,7 @@ fn a_turn_is_measured_once_and_only_when_it_was_planned() {
     assert_eq!(store.load(&run).unwrap().measurements.len(), 1);
 }
 
-/// Alters a measurement that balances, and expects that it is refused for what was altered.
+/// Changes a measurement that balances, and checks that it is rejected for that change.
 fn check_unbalanced(expected: &str, alter: impl FnOnce(&mut Measurement)) {
     let mut store = Store::open_in_memory().unwrap();
     let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
@@ -133,12 +133,12 @@ fn check_unbalanced(expected: &str, alter: impl FnOnce(&mut Measurement)) {
     alter(&mut measurement);
     let error = store.save_measurement(&run, &measurement, &samples).unwrap_err();
     assert!(matches!(error, StoreError::Unbalanced { .. }), "{error}");
-    assert!(error.to_string().contains(expected), "{error}\n  does not say: {expected}");
-    assert_eq!(store.load(&run).unwrap().measurements, [], "nothing of it was stored");
+    assert!(error.to_string().contains(expected), "{error}\n  does not contain: {expected}");
+    assert_eq!(store.load(&run).unwrap().measurements, [], "a part of it was stored");
 }
 
 #[test]
-fn what_does_not_balance_is_not_stored() {
+fn an_unbalanced_result_is_not_stored() {
     check_unbalanced("intended", |result| result.tasks[0].accounting.intended += 1);
     check_unbalanced("intended 18446744073709551615 is more than", |result| {
         result.tasks[0].accounting.intended = u64::MAX;
@@ -158,8 +158,8 @@ fn what_does_not_balance_is_not_stored() {
     check_unbalanced("early 121 is more than 120", |result| {
         result.tasks[0].accounting.early = 121;
     });
-    check_unbalanced("task 0 stands there twice", |result| result.tasks[1].task = 0);
-    check_unbalanced("samples of task 1 and no result", |result| {
+    check_unbalanced("task 0 occurs twice", |result| result.tasks[1].task = 0);
+    check_unbalanced("task 1 has samples but no result", |result| {
         result.tasks.pop();
     });
     check_unbalanced("the load average is not a finite number", |result| {
@@ -168,7 +168,7 @@ fn what_does_not_balance_is_not_stored() {
 }
 
 #[test]
-fn samples_are_all_there_or_none() {
+fn samples_of_a_task_are_complete_or_absent() {
     let mut store = Store::open_in_memory().unwrap();
     let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
     let (measurement, mut samples) = measurement(turn(0, 0), 5, Size::SMALL);
@@ -180,7 +180,7 @@ fn samples_are_all_there_or_none() {
 }
 
 #[test]
-fn a_deleted_run_is_gone_with_all_that_belonged_to_it() {
+fn a_deleted_run_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     let mut store = Store::open(&path).unwrap();
@@ -207,9 +207,9 @@ fn a_deleted_run_is_gone_with_all_that_belonged_to_it() {
     }
 }
 
-/// The columns of histograms are there for this; see `docs/run-format.md`.
+/// The reason for the columns of histograms; see `docs/run-format.md`.
 #[test]
-fn a_usual_measurement_takes_little_room_besides_its_samples() {
+fn a_typical_measurement_takes_little_space_besides_its_samples() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     let mut store = Store::open(&path).unwrap();
@@ -224,7 +224,7 @@ fn a_usual_measurement_takes_little_room_besides_its_samples() {
 }
 
 #[test]
-fn an_unknown_run_is_refused_everywhere() {
+fn an_unknown_run_is_rejected_by_every_operation() {
     let mut store = Store::open_in_memory().unwrap();
     let unknown = RunId::new("papers-two-20261121-113356");
     assert!(matches!(store.load(&unknown), Err(StoreError::NoRuns)));
@@ -240,7 +240,7 @@ fn an_unknown_run_is_refused_everywhere() {
 }
 
 #[test]
-fn a_moment_beyond_the_range_of_the_tables_is_refused() {
+fn a_start_time_beyond_the_range_of_the_tables_is_rejected() {
     let mut store = Store::open_in_memory().unwrap();
     let moment = Instant::from_nanos(u64::MAX);
     let error = store.create_run(&plan(1), &facts(), "0.1.0", moment).unwrap_err();

@@ -1,7 +1,6 @@
-//! What is exported and what `docs/run.schema.json` says of it agree.
+//! Exports conform to `docs/run.schema.json`.
 //!
-//! The schema is checked by the few rules it uses. A published checker would
-//! bring some sixty crates for them.
+//! Only the schema rules in use are checked. A published validator would add some sixty crates.
 
 use std::collections::BTreeSet;
 
@@ -15,14 +14,14 @@ use crate::exchange::document;
 
 const SCHEMA: &str = include_str!("../../../../docs/run.schema.json");
 
-/// Rules that say nothing about whether a value is valid.
+/// Rules that do not affect whether a value is valid.
 const NOTES: [&str; 6] =
     ["$schema", "$defs", "title", "description", "contentEncoding", "properties"];
 
 struct Checker {
     root: Value,
     wrong: Vec<String>,
-    /// References that were followed, to see that none of the definitions is left over.
+    /// References that were followed, to detect unused definitions.
     followed: BTreeSet<String>,
 }
 
@@ -47,8 +46,8 @@ impl Checker {
                     Value::Array(names) => names.iter().any(|name| is_of_type(name, value)),
                     name => is_of_type(name, value),
                 },
-                // Unsigned, since 2⁶⁴ − 1 has no exact fraction. A rule for numbers says
-                // nothing of other values.
+                // Unsigned, since 2⁶⁴ − 1 has no exact floating-point form. A rule for numbers
+                // does not apply to other values.
                 "minimum" => value.as_u64() >= argument.as_u64() || !value.is_number(),
                 "maximum" => value.as_u64() <= argument.as_u64() || !value.is_number(),
                 "minItems" => length(value).is_none_or(|length| length >= argument.as_u64()),
@@ -75,7 +74,7 @@ impl Checker {
                 }
                 "additionalProperties" => {
                     assert_eq!(argument, &json!(false));
-                    // The undescribed keys are found below, in every object.
+                    // Undescribed keys are found below, in every object.
                     true
                 }
                 unknown => panic!("the schema uses `{unknown}`, which is not checked here"),
@@ -87,7 +86,7 @@ impl Checker {
         self.properties(place, schema, value);
     }
 
-    /// Stricter than the schema: every key that is exported has to be described.
+    /// Stricter than the schema: every exported key must be described.
     fn properties(&mut self, place: &str, schema: &Value, value: &Value) {
         let (Some(described), Some(object)) = (schema.get("properties"), value.as_object()) else {
             return;
@@ -140,7 +139,7 @@ fn is_of_type(name: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn an_exported_run_is_as_its_schema_says() {
+fn an_exported_run_conforms_to_the_schema() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let checked = Checker::check(&schema, &document());
     assert_eq!(checked.wrong, Vec::<String>::new());
@@ -150,7 +149,7 @@ fn an_exported_run_is_as_its_schema_says() {
 }
 
 #[test]
-fn a_run_of_another_program_is_as_the_schema_says() {
+fn a_run_of_another_program_conforms_to_the_schema() {
     let mut store = tactus_store::Store::open_in_memory().unwrap();
     let run = store.add(&crate::common::foreign_run()).unwrap();
     let mut exported = Vec::new();
@@ -162,7 +161,7 @@ fn a_run_of_another_program_is_as_the_schema_says() {
 }
 
 #[test]
-fn a_run_to_which_rounds_are_added_is_as_the_schema_says() {
+fn a_run_with_added_rounds_conforms_to_the_schema() {
     use tactus_model::until::Until;
     let until = Until { aim: "p99.9:5%".parse().unwrap(), limit: Until::LIMIT };
     let planned = Plan { until: Some(until), ..crate::common::plan(3) };
@@ -174,7 +173,7 @@ fn a_run_to_which_rounds_are_added_is_as_the_schema_says() {
     let failure = Failure { turn: fourth, reason: "none".to_owned(), hint: None };
     store.save_failure(&run, &failure).unwrap();
     let beyond = Failure { turn: crate::common::turn(4, 0), ..failure };
-    assert!(store.save_failure(&run, &beyond).is_err(), "a round that nobody added");
+    assert!(store.save_failure(&run, &beyond).is_err(), "a round that was not added");
     let mut exported = Vec::new();
     store.export(&run, &mut exported, false).unwrap();
     let document: Value = serde_json::from_slice(&exported).unwrap();
@@ -184,7 +183,7 @@ fn a_run_to_which_rounds_are_added_is_as_the_schema_says() {
 }
 
 #[test]
-fn a_run_of_guests_is_as_the_schema_says() {
+fn a_run_of_guests_conforms_to_the_schema() {
     use tactus_model::experiment::{Experiment, Overrides};
     let text = "guest-time = \"exact:500\"\n[settings]\nkernel = \"debian:preempt=none\"";
     let planned = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
@@ -199,7 +198,7 @@ fn a_run_of_guests_is_as_the_schema_says() {
     let mut elsewhere = tactus_store::Store::open_in_memory().unwrap();
     let imported = elsewhere.import(&exported[..]).unwrap();
     let imported = elsewhere.load(&imported).unwrap();
-    assert_eq!(imported.measurements, [measurement], "what is known of the guest is kept");
+    assert_eq!(imported.measurements, [measurement], "the data about the guest is preserved");
     assert_eq!(imported.header.plan, planned);
     let document: Value = serde_json::from_slice(&exported).unwrap();
     assert_eq!(document["header"]["plan"]["cells"][0]["target"]["time"], "exact:500");
@@ -209,7 +208,7 @@ fn a_run_of_guests_is_as_the_schema_says() {
 }
 
 #[test]
-fn the_schema_names_the_same_choices_as_the_types() {
+fn the_schema_has_the_same_choices_as_the_types() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let check = |place: &str, words: Vec<&str>| {
         assert_eq!(schema.pointer(place).unwrap(), &json!(words), "{place}");
@@ -247,7 +246,7 @@ fn the_schema_names_the_same_choices_as_the_types() {
 }
 
 #[test]
-fn the_schema_refuses_what_is_wrong() {
+fn the_schema_rejects_invalid_values() {
     let schema: Value = serde_json::from_str(SCHEMA).unwrap();
     let check = |place: &str, value: Value| {
         let mut document = document();

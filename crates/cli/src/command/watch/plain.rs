@@ -36,7 +36,7 @@ enum Line<'a> {
     /// The kernel's events are recorded from now on.
     Recording,
     /// They cannot be, or not any longer.
-    NotRecorded { reason: &'a str, mend: Option<&'a str> },
+    NotRecorded { reason: &'a str, fix: Option<&'a str> },
     /// A late sample, explained.
     Late {
         /// The processor of its task.
@@ -154,7 +154,7 @@ impl Watch<'_> {
                 return Ok((clock::now::<Monotonic>() - opened).min(window));
             }
             self.tell_second(at)?;
-            self.tell_causes()?;
+            self.explain_causes()?;
             if at == window {
                 self.tell_last_causes()?;
                 return Ok(window);
@@ -209,7 +209,7 @@ impl Watch<'_> {
     }
 
     /// Tells what was found of the samples that were asked about, and asks about those since.
-    fn tell_causes(&mut self) -> CommandResult {
+    fn explain_causes(&mut self) -> CommandResult {
         let Some(why) = &mut self.why else { return Ok(()) };
         let events = why.causes.events();
         if let Some(lately) = why.lately.as_mut().filter(|_| why.causes.is_free())
@@ -229,7 +229,7 @@ impl Watch<'_> {
             if self.is_stopped_within(PATIENCE) {
                 break;
             }
-            self.tell_causes()?;
+            self.explain_causes()?;
         }
         Ok(())
     }
@@ -238,14 +238,14 @@ impl Watch<'_> {
         match event {
             CauseEvent::Recording if self.json => write_line(&Line::Recording)?,
             CauseEvent::Recording => {}
-            CauseEvent::Unavailable { reason, mend } => {
-                let mend = mend.as_deref();
+            CauseEvent::Unavailable { reason, fix } => {
+                let fix = fix.as_deref();
                 if self.json {
-                    write_line(&Line::NotRecorded { reason, mend })?;
+                    write_line(&Line::NotRecorded { reason, fix })?;
                 }
                 eprintln!("late samples cannot be explained: {reason}");
-                if let Some(mend) = mend {
-                    eprintln!("to mend it: {mend}");
+                if let Some(fix) = fix {
+                    eprintln!("to fix it: {fix}");
                 }
             }
             CauseEvent::Explained { samples } => {
@@ -267,8 +267,8 @@ impl Watch<'_> {
             write_line(&Line::Shortfall { shortfall })?;
         }
         eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
-        if let Some(mend) = &shortfall.mend {
-            eprintln!("to mend it: {mend}");
+        if let Some(fix) = &shortfall.fix {
+            eprintln!("to fix it: {fix}");
         }
         Ok(())
     }

@@ -165,8 +165,8 @@ impl Show<'_> {
         for event in events {
             match event {
                 CauseEvent::Recording => self.tell(Message::Causes(CauseNews::Recording)),
-                CauseEvent::Unavailable { reason, mend } => {
-                    self.tell(Message::Causes(CauseNews::Unavailable { reason, mend }))
+                CauseEvent::Unavailable { reason, fix } => {
+                    self.tell(Message::Causes(CauseNews::Unavailable { reason, fix }))
                 }
                 // The slowest shall be the latest of those that are told.
                 CauseEvent::Explained { samples } => samples
@@ -197,8 +197,8 @@ impl Show<'_> {
         match start_recording(self.wishes.places, self.monitor.cell()) {
             Ok(causes) => self.causes = Some(causes),
             Err(error) => {
-                let (reason, mend) = (error.to_string(), None);
-                self.tell(Message::Causes(CauseNews::Unavailable { reason, mend }));
+                let (reason, fix) = (error.to_string(), None);
+                self.tell(Message::Causes(CauseNews::Unavailable { reason, fix }));
             }
         }
     }
