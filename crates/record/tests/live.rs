@@ -16,6 +16,7 @@ use tactus_record::live::{
     CallChains, Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorder, Source,
     record,
 };
+use tactus_testing::{Need, skip};
 
 /// What to record by `source`.
 fn options(source: Source) -> Options {
@@ -48,12 +49,13 @@ by_each_mechanism! {
 }
 
 /// Gives what was started, or says why the test is skipped.
+#[track_caller]
 fn permitted<T>(started: Result<T, RecordError>) -> Option<T> {
     match started {
         Ok(started) => Some(started),
         Err(error) if error.is_not_available() => {
             let mend = error.mend().unwrap_or_default();
-            eprintln!("skipped: {error}; to mend it: {mend}");
+            skip(Need::Perf, format!("{error}; fix: {mend}"));
             None
         }
         Err(error) => panic!("{error}"),
@@ -268,8 +270,7 @@ fn a_switch_tells_where_its_thread_gave_way(source: Source) {
     let told = switches.iter().filter(|event| function_names(event).contains(&"__schedule"));
     let told = told.count();
     if function_names(switches[0]).iter().all(|name| *name == "?") {
-        eprintln!("skipped: the kernel hides the names of its functions (kernel.kptr_restrict)");
-        return;
+        return skip(Need::Root, "the kernel hides its functions' names (kernel.kptr_restrict)");
     }
     // A chain that was cut from its event by the end of a drain is missing.
     assert!(told + 4 >= switches.len(), "{told} of {}", switches.len());

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tactus_model::experiment::SplitMix64;
 use tactus_sys::block_queue::{disks_under, least_request, request_limit};
 use tactus_sys::setting::Setting;
+use tactus_testing::{Need, skip};
 
 /// Kills a run that ends a cell every few tens of milliseconds after `delay`, and
 /// gives how many turns it had said were finished.
@@ -112,8 +113,8 @@ fn request_limits() -> std::io::Result<Vec<u64>> {
 fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
     let before = match request_limits() {
         Ok(before) if before.iter().all(|limit| *limit > least_request()) => before,
-        Ok(_) => return eprintln!("skipped: a disk is at the least already"),
-        Err(error) => return eprintln!("skipped: {error}"),
+        Ok(_) => return skip(Need::Machine, "a disk is at the least already"),
+        Err(error) => return skip(Need::Machine, error),
     };
     let tactus = Tactus::new();
     let mut command = tactus.command(&[
@@ -136,7 +137,7 @@ fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
     child.kill().unwrap();
     child.wait().unwrap();
     if refused {
-        return eprintln!("skipped: {told:?}");
+        return skip(Need::Root, format!("{told:?}"));
     }
     assert_eq!(meanwhile, vec![least_request(); before.len()]);
     // The keeper sees the end of its input as soon as it runs.

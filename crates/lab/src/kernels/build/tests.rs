@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use tactus_testing::{Need, skip};
+
 use super::*;
 use crate::kernels::image::tests::image;
 
@@ -44,7 +46,7 @@ impl Yard {
         let search_path = std::env::var_os("PATH").unwrap_or_default();
         let missing = tools::missing(&search_path);
         if !missing.is_empty() {
-            eprintln!("skipped: {}", BuildError::MissingTools(missing));
+            skip(Need::Tools, BuildError::MissingTools(missing));
             return None;
         }
         let mut builder = Builder::new(directory.path());
