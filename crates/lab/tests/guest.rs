@@ -58,6 +58,7 @@ struct Laboratory {
 
 impl Laboratory {
     /// `None`, with the reason printed, where no guest can be booted.
+    #[track_caller]
     fn open() -> Option<Self> {
         let kernels = kernels();
         let Some(kernel) = kernel(&kernels) else {

@@ -10,6 +10,7 @@ const COMMAND: [&str; 4] =
     ["--", "sh", "-c", "i=0; while [ $i -lt 200 ]; do sleep 0.02; i=$((i+1)); done"];
 
 /// Whether recording is permitted; prints why not.
+#[track_caller]
 fn permitted(tactus: &Tactus) -> bool {
     let probe = tactus.folder().join("permitted.tactusrec");
     let output = tactus.run(&["record", "--duration", "10ms", "-o", &probe.display().to_string()]);

@@ -41,6 +41,7 @@ struct Yard {
 impl Yard {
     /// A yard with a source in it; `None`, with the reason printed, where Linux could not be
     /// compiled.
+    #[track_caller]
     fn open() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let search_path = std::env::var_os("PATH").unwrap_or_default();
