@@ -6,6 +6,7 @@ use std::io::{BufReader, Read};
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use tactus_model::experiment::Plan;
 use tactus_model::result::Failure;
 use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
@@ -170,6 +171,12 @@ impl<'c> Import<'c> {
     fn begin(&mut self, header: RunHeader) -> Result<(), Fault> {
         if !name::is_fit(&header.id) {
             let reason = format!("`{}` cannot be the name of a run", header.id);
+            return Err(not_an_export(reason).into());
+        }
+        // The turns of a plan are laid out in memory to go on with it.
+        let (rounds, cells) = (header.plan.rounds, header.plan.cells.len());
+        if rounds > Plan::MAX_ROUNDS || cells > Plan::MAX_CELLS {
+            let reason = format!("no plan has {rounds} rounds of {cells} cells");
             return Err(not_an_export(reason).into());
         }
         let passing = RunHeader { id: RunId::new(PASSING_NAME), ..header.clone() };

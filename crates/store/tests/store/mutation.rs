@@ -122,6 +122,15 @@ proptest! {
 }
 
 #[test]
+fn a_plan_of_more_rounds_than_any_has_is_refused() {
+    let mut document = short_document();
+    document["header"]["plan"]["rounds"] = json!(u32::MAX);
+    let refused = Store::open_in_memory().unwrap().import(document.to_string().as_bytes());
+    let told = refused.unwrap_err().to_string();
+    assert!(told.contains("no plan has 4294967295 rounds"), "{told}");
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     import_never_panics("[".repeat(200_000).as_bytes());
     let document = format!("{{\"format\":{}", "{\"a\":".repeat(200_000));
