@@ -32,6 +32,7 @@ use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_record::live::RecordError;
 use tactus_sys::file_mapping::{FileMapping, leave_cache};
+use tactus_testing::{Need, require, skip};
 
 /// The tests share the CPU of the sleeper.
 static PROCESSOR: Mutex<()> = Mutex::new(());
@@ -67,19 +68,12 @@ impl Plant<'_> {
 fn check(plant: &Plant<'_>, session: impl Fn() -> Result<Session, RecordError>) {
     let _alone = PROCESSOR.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if tactus_sys::sched::set(Scheduling::ORDINARY).is_err() || !may_be_realtime() {
-        println!("skipped: the real-time classes are not permitted here");
-        return;
+        return skip(Need::Root, "the real-time classes are not permitted");
     }
     const SESSIONS: usize = 6;
     let mut last = Vec::new();
     for _ in 0..SESSIONS {
-        let session = match session() {
-            Ok(session) => session,
-            Err(error) => {
-                println!("skipped: recording is not possible here: {error}");
-                return;
-            }
-        };
+        let Some(session) = recorded(session()) else { return };
         let options = Options { threshold: plant.hits_from, slowest: 200, timelines: 0 };
         let explanation = session.explain(options);
         let late = explanation.worst.into_iter().filter(|explained| {
@@ -104,6 +98,15 @@ fn check(plant: &Plant<'_>, session: impl Fn() -> Result<Session, RecordError>) 
         print_sample(explained);
     }
     panic!("{} was planted and not named first in most samples it hit", plant.name);
+}
+
+/// Gives a session, or says why recording is not available here.
+#[track_caller]
+fn recorded(session: Result<Session, RecordError>) -> Option<Session> {
+    match session {
+        Err(error) if !error.is_not_available() => panic!("{error}"),
+        session => require(Need::Perf, session),
+    }
 }
 
 fn may_be_realtime() -> bool {
@@ -201,8 +204,7 @@ while time.monotonic() < end:
 #[test]
 fn root_a_storm_of_softirqs_is_named() {
     if !Command::new("python3").arg("--version").output().is_ok_and(|run| run.status.success()) {
-        println!("skipped: python3 plants the storm and is not installed");
-        return;
+        return skip(Need::Peers, "python3 plants the storm and is not installed");
     }
     let plant = Plant {
         name: "softirq-storm",
@@ -284,8 +286,7 @@ fn root_a_page_that_must_be_read_from_the_disk_is_named() {
         std::io::copy(&mut std::io::repeat(1).take(STEP), &mut file).expect("there is room");
     }
     if !is_read_from_disk(&file) {
-        println!("skipped: the folder for temporary files lies in memory");
-        return;
+        return skip(Need::Machine, "the folder for temporary files lies in memory");
     }
     let plant = Plant {
         name: "major-page-fault",
@@ -324,8 +325,7 @@ fn is_read_from_disk(file: &File) -> bool {
 fn root_throttling_of_real_time_threads_is_named() {
     let period = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
     if period.is_ok_and(|text| text.trim() == "-1") {
-        println!("skipped: real-time throttling is switched off");
-        return;
+        return skip(Need::Machine, "real-time throttling is switched off");
     }
     let plant = Plant {
         name: "real-time-throttling",
@@ -439,21 +439,14 @@ fn relay_session() -> Result<Session, RecordError> {
 fn root_most_samples_of_a_real_time_sleeper_are_matched() {
     let _alone = PROCESSOR.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if !may_be_realtime() {
-        println!("skipped: the real-time classes are not permitted here");
-        return;
+        return skip(Need::Root, "the real-time classes are not permitted");
     }
     for scheduling in [fifo(PROBE_PRIORITY), Scheduling::ORDINARY] {
         // A session is spoiled if the host takes the CPU away at the wrong moment.
         let mut shares = Vec::new();
         for _ in 0..4 {
             let plan = SleeperPlan::new(cpu(), scheduling, 2000);
-            let session = match record_sleeper(plan, |_| Vec::new()) {
-                Ok(session) => session,
-                Err(error) => {
-                    println!("skipped: recording is not possible here: {error}");
-                    return;
-                }
-            };
+            let Some(session) = recorded(record_sleeper(plan, |_| Vec::new())) else { return };
             let explanation = session.explain(Options::default());
             live::print(&explanation, 3);
             shares.push(explanation.classified());

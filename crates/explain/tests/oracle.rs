@@ -21,6 +21,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::recording::{EventKind, EventSource, Item, Recording, ThreadId};
 use tactus_model::time::Nanos;
 use tactus_record::live::{Keep, Options, RecordError, Recorder};
+use tactus_testing::{Need, skip};
 
 const SESSIONS: usize = 8;
 
@@ -272,8 +273,7 @@ fn needs_root_and_perf_accounts_agree_with_perf_sched_and_simulated_ticks_with_r
         return workload();
     }
     if let Some(obstacle) = obstacle() {
-        eprintln!("skipped: {obstacle}");
-        return;
+        return skip(Need::Peers, obstacle);
     }
     let folder = std::env::temp_dir().join(format!("tactus-oracle-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("the folder of temporary files can be written");
@@ -284,8 +284,7 @@ fn needs_root_and_perf_accounts_agree_with_perf_sched_and_simulated_ticks_with_r
         let recording = match record_both(&file) {
             Ok(recording) => recording,
             Err(error) if error.is_not_available() => {
-                eprintln!("skipped: {error}");
-                return;
+                return skip(Need::Perf, error);
             }
             Err(error) => panic!("{error}"),
         };

@@ -31,8 +31,11 @@ const LARGEST: u64 = 64 << 20;
 const MOST_INTERVALS: usize = 1 << 20;
 /// The maximum number of values per task: 2⁵³, the limit of the store.
 const MOST: u64 = 1 << 53;
-/// The maximum number of blocks per tag; beyond it, neighbouring intervals are merged.
+/// The maximum number of blocks of all tags together; beyond it, neighbouring intervals are
+/// merged. A block takes up to a megabyte, and a log of a day has 86 400 intervals of a second.
 const MOST_BLOCKS: usize = 256;
+/// The most tags of a log that are read.
+const MOST_TAGS: usize = MOST_BLOCKS / 2;
 
 /// Whether a line is an interval, with or without a tag.
 pub(crate) fn is_interval(line: &str) -> bool {
@@ -68,15 +71,33 @@ impl<'t> Interval<'t> {
 }
 
 /// The intervals of a tag.
-#[derive(Default)]
 struct Tagged {
     blocks: Vec<LatencyHistogram>,
+    /// How many intervals a block holds, and how many the last one.
+    together: usize,
+    in_last: usize,
     longest: f64,
     begin: Option<f64>,
     end: f64,
     count: u64,
     coarsest: Nanos,
     fewest_digits: u8,
+}
+
+impl Default for Tagged {
+    fn default() -> Self {
+        Self {
+            blocks: Vec::new(),
+            together: 1,
+            in_last: 1,
+            longest: 0.0,
+            begin: None,
+            end: 0.0,
+            count: 0,
+            coarsest: Nanos::ZERO,
+            fewest_digits: u8::MAX,
+        }
+    }
 }
 
 pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult, ImportError> {
@@ -109,6 +130,12 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
             }
             let tagged = tags.entry(interval.tag.to_owned()).or_default();
             tagged.add(&interval, unit).map_err(|reason| ImportError::line(line, reason))?;
+            if tags.len() > MOST_TAGS {
+                return Err(ImportError::line(line, format!("more than {MOST_TAGS} tags")));
+            }
+            if tags.values().map(|tagged| tagged.blocks.len()).sum::<usize>() > MOST_BLOCKS {
+                tags.values_mut().for_each(Tagged::halve);
+            }
         }
     }
     if tags.is_empty() {
@@ -181,35 +208,47 @@ impl Tagged {
             block.record_n(Nanos::from_nanos(nanos), count);
         }
         self.coarsest = self.coarsest.max(unit.saturating_mul(found.low()));
-        let digits = found.sigfig();
-        self.fewest_digits =
-            if self.blocks.is_empty() { digits } else { self.fewest_digits.min(digits) };
+        self.fewest_digits = self.fewest_digits.min(found.sigfig());
         self.begin = Some(self.begin.map_or(interval.start, |begin| begin.min(interval.start)));
         self.end = self.end.max(interval.start + interval.length);
         self.longest = self.longest.max(interval.length);
-        self.blocks.push(block);
+        match self.blocks.last_mut() {
+            Some(last) if self.in_last < self.together => {
+                last.merge(&block);
+                self.in_last += 1;
+            }
+            _ => {
+                self.blocks.push(block);
+                self.in_last = 1;
+            }
+        }
         Ok(())
+    }
+
+    /// Puts each two neighbouring blocks together.
+    fn halve(&mut self) {
+        if self.blocks.len().is_multiple_of(2) {
+            self.in_last += self.together;
+        }
+        let pairs = self.blocks.chunks(2).map(|pair| {
+            let mut block = pair[0].clone();
+            pair[1..].iter().for_each(|second| block.merge(second));
+            block
+        });
+        self.blocks = pairs.collect();
+        self.together *= 2;
     }
 
     fn cell(self, tag: &str, unit: Nanos) -> ForeignCell {
         let name = if tag.is_empty() { "values".to_owned() } else { format!("values of {tag}") };
-        let together = self.blocks.len().div_ceil(MOST_BLOCKS).max(1);
-        let blocks = self
-            .blocks
-            .chunks(together)
-            .map(|some| {
-                let mut block = LatencyHistogram::new();
-                some.iter().for_each(|part| block.merge(part));
-                block.to_record()
-            })
-            .collect();
+        let blocks = self.blocks.iter().map(LatencyHistogram::to_record).collect();
         let seconds = |seconds: f64| Nanos::from_nanos((seconds * 1e9) as u64);
         let mut cell = Cell::imported(name);
         let _ = cell.know("traced", "0s");
         ForeignCell {
             cell,
             window: seconds(self.end - self.begin.unwrap_or(self.end)),
-            block_length: seconds(self.longest * together as f64),
+            block_length: seconds(self.longest * self.together as f64),
             unit: self.coarsest.max(unit),
             tasks: vec![ForeignTask {
                 cpu: None,

@@ -248,6 +248,49 @@ fn a_missing_unit_can_be_given() {
     assert_eq!(ratio, 1000);
 }
 
+/// The first interval of the log, so often, each with a tag that `tag` gives.
+fn long_log(intervals: usize, tag: impl Fn(usize) -> String) -> File {
+    let text = String::from_utf8(file("values.hlog").content).unwrap();
+    let interval = text.lines().find(|line| line.contains("HISTF")).unwrap();
+    let (_, interval) = interval
+        .rsplit_once("Tag=")
+        .map_or(("", interval), |(_, rest)| rest.split_once(',').unwrap());
+    let lines = (0..intervals).map(|number| format!("Tag={},{interval}\n", tag(number)));
+    File {
+        name: "long.hlog".to_owned(),
+        content: lines.collect::<String>().into_bytes(),
+        modified: None,
+    }
+}
+
+/// A day's log has as many intervals as seconds; each took up to a megabyte until the end.
+#[test]
+fn a_long_log_is_read_in_little_memory() {
+    let blocks = |intervals| -> (u64, Vec<u64>) {
+        let run = run_of(&[long_log(intervals, |_| "A".to_owned())], &Options::default()).unwrap();
+        let task = &run.measurements[0].tasks[0];
+        (task.accounting.observed, task.blocks.iter().map(|block| block.count).collect())
+    };
+    let (each, _) = blocks(1);
+    for (intervals, kept, together) in [(256, 256, 1), (257, 129, 2), (600, 150, 4)] {
+        let (observed, found) = blocks(intervals);
+        assert_eq!(observed, each * intervals as u64);
+        assert_eq!(found.len(), kept, "{intervals}");
+        assert!(found[..kept - 1].iter().all(|count| *count == each * together), "{found:?}");
+        assert_eq!(found.iter().sum::<u64>(), observed);
+    }
+    let refused = run_of(&[long_log(300, |number| number.to_string())], &Options::default());
+    assert!(refused.unwrap_err().to_string().contains("more than 128 tags"));
+}
+
+#[test]
+fn a_histogram_of_no_thread_is_refused() {
+    let content = b"# Histogram\n000001 000004\n# Min Latencies:\n".to_vec();
+    let file = File { name: "empty.txt".to_owned(), content, modified: None };
+    let refused = run_of(&[file], &Options::default()).unwrap_err().to_string();
+    assert!(refused.contains("there is no thread"), "{refused}");
+}
+
 /// A change to the bytes of a file.
 #[derive(Clone, Debug)]
 enum Change {

@@ -10,7 +10,6 @@ mod difference;
 mod hochberg;
 mod pairing;
 mod shift;
-mod student;
 
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,7 @@ use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Instant;
 use tactus_store::Store;
+use tactus_testing::{Need, skip};
 
 /// Kernels that are there already; a test fetches none.
 fn kernels() -> Kernels {
@@ -57,10 +58,11 @@ struct Laboratory {
 
 impl Laboratory {
     /// `None`, with the reason printed, where no guest can be booted.
+    #[track_caller]
     fn open() -> Option<Self> {
         let kernels = kernels();
         let Some(kernel) = kernel(&kernels) else {
-            eprintln!("skipped: no kernel is there; tactus lab kernels debian-cloud fetches one");
+            skip(Need::Guest, "no kernel is there; tactus lab kernels debian-cloud fetches one");
             return None;
         };
         Some(Self { folder: tempfile::tempdir().unwrap(), kernels, kernel })
@@ -109,7 +111,7 @@ impl Laboratory {
         let mut guests = match self.guests(plan, wishes) {
             Ok(guests) => guests,
             Err(error @ (GuestError::NoEmulator(_) | GuestError::NoProgram(_))) => {
-                eprintln!("skipped: {error}; {}", error.hint().unwrap_or_default());
+                skip(Need::Guest, format!("{error}; {}", error.hint().unwrap_or_default()));
                 return None;
             }
             Err(error) => panic!("{error}"),

@@ -96,11 +96,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_costs_more_than_the_stamp_it_holds() {
+    fn a_trial_measures_every_turn_and_misses_none() {
         for interval in ["1ms", "1ms..2ms", "1ms~1us"] {
-            let cost = cost_of_loop::<Monotonic>(interval.parse().unwrap());
-            assert!(cost.clock_read_ns > 0.0 && cost.clock_read_ns < f64::MAX, "{cost:?}");
-            assert!(cost.loop_ns > 0.0 && cost.loop_ns < f64::MAX, "{cost:?}");
+            let interval: Interval = interval.parse().unwrap();
+            let window = interval.mean().saturating_mul(TURNS);
+            let schedule = Schedule::new(interval, Nanos::ZERO, window, 0);
+            let turns = schedule.remaining();
+            let cost = trial_of::<Monotonic>(turns, |start, memory| {
+                let recording = measure(&mut NoSleep, &mut Rest, schedule, start, memory)?;
+                assert_eq!(recording.samples.len() as u64, turns, "{interval}");
+                assert_eq!((recording.missed, recording.dropped), (0, 0), "{interval}");
+                Ok(recording)
+            });
+            assert!(cost < f64::MAX, "there was no memory for the samples");
         }
+    }
+
+    #[test]
+    fn the_least_disturbed_trial_is_the_figure() {
+        let trials = std::cell::RefCell::new((1..=TRIALS).map(f64::from).rev());
+        assert_eq!(least(&|| trials.borrow_mut().next().unwrap()), 1.0);
     }
 }

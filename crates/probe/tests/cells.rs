@@ -11,6 +11,7 @@ use tactus_model::probe::SleepMethod;
 use tactus_model::sample::Sample;
 use tactus_model::time::Nanos;
 use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, TaskProcess, run};
+use tactus_testing::{Need, skip};
 
 /// One cell is measured at a time: they would only delay each other.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -128,11 +129,16 @@ fn sorts_are_accounted_for_however_many_tasks_there_are() {
 #[test]
 fn more_numbers_take_longer_to_sort() {
     let least = |numbers: u32| {
-        let measured = check(&format!("probe = \"sort\"\nnumbers = {numbers}"));
+        let measured =
+            check(&format!("probe = \"sort\"\nnumbers = {numbers}\nduration = \"200ms\""));
         let samples = measured.samples.into_iter().flat_map(|(_, samples)| samples);
         samples.map(|sample| sample.latency()).min().expect("one sort at least is begun")
     };
-    assert!(least(16_384) > least(1024));
+    // In turns, so that a busy machine delays both; the least of each was disturbed least.
+    let pairs: Vec<(Nanos, Nanos)> = (0..3).map(|_| (least(16_384), least(1024))).collect();
+    let many = pairs.iter().map(|(many, _)| many).min();
+    let few = pairs.iter().map(|(_, few)| few).min();
+    assert!(many > few, "{pairs:?}");
 }
 
 #[test]
@@ -153,25 +159,22 @@ fn players_show_no_frame_early_and_account_for_all() {
     assert_eq!(intended, [30, 30]);
 }
 
-/// By the closed form 60 frames/s lose 35 a second on ticks of 20 ms and none on
-/// those of 1 ms; pairs are taken in turn, so that a busy machine delays both.
+/// A tick of 20 ms shows one frame at most: of two that are due before it, the first is
+/// late by a whole slot. A busy machine shows fewer frames, never more.
 #[test]
-fn coarse_ticks_lose_more_frames_than_fine_ones() {
-    let skipped = |tick: &str| {
-        let settings =
-            format!("probe = \"frames\"\nframe-rate = 60\ntick = {tick}\nduration = \"500ms\"");
-        check(&settings).outcome.tasks[0].accounting.missed
-    };
-    let pairs: Vec<(u64, u64)> = (0..3).map(|_| (skipped("50"), skipped("1000"))).collect();
-    let (coarse, fine): (Vec<u64>, Vec<u64>) = pairs.iter().copied().unzip();
-    assert!(coarse.iter().sum::<u64>() > fine.iter().sum::<u64>(), "{pairs:?}");
+fn no_more_frames_are_shown_than_there_are_ticks() {
+    let settings = "probe = \"frames\"\nframe-rate = 60\ntick = 50\nduration = \"500ms\"";
+    let accounting = check(settings).outcome.tasks[0].accounting;
+    assert_eq!(accounting.intended, 30);
+    // 25 ticks in the window, and those at its ends.
+    assert!(accounting.observed <= 27 && accounting.missed >= 3, "{accounting:?}");
 }
 
 #[test]
 fn samples_beyond_the_limit_are_counted_as_dropped() {
-    let measured = check("sample-limit = 10");
-    let accounting = measured.outcome.tasks[0].accounting;
-    assert_eq!(accounting.observed, 10);
+    // Long enough for two wakeups at least, on a busy machine too.
+    let accounting = check("sample-limit = 1\nduration = \"500ms\"").outcome.tasks[0].accounting;
+    assert_eq!(accounting.observed, 1);
     assert!(accounting.dropped > 0);
 }
 
@@ -221,40 +224,46 @@ fn ordinary_policies_are_granted() {
 }
 
 #[test]
-fn policies_that_need_root_or_a_realtime_limit_are_granted_or_explained() {
+fn needs_root_policies_that_need_permission_are_granted_on_the_cpu_that_was_asked_for() {
     for policy in ["other:-5", "fifo:50", "rr:1"] {
         let (scheduling, measured) = granted(policy);
-        if let [shortfall] = &measured.outcome.shortfalls[..] {
-            eprintln!("skipped {policy}: {}", shortfall.reason);
-            assert_ne!(scheduling, policy);
-        } else {
-            assert_eq!(scheduling, policy);
-            assert_eq!(measured.outcome.tasks[0].cpu, Some(0));
+        if let [shortfall, ..] = &measured.outcome.shortfalls[..] {
+            skip(Need::Root, format!("{policy}: {}", shortfall.reason));
+            continue;
         }
+        assert_eq!(scheduling, policy);
+        assert_eq!(measured.outcome.tasks[0].cpu, Some(0));
     }
 }
 
 #[test]
-fn a_deadline_that_needs_root_is_granted_unpinned_or_explained() {
+fn needs_root_a_deadline_is_granted_unpinned_and_that_is_a_shortfall() {
     let policy = "deadline:200us/1ms/1ms";
     let (scheduling, measured) = granted(policy);
-    let shortfalls = &measured.outcome.shortfalls;
-    assert!(!shortfalls.is_empty());
-    if scheduling == policy {
-        assert_eq!(shortfalls[0].granted, "tasks placed by the kernel");
-        assert!(measured.outcome.tasks[0].granted.timer_slack.is_none());
-    } else {
-        eprintln!("skipped {policy}: {}", shortfalls[0].reason);
+    let [shortfall, ..] = &measured.outcome.shortfalls[..] else {
+        panic!("the kernel takes no deadline task that is pinned")
+    };
+    if scheduling != policy {
+        return skip(Need::Root, format!("{policy}: {}", shortfall.reason));
     }
+    assert_eq!(shortfall.granted, "tasks placed by the kernel");
+    assert!(measured.outcome.tasks[0].granted.timer_slack.is_none());
 }
 
 #[test]
-fn timer_slack_and_memory_lock_are_read_back() {
-    let measured = check("timer-slack = \"3us\"\nlock-memory = true");
-    let granted = &measured.outcome.tasks[0].granted;
-    assert_eq!(granted.timer_slack, Some(Nanos::from_micros(3)));
-    let explained = measured.outcome.shortfalls.iter().any(|found| found.asked == "lock-memory");
-    assert_ne!(granted.memory_locked, explained);
+fn timer_slack_is_read_back() {
+    let measured = check("timer-slack = \"3us\"");
+    assert_eq!(measured.outcome.tasks[0].granted.timer_slack, Some(Nanos::from_micros(3)));
+}
+
+#[test]
+fn needs_root_the_memory_lock_is_read_back() {
+    let measured = check("lock-memory = true");
     // Other tests of this process would go on with all their memory locked.
     tactus_sys::memory::unlock().unwrap();
+    let mut shortfalls = measured.outcome.shortfalls.iter();
+    match shortfalls.find(|shortfall| shortfall.asked == "lock-memory") {
+        Some(shortfall) => skip(Need::Root, &shortfall.reason),
+        None => assert!(measured.outcome.tasks[0].granted.memory_locked),
+    }
 }

@@ -11,6 +11,7 @@ use std::process::Command;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides};
 use tactus_probe::{ProbeOutcome, TaskProcess, run, task_main};
+use tactus_testing::{Need, skip};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -108,11 +109,12 @@ fn as_nobody(limits: &[&str], policy: &str) -> Option<String> {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(said.contains("setpriv") || said.contains("prlimit"), "{said}");
-            eprintln!("skipped: {said}");
+            // Root may lack CAP_SYS_RESOURCE, without which no limit is raised.
+            skip(Need::Machine, said);
             None
         }
         Err(error) => {
-            eprintln!("skipped: prlimit: {error}");
+            skip(Need::Root, format!("prlimit: {error}"));
             None
         }
     }

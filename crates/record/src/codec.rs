@@ -23,7 +23,6 @@
 //! ```
 
 mod block;
-mod crc;
 mod dictionary;
 mod event;
 mod event_block;

@@ -16,6 +16,7 @@ use tactus_record::live::{
     CallChains, Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorder, Source,
     record,
 };
+use tactus_testing::{Need, skip};
 
 /// The options for recording by `source`.
 fn options(source: Source) -> Options {
@@ -48,12 +49,13 @@ by_each_mechanism! {
 }
 
 /// Returns what was started, or prints why the test is skipped.
+#[track_caller]
 fn permitted<T>(started: Result<T, RecordError>) -> Option<T> {
     match started {
         Ok(started) => Some(started),
         Err(error) if error.is_not_available() => {
             let fix = error.fix().unwrap_or_default();
-            eprintln!("skipped: {error}; fix: {fix}");
+            skip(Need::Perf, format!("{error}; fix: {fix}"));
             None
         }
         Err(error) => panic!("{error}"),
@@ -269,8 +271,7 @@ fn a_switch_shows_where_its_thread_rescheduled(source: Source) {
     let with_chain = switches.iter().filter(|event| function_names(event).contains(&"__schedule"));
     let with_chain = with_chain.count();
     if function_names(switches[0]).iter().all(|name| *name == "?") {
-        eprintln!("skipped: the kernel hides the names of its functions (kernel.kptr_restrict)");
-        return;
+        return skip(Need::Root, "the kernel hides its functions' names (kernel.kptr_restrict)");
     }
     // The end of a drain may separate a chain from its event; that chain is missing.
     assert!(with_chain + 4 >= switches.len(), "{with_chain} of {}", switches.len());

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use tactus_model::recording::EventKind;
 use tactus_record::simulate::{Plan, simulate};
+use tactus_testing::{Need, skip};
 
 const READ_BACK: &str = r"
 import sys
@@ -29,8 +30,7 @@ fn a_trace_is_read_back_with_the_published_protos() {
         .output()
         .is_ok_and(|output| output.status.success());
     if !has_package {
-        eprintln!("skipped: python3 with the package `perfetto` is not installed");
-        return;
+        return skip(Need::Tools, "python3 has no package `perfetto`");
     }
     let simulation = simulate(&Plan { seed: 3, ..Plan::default() });
     let directory = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod columns;
 pub mod experiment;
 mod explanation;
 mod guests;

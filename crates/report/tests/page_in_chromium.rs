@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use tactus_model::run::Run;
 use tactus_report::format;
 use tactus_stats::CellSummary;
+use tactus_testing::{Need, require};
 
 /// The names under which the browser is installed.
 const BROWSERS: [&str; 4] =
@@ -18,12 +19,16 @@ const BROWSERS: [&str; 4] =
 /// A browser that has not answered by then hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Gives a browser, or says that none is installed.
+#[track_caller]
 fn browser() -> Option<&'static str> {
-    BROWSERS.into_iter().find(|name| {
+    let found = BROWSERS.into_iter().find(|name| {
         let mut version = Command::new(name);
         version.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         version.status().is_ok_and(|status| status.success())
-    })
+    });
+    let none = || format!("none of {} is installed", BROWSERS.join(", "));
+    require(Need::Browser, found.ok_or_else(none))
 }
 
 /// The document after its scripts have run, in a window of `width`.
@@ -102,10 +107,7 @@ fn curve_of(run: &Run, cell: usize) -> usize {
 
 #[test]
 fn needs_chromium_the_page_runs_without_error_and_shows_the_numbers_of_the_run() {
-    let Some(browser) = browser() else {
-        println!("skipped: none of {} is installed", BROWSERS.join(", "));
-        return;
-    };
+    let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
     let run = runs::quick();
     let page = folder.path().join("quick.html");
@@ -117,10 +119,7 @@ fn needs_chromium_the_page_runs_without_error_and_shows_the_numbers_of_the_run()
 
 #[test]
 fn needs_chromium_a_hostile_label_runs_nothing() {
-    let Some(browser) = browser() else {
-        println!("skipped: none of {} is installed", BROWSERS.join(", "));
-        return;
-    };
+    let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();
     let hostile = "</script><script>document.documentElement.dataset.broken=1</script><!-- \
                    <img src=x onerror=document.documentElement.dataset.broken=1>";

@@ -147,7 +147,10 @@ mod tests {
         assert_eq!(thread.cpus(), Ok(first));
         match thread.schedule(asked).unwrap() {
             None => assert_eq!(thread.scheduling(), Ok(asked)),
-            Some(refused) => eprintln!("skipped {policy}: {}", refused.explain_here().reason),
+            Some(refused) => tactus_testing::skip(
+                tactus_testing::Need::Root,
+                format!("{policy}: {}", refused.explain_here().reason),
+            ),
         }
     }
 
@@ -170,7 +173,10 @@ mod tests {
         let other = Other::start();
         match PidFd::of_thread(other.id) {
             Ok(descriptor) => check(&ThreadRef::PidFd(descriptor), "rr:2"),
-            Err(error) => eprintln!("skipped: threads have no pidfd before Linux 6.9: {error}"),
+            Err(error) => tactus_testing::skip(
+                tactus_testing::Need::Machine,
+                format!("threads have no pidfd before Linux 6.9: {error}"),
+            ),
         }
         other.end();
     }

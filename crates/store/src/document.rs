@@ -5,6 +5,7 @@ use std::io::{BufReader, Read};
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use tactus_model::experiment::Plan;
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::RunHeader;
 use tactus_model::sample::SampleBlock;
@@ -99,6 +100,12 @@ impl<'s> Document<'s> {
     fn header(&mut self, header: RunHeader) -> Result<(), Fault> {
         if !name::is_fit(&header.id) {
             let reason = format!("`{}` cannot be the name of a run", header.id);
+            return Err(not_an_export(reason).into());
+        }
+        // Continuing a run lays the turns of its plan out in memory.
+        let (rounds, cells) = (header.plan.rounds, header.plan.cells.len());
+        if rounds > Plan::MAX_ROUNDS || cells > Plan::MAX_CELLS {
+            let reason = format!("a plan of {rounds} rounds of {cells} cells exceeds the limits");
             return Err(not_an_export(reason).into());
         }
         self.header_seen = true;

@@ -39,6 +39,8 @@ impl IdleStateLimit {
 
 #[cfg(test)]
 mod tests {
+    use tactus_testing::{Need, skip};
+
     use super::*;
 
     #[test]
@@ -46,7 +48,7 @@ mod tests {
         match IdleStateLimit::hold(100) {
             Ok(limit) => drop(limit),
             Err(error) if matches!(error.errno, Errno::ACCESS | Errno::NOENT | Errno::PERM) => {
-                eprintln!("skipped: {error}");
+                skip(Need::Machine, error);
             }
             Err(error) => panic!("{error}"),
         }

@@ -66,6 +66,8 @@ pub const fn lost(call: &'static str) -> SysError {
 mod tests {
     use tactus_model::time::{Boottime, Monotonic, Realtime, Tai};
 
+    use tactus_testing::{Need, skip};
+
     use super::*;
     use crate::clock;
 
@@ -174,7 +176,7 @@ mod tests {
     fn io_uring_sleeps_by_its_clocks_where_it_is_permitted() {
         match IoUring::<Monotonic>::new() {
             Ok(sleeper) => sleeps(sleeper),
-            Err(error) => return eprintln!("skipped: {error}"),
+            Err(error) => return skip(Need::Machine, error),
         }
         sleeps::<Realtime>(IoUring::new().unwrap());
         sleeps::<Boottime>(IoUring::new().unwrap());

@@ -523,28 +523,24 @@ fn the_machine_that_runs_this() {
     let processor = &facts.processor;
     let online = processor.online.clone().expect("every kernel lists its CPUs");
     assert!(!online.is_empty());
-    if let Some(present) = &processor.present {
-        assert!(online.without(present).is_empty(), "{online} in {present}");
-    }
-    if let Some(allowed) = &facts.permission.allowed_cpus {
-        assert!(
-            !allowed.is_empty() && allowed.without(&online).is_empty(),
-            "{allowed} in {online}"
-        );
-    }
+    let present = processor.present.clone().expect("every kernel lists present CPUs");
+    assert!(online.without(&present).is_empty(), "{online} in {present}");
+    let allowed = facts.permission.allowed_cpus.clone().expect("every process has an affinity");
+    assert!(!allowed.is_empty() && allowed.without(&online).is_empty(), "{allowed} in {online}");
     let rate = facts.kernel.tick_rate_hz.expect("the coarse clock has it");
     assert!((24..=50_000).contains(&rate), "{rate}");
     assert!(facts.kernel.release.is_some() && facts.kernel.machine.is_some());
     assert!(facts.kernel.high_resolution_timers.is_some());
     assert!(facts.memory.total > Some(0));
     let permission = &facts.permission;
+    assert!(permission.rtprio_limit.is_some() && permission.memlock_limit_hard.is_some());
     assert!(permission.rtprio_limit <= permission.rtprio_limit_hard);
-    assert!(permission.memlock_limit <= permission.memlock_limit_hard);
     assert!(permission.nice.is_some_and(|nice| (-20..=19).contains(&nice)));
     assert!(permission.nice_limit.is_some_and(|nice| (-20..=20).contains(&nice)));
-    if let Some(rt) = facts.cgroup.rt_runtime_us {
-        assert!(rt >= -1 && facts.kernel.rt_group_scheduling == Some(true));
-    }
+    // Only a kernel that schedules groups has a budget for them.
+    let budget = facts.cgroup.rt_runtime_us;
+    let can_have_one = facts.kernel.rt_group_scheduling == Some(true);
+    assert!(budget.is_none_or(|budget| budget >= -1 && can_have_one), "{budget:?}");
     let again = read(Path::new("/"));
     assert_eq!((again.kernel, again.permission), (facts.kernel, facts.permission));
 }

@@ -4,6 +4,7 @@
 use std::process::Command;
 
 use tactus_sys::leash::{self, Leash};
+use tactus_testing::{Need, skip};
 
 /// Runs a shell script on a leash to its end and checks its exit status as the shell
 /// counts it.
@@ -14,7 +15,7 @@ fn check(script: &str, expected: i32) {
     leash::wait_for_leash(&mut command);
     let child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return println!("skipped: tracing is not permitted here: {error}"),
+        Err(error) => return skip(Need::Root, format!("ptrace is not permitted: {error}")),
     };
     let mut leash = Leash::take(&child).unwrap();
     let status = leash.wait().unwrap();

@@ -5,6 +5,8 @@ use std::fs;
 use crate::support::{self, Tactus};
 use serde_json::Value;
 
+use tactus_testing::{Need, skip};
+
 /// A cell so short that a test can afford it.
 const SHORT: [&str; 10] = [
     "measure",
@@ -170,8 +172,7 @@ fn needs_tracing_a_command_is_recorded_and_every_event_is_accounted_for() {
     ]);
     let told = support::text(&output.stderr);
     if output.status.code() == Some(3) {
-        println!("skipped: {told}");
-        return;
+        return skip(Need::Perf, told);
     }
     let account = &json_lines(&support::text(&output.stdout))[0];
     let events = account["cost"]["events"].as_u64().unwrap();

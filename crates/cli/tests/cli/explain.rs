@@ -1,6 +1,7 @@
 //! From a measurement to what delayed its samples.
 
 use serde_json::Value;
+use tactus_testing::{Need, skip};
 
 use crate::support::Tactus;
 
@@ -40,7 +41,7 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
     for turn in &turns {
         let traced = &turn["measurement"]["traced"];
         if traced.is_null() {
-            println!("skipped: {}", turn["measurement"]["shortfalls"]);
+            skip(Need::Perf, &turn["measurement"]["shortfalls"]);
             let told = tactus.fail(3, &["explain"]);
             assert!(told.contains("no events were recorded"), "{told}");
             return;

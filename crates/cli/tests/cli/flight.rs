@@ -1,6 +1,7 @@
 //! The flight recorder: what came before a late thread is kept and explained.
 
 use serde_json::Value;
+use tactus_testing::{Need, skip};
 
 use crate::support::Tactus;
 
@@ -9,11 +10,12 @@ const COMMAND: [&str; 4] =
     ["--", "sh", "-c", "i=0; while [ $i -lt 200 ]; do sleep 0.02; i=$((i+1)); done"];
 
 /// Whether recording is permitted; prints why not.
+#[track_caller]
 fn permitted(tactus: &Tactus) -> bool {
     let probe = tactus.folder().join("permitted.tactusrec");
     let output = tactus.run(&["record", "--duration", "10ms", "-o", &probe.display().to_string()]);
     if !output.status.success() {
-        println!("skipped: {}", String::from_utf8_lossy(&output.stderr));
+        skip(Need::Perf, String::from_utf8_lossy(&output.stderr));
     }
     output.status.success()
 }

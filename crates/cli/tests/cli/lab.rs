@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tactus_testing::{Need, skip};
 
 use crate::support::Tactus;
 
@@ -98,8 +99,7 @@ fn what_is_built_in_the_background_says_in_its_log_what_became_of_it() {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let found = std::env::split_paths(&path).map(|place| place.join(name));
         let Some(program) = found.into_iter().find(|program| program.is_file()) else {
-            eprintln!("skipped: {name} is not installed");
-            return;
+            return skip(Need::Tools, format!("{name} is not installed"));
         };
         symlink(program, programs.join(name)).unwrap();
     }

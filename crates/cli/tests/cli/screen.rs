@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use tactus_sys::pty::Pty;
+use tactus_testing::{Need, skip};
 
 use crate::support::Tactus;
 
@@ -201,7 +202,7 @@ fn needs_tracing_late_samples_are_explained_on_the_screen() {
     terminal.wait_for("causes, or why there are none", answered);
     let text = terminal.text();
     if !text.contains("on cpu 0:") {
-        println!("skipped: {text}");
+        skip(Need::Perf, text);
     } else {
         assert!(text.contains("events are recorded"), "{text}");
     }

@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 use crate::support::{self, Tactus};
 use serde_json::Value;
 
+use tactus_testing::{Need, skip};
+
 /// The user and group *nobody*.
 const NOBODY: u32 = 65_534;
 
@@ -35,8 +37,7 @@ fn run_as_nobody(tactus: &Tactus, arguments: &[&str]) -> (String, String, bool) 
 #[test]
 fn needs_root_to_become_nobody_who_is_told_what_was_not_granted_and_how_to_get_it() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: only root can become another user");
-        return;
+        return skip(Need::Root, "only root can become another user");
     }
     let tactus = Tactus::new();
     let (out, err, success) = run_as_nobody(

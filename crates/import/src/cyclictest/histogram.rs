@@ -52,6 +52,9 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
         ));
     }
     let threads = summary.threads(&rows)?;
+    if threads == 0 {
+        return Err(ImportError::line(rows[0].line, "there is no thread"));
+    }
     let assumed = unit.is_none();
     let unit = unit.unwrap_or(Nanos::from_micros(1));
     let tasks = (0..threads)

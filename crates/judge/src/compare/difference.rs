@@ -1,11 +1,11 @@
 //! How far a quantile of B lies from that of A, and how sure that is.
 
 use serde::Serialize;
+use statrs::distribution::ContinuousCDF;
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_stats::bootstrap::{Blocks, Unsupported};
 
 use super::shift::{self, Shift};
-use super::student;
 
 /// The rounds that each side needs: one says nothing of how rounds differ.
 pub const FEWEST_ROUNDS: usize = 2;
@@ -265,7 +265,8 @@ fn rounds_for(margin: f64, shift: &Shift) -> Option<u32> {
     let finds = |rounds: u32| {
         let freedom = f64::from(2 * rounds - 2);
         let deviation = shift.variance_with(rounds).sqrt();
-        (student::critical(ALPHA, freedom) + POWER) * deviation <= wanted
+        let critical = shift::student(freedom).inverse_cdf(1.0 - ALPHA / 2.0);
+        (critical + POWER) * deviation <= wanted
     };
     // More rounds never find less, so the least number is found by halving.
     let (mut low, mut high) = (FEWEST_ROUNDS as u32, MOST_ROUNDS);

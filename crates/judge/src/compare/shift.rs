@@ -14,7 +14,7 @@
 //! others before the rounds are seen, and counts afterwards as much as they speak for it (J. A. Hoeting and
 //! others, *Bayesian model averaging: a tutorial*, Statistical Science 14, 1999).
 
-use super::student;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The variance of a step of the level from one round to the next, in variances of a round's noise.
 pub(crate) const DRIFTS: [f64; 5] = [0.0, 0.03, 0.1, 0.3, 1.0];
@@ -42,10 +42,8 @@ struct Part {
 impl Shift {
     /// The chance that the difference is less than `length`.
     fn below(&self, length: f64) -> f64 {
-        let below = |part: &Part| {
-            part.share
-                * student::chance_below((length - part.centre) / part.deviation, self.freedom)
-        };
+        let student = student(self.freedom);
+        let below = |part: &Part| part.share * student.cdf((length - part.centre) / part.deviation);
         self.parts.iter().map(below).sum()
     }
 
@@ -64,9 +62,7 @@ impl Shift {
     /// The length that the difference is less than with a probability of `chance`, by halving
     /// between what the parts say, each for itself.
     fn exceeding(&self, chance: f64) -> f64 {
-        let two_sided = 2.0 * chance.min(1.0 - chance);
-        let reach =
-            student::critical(two_sided, self.freedom) * if chance < 0.5 { -1.0 } else { 1.0 };
+        let reach = student(self.freedom).inverse_cdf(chance);
         let ends = self.parts.iter().map(|part| part.centre + reach * part.deviation);
         let (mut low, mut high) = ends
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| {
@@ -164,6 +160,11 @@ impl Eliminated {
         }
         left
     }
+}
+
+/// Student's distribution with `freedom` degrees of freedom, which need not be whole.
+pub(crate) fn student(freedom: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, freedom).expect("there are more rounds than sides")
 }
 
 /// The variances of differences of rounds that follow each other, each given those before it.

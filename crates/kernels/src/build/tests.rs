@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use tactus_testing::{Need, skip};
+
 use super::*;
 use crate::image::tests::image;
 
@@ -39,12 +41,13 @@ struct Yard {
 impl Yard {
     /// A yard with a source in it; `None`, with the reason printed, where Linux could not be
     /// compiled.
+    #[track_caller]
     fn open() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let search_path = std::env::var_os("PATH").unwrap_or_default();
         let missing = tools::missing(&search_path);
         if !missing.is_empty() {
-            eprintln!("skipped: {}", BuildError::MissingTools(missing));
+            skip(Need::Tools, BuildError::MissingTools(missing));
             return None;
         }
         let mut builder = Builder::new(directory.path());

@@ -7,6 +7,7 @@ use tactus_load::{Containment, HostOptions, RunningLoad, Surroundings};
 use tactus_model::cpus::CpuChoice;
 use tactus_model::load::LoadPlan;
 use tactus_model::result::{LoadResult, Shortfall};
+use tactus_testing::{Need, skip};
 
 use crate::Test;
 use crate::marked::{self, wait_until_none};
@@ -233,8 +234,7 @@ fn stress_ng_runs_or_names_its_package() {
         Err(error) => {
             let hint = error.hint.unwrap();
             assert!(hint.contains("apt install stress-ng"), "{hint}");
-            println!("skipped in part: stress-ng is not installed");
-            return;
+            return skip(Need::Peers, "stress-ng is not installed");
         }
     }
     let reason = failure("stress-ng:\"--no-such-option\"");
@@ -351,8 +351,7 @@ fn files_are_removed() {
 fn a_filesystem_in_memory_is_told() {
     let memory = Path::new("/dev/shm");
     if !tactus_sys::filesystem::is_in_memory(memory).is_ok_and(|in_memory| in_memory) {
-        println!("skipped: /dev/shm is no filesystem in memory");
-        return;
+        return skip(Need::Machine, "/dev/shm is no filesystem in memory");
     }
     for text in ["disk", "file"] {
         let mut options = options(None);
@@ -408,7 +407,7 @@ fn realtime_load_is_confined_and_ends() {
     for text in ["timer", "process"] {
         let mut load = RunningLoad::start(&confined(text, "fifo:1"), &options(None)).unwrap();
         if let [shortfall, ..] = load.shortfalls() {
-            println!("skipped in part, since a real-time policy is not permitted: {shortfall:?}");
+            skip(Need::Root, format!("a real-time policy is not permitted: {shortfall:?}"));
         }
         measure(&mut load);
         load.stop();

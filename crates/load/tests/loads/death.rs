@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use tactus_load::Containment;
+use tactus_testing::{Need, skip};
 
 use crate::Test;
 use crate::behaviour::COUNTED;
@@ -69,8 +70,7 @@ pub fn tests() -> Vec<Test> {
 
 fn leaves_nothing(user: Option<u32>, load: &str, containment: Option<Containment>, victim: Victim) {
     if user.is_some() && tactus_sys::process::effective_user() != 0 {
-        println!("skipped: only root can become another user");
-        return;
+        return skip(Need::Root, "only root can become another user");
     }
     // Where every user can reach it, as a checkout in a home directory is not.
     let directory = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ fn leaves_nothing(user: Option<u32>, load: &str, containment: Option<Containment
     match containment {
         Some(wanted) => assert_eq!(wanted.to_string(), measuring.containment),
         None if measuring.containment == "watched" => {
-            println!("skipped in part: no namespace is permitted here, so the load is watched");
+            skip(Need::Root, "no namespace is permitted, so the load is watched");
         }
         None => {}
     }

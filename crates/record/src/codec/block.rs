@@ -1,7 +1,5 @@
 //! A block: a kind, a length, a checksum and a payload.
 
-use super::crc::crc32;
-
 /// The content of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
@@ -153,9 +151,12 @@ impl Block {
     }
 }
 
-/// The checksum over everything except the checksum itself.
+/// The CRC-32 (IEEE 802.3) of everything except itself.
 fn checksum(bytes: &[u8]) -> u32 {
-    crc32(crc32(0, &bytes[..8]), &bytes[BlockHeader::LENGTH..])
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&bytes[..8]);
+    hasher.update(&bytes[BlockHeader::LENGTH..]);
+    hasher.finalize()
 }
 
 #[cfg(test)]
@@ -174,6 +175,13 @@ mod tests {
             assert!(Block::parse(&bytes).is_err(), "{at}");
         }
         assert_eq!(Block::parse(&block.bytes()[..14]), Err(BadBlock::CutOff));
+    }
+
+    #[test]
+    fn the_checksum_covers_the_header_and_the_payload() {
+        // The standard's check value: that of "123456789", here with the checksum's own place between.
+        let bytes = b"12345678\xff\xff\xff\xff9";
+        assert_eq!(checksum(bytes), 0xcbf4_3926);
     }
 
     proptest! {

@@ -27,9 +27,9 @@ pub struct BufferStats {
 pub struct BadStats(pub &'static str);
 
 impl BufferStats {
-    /// The number of all records.
+    /// The number of all records; saturates.
     pub fn counted(&self) -> u64 {
-        self.waiting + self.read + self.lost
+        self.waiting.saturating_add(self.read).saturating_add(self.lost)
     }
 }
 
@@ -60,5 +60,13 @@ mod tests {
     fn statistics_without_a_line_are_refused() {
         let refused = "entries: 3\noverrun: none\n".parse::<BufferStats>();
         assert_eq!(refused, Err(BadStats("overrun")));
+    }
+
+    #[test]
+    fn counts_that_no_sum_holds_saturate() {
+        let text = ["entries", "overrun", "commit overrun", "dropped events", "read events"]
+            .map(|name| format!("{name}: {}\n", u64::MAX));
+        let stats: BufferStats = text.concat().parse().unwrap();
+        assert_eq!(stats.counted(), u64::MAX);
     }
 }

@@ -6,6 +6,7 @@ use tactus_explain::timeline::{Lane, Mark, Moment, Occupant, Timeline};
 use tactus_model::time::Nanos;
 
 use super::lanes;
+use crate::columns::columns_of;
 use crate::format;
 
 /// What stands where nothing is known.
@@ -61,9 +62,10 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
 pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for item in items.iter().map(|item| format::printable(item)) {
-        let length = |text: &str| text.chars().count();
         match lines.last_mut() {
-            Some(line) if length(indent) + length(line) + 3 + length(&item) <= width => {
+            Some(line)
+                if columns_of(indent) + columns_of(line) + 3 + columns_of(&item) <= width =>
+            {
                 line.push_str(" | ");
                 line.push_str(&item);
             }
@@ -77,7 +79,7 @@ pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
 fn ruler(timeline: &Timeline, columns: usize) -> String {
     let left = "due";
     let right = format!("came after {}", format::latency(timeline.length));
-    let between = columns.saturating_sub(left.len() + right.chars().count());
+    let between = columns.saturating_sub(left.len() + columns_of(&right));
     format!("{left}{}{right}", " ".repeat(between.max(1)))
 }
 

@@ -5,6 +5,7 @@ use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
 use super::{CellExplanation, strip, words};
+use crate::columns::columns_of;
 use crate::format;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid, wrapped};
@@ -87,7 +88,7 @@ pub(super) fn pareto(explanation: &Explanation, width: usize) -> String {
 
 /// Writes `text` behind `figures`, its further lines under its first.
 fn beside(figures: &str, text: &str, width: usize) -> String {
-    let indent = " ".repeat(figures.chars().count() + 2);
+    let indent = " ".repeat(columns_of(figures) + 2);
     let wrapped = wrapped(text, &indent, width);
     format!("{figures}  {}", wrapped.trim_start())
 }

@@ -1,22 +1,23 @@
 //! Names at the ends of curves: short enough for the margin, and none on top of another.
 
+use crate::columns::{beginning, columns_of};
+
 /// The average width of a letter at the drawings' size of type, in a wide typeface: a name that is cut
 /// off says less than one with room to spare.
 const LETTER: f64 = 6.8;
 
 /// About how wide a text is.
 pub(super) fn width(text: &str) -> f64 {
-    text.chars().count() as f64 * LETTER
+    columns_of(text) as f64 * LETTER
 }
 
 /// Cuts a text to `limit` units of width, saying so with an ellipsis.
 pub(super) fn shorten(text: &str, limit: f64) -> String {
     let most = (limit / LETTER).floor().max(2.0) as usize;
-    if text.chars().count() <= most {
+    if columns_of(text) <= most {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(most - 1).collect();
-    format!("{}…", kept.trim_end())
+    format!("{}…", beginning(text, most - 1).trim_end())
 }
 
 /// Moves places apart until neighbours are `gap` from each other, within `top ..= bottom`.

@@ -144,7 +144,7 @@ fn guests(run: &Run, width: usize) -> String {
 
 fn facts(run: &Run) -> String {
     let rows = run.header.facts_before.rows();
-    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut group = "";
     for FactRow { group: of, name, value } in rows {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::column::{Align, Column};
+use crate::columns::{beginning, columns_of, end};
 use crate::format::printable;
 
 /// The gap between columns.
@@ -94,15 +95,12 @@ fn cut_texts(column: &mut Written, width: usize) {
     }
 }
 
-/// The first `begin` and the last `end` columns of a text that has more than one besides.
-fn cut(text: &str, begin: usize, end: usize) -> String {
-    let length = columns_of(text);
-    if length <= begin + end + 1 {
+/// The first `before` and the last `after` columns of a text that has more than one besides.
+fn cut(text: &str, before: usize, after: usize) -> String {
+    if columns_of(text) <= before + after + 1 {
         return text.to_owned();
     }
-    let before: String = text.chars().take(begin).collect();
-    let after: String = text.chars().skip(length - end).collect();
-    format!("{}…{after}", before.trim_end())
+    format!("{}…{}", beginning(text, before).trim_end(), end(text, after))
 }
 
 fn set(columns: &[Written]) -> String {
@@ -138,14 +136,6 @@ fn put_line<'c>(
         .collect();
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{}", cells.join(&" ".repeat(GAP)).trim_end());
-}
-
-/// How many terminal columns a text takes.
-///
-/// Every letter counts as one: our own words have no wide letters, and a label
-/// that quotes a command with some is only set a little out of line.
-fn columns_of(text: &str) -> usize {
-    text.chars().count()
 }
 
 /// Breaks a text into lines of at most `width`, each after `indent`.
@@ -196,7 +186,7 @@ mod tests {
         let text = grid(columns(), 34);
         assert!(text.ends_with("(no room for: extra)\n"), "{text}");
         for line in text.lines() {
-            assert!(line.chars().count() <= 34, "{line}");
+            assert!(columns_of(line) <= 34, "{line}");
         }
     }
 
@@ -212,6 +202,21 @@ mod tests {
             "cell                 max\n\
              ./kernels…mpt=none  1 µs\n\
              ./kernels…mpt=full  1 µs\n"
+        );
+    }
+
+    #[test]
+    fn columns_stand_side_by_side_where_letters_are_wide() {
+        let labels = ["cmd:\"./録音\"", "cmd:\"./rec\""];
+        let columns = vec![
+            Column::names("cell", &labels, |text| Entry::text(*text)),
+            Column::of("max", &labels, |_| Entry::text("1 µs")),
+        ];
+        assert_eq!(
+            grid(columns, 80),
+            "cell           max\n\
+             cmd:\"./録音\"  1 µs\n\
+             cmd:\"./rec\"   1 µs\n"
         );
     }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use rusqlite::Connection;
 use tactus_model::run::RunStatus;
 use tactus_store::{Store, StoreError};
+use tactus_testing::{Need, require};
 
 use crate::common::{CREATED, Size, facts, measurement, plan, some_run, turn};
 use crate::helper;
@@ -133,13 +134,9 @@ fn a_store_without_write_permission_is_reported_with_a_fix() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     let check = |path: &Path| {
-        let outcome = match helper::command_without_rights("files::opener", path).output() {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                println!("skipped: another user may not run this test program ({error})");
-                return;
-            }
-        };
+        let outcome = helper::command_without_rights("files::opener", path).output();
+        let outcome = outcome.map_err(|error| format!("another user may not run this: {error}"));
+        let Some(outcome) = require(Need::Machine, outcome) else { return };
         let output = String::from_utf8(outcome.stdout).unwrap();
         let expected = format!("cannot write the results database {}", path.display());
         assert!(output.contains(&expected), "{output}\n  does not contain: {expected}");

@@ -129,6 +129,15 @@ proptest! {
 }
 
 #[test]
+fn a_plan_of_more_rounds_than_any_has_is_refused() {
+    let mut document = short_document();
+    document["header"]["plan"]["rounds"] = json!(u32::MAX);
+    let refused = Store::open_in_memory().unwrap().import(document.to_string().as_bytes());
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("a plan of 4294967295 rounds"), "{message}");
+}
+
+#[test]
 fn deep_nesting_is_rejected() {
     import_never_panics("[".repeat(200_000).as_bytes());
     let document = format!("{{\"format\":{}", "{\"a\":".repeat(200_000));

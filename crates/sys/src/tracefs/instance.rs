@@ -175,6 +175,8 @@ fn owner(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use tactus_testing::{Need, require};
+
     use super::*;
 
     #[test]
@@ -205,13 +207,7 @@ mod tests {
         let made = Tracefs::find()
             .map_err(|error| error.to_string())
             .and_then(|tracefs| Instance::make(&tracefs).map_err(|error| error.to_string()));
-        let instance = match made {
-            Ok(instance) => instance,
-            Err(reason) => {
-                eprintln!("skipped: cannot create a tracefs instance: {reason}");
-                return;
-            }
-        };
+        let Some(instance) = require(Need::Perf, made) else { return };
         let place = instance.place.clone();
         assert_eq!(std::fs::read_to_string(place.join("tracing_on")).unwrap().trim(), "0");
         let events = ["sched/sched_switch", "sched/no_such_event"].map(str::to_owned);
