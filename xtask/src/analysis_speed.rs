@@ -2,7 +2,7 @@
 //!
 //! Both tools record the same stretch at the same time, with the same command
 //! running. Then they analyse what each kept of it, turn about, so that a load
-//! that comes or goes meets both. A tool is told by the processor time that its
+//! that comes or goes meets both. A tool is told by the CPU time that its
 //! process used, which on a shared machine says more than the time on the wall.
 
 use std::path::Path;
@@ -32,7 +32,7 @@ struct Contender {
     /// Events in the file that it reads.
     events: u64,
     seconds: Vec<f64>,
-    processor_seconds: Vec<f64>,
+    cpu_seconds: Vec<f64>,
 }
 
 /// Records each stretch once, analyses it in turns, and prints events a second of each.
@@ -75,7 +75,7 @@ fn analyse(tactus: &Path, name: &str, workload: &str) -> anyhow::Result<()> {
         command,
         events,
         seconds: Vec::new(),
-        processor_seconds: Vec::new(),
+        cpu_seconds: Vec::new(),
     };
     let timehist = ["sched", "timehist", "--summary", "--input"];
     let mut contenders = [
@@ -98,7 +98,7 @@ fn analyse(tactus: &Path, name: &str, workload: &str) -> anyhow::Result<()> {
         load.split(' ').next().unwrap_or_default(),
         crate::cyclictest::steal_ticks()? - steal
     );
-    println!("\n{:<22} {:>9} {:>11} {:>21} {:>22}", "", "events", "wall", "processor", "events/s");
+    println!("\n{:<22} {:>9} {:>11} {:>21} {:>22}", "", "events", "wall", "CPU", "events/s");
     println!(
         "{:<32} {:>11} {:>10} {:>10} {:>11} {:>10}",
         "", "median", "least", "median", "most", "median"
@@ -115,28 +115,28 @@ impl Contender {
         let started = Instant::now();
         let status = self.command.status()?;
         self.seconds.push(started.elapsed().as_secs_f64());
-        self.processor_seconds.push(children_seconds()? - before);
+        self.cpu_seconds.push(children_seconds()? - before);
         ensure!(status.success(), "{} ended with {status}", self.name);
         Ok(())
     }
 
     fn print(&self) {
-        let (wall, processor) = (median(&self.seconds), median(&self.processor_seconds));
-        let least = self.processor_seconds.iter().copied().fold(f64::INFINITY, f64::min);
+        let (wall, cpu) = (median(&self.seconds), median(&self.cpu_seconds));
+        let least = self.cpu_seconds.iter().copied().fold(f64::INFINITY, f64::min);
         println!(
             "{:<22} {:>9} {:>9.3} s {:>8.2} s {:>8.2} s {:>11.0} {:>10.0}",
             self.name,
             self.events,
             wall,
             least,
-            processor,
+            cpu,
             self.events as f64 / least,
-            self.events as f64 / processor
+            self.events as f64 / cpu
         );
     }
 }
 
-/// Processor time of all children that have ended, from proc_pid_stat(5).
+/// CPU time of all children that have ended, from proc_pid_stat(5).
 fn children_seconds() -> anyhow::Result<f64> {
     /// `USER_HZ`, by which the file counts on every Linux there is.
     const TICKS_A_SECOND: f64 = 100.0;

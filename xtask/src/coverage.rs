@@ -175,7 +175,7 @@ fn in_parallel<T: Default + Send>(
     in_parallel_to(REPETITIONS, each, merge)
 }
 
-/// Does something for every seed, the seeds shared out among the processors.
+/// Does something for every seed, the seeds shared out among the CPUs.
 fn in_parallel_to<T: Default + Send>(
     seeds: u64,
     each: impl Fn(u64, &mut T) + Sync,

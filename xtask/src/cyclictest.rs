@@ -1,4 +1,4 @@
-//! Pairs of cyclictest and `tactus measure`, interleaved: the same processor,
+//! Pairs of cyclictest and `tactus measure`, interleaved: the same CPU,
 //! priority, interval and load, the order within a pair drawn at random.
 
 use std::fs;
@@ -43,7 +43,7 @@ pub(crate) fn compare(root: &Path) -> anyhow::Result<()> {
         ("5us", second.saturating_mul(2), "idle", 10),
     ];
     println!(
-        "processor {CPU}, fifo:{PRIORITY}; median and 95 % interval of the ratio tactus/cyclictest over pairs"
+        "CPU {CPU}, fifo:{PRIORITY}; median and 95 % interval of the ratio tactus/cyclictest over pairs"
     );
     println!(
         "interval  load          pairs  median ratio          observed tactus  observed cyclictest  load average, steal"
@@ -157,7 +157,7 @@ fn by_cyclictest(tactus: &Path, setting: &Setting) -> anyhow::Result<Found> {
     bail!("more than half of cyclictest's samples overflowed its histogram")
 }
 
-/// Runs our load without a probe on the measured processor: a slow one on the other.
+/// Runs our load without a probe on the measured CPU: a slow one on the other.
 fn load_beside(
     tactus: &Path,
     setting: &Setting,
@@ -199,7 +199,7 @@ fn interval_of_median(values: &[f64], random: &mut SplitMix64) -> (f64, f64) {
     (medians[RESAMPLES / 40], medians[RESAMPLES - RESAMPLES / 40])
 }
 
-/// Steal of all processors since boot, in ticks of 10 ms.
+/// Steal of all CPUs since boot, in ticks of 10 ms.
 pub(crate) fn steal_ticks() -> anyhow::Result<u64> {
     let stat = fs::read_to_string("/proc/stat")?;
     let steal = stat.split_whitespace().nth(8).context("/proc/stat has no steal")?;

@@ -19,7 +19,7 @@ usage: cargo xtask CHORE
   generate          write docs/man, docs/completions and docs/commands.md from the command line
   generate --check  fail when they are not what would be written
   analysis-speed    analyse one stretch by tactus and by perf sched in turns (root, perf)
-  cyclictest        measure in pairs with cyclictest and print the ratios (root, two processors)
+  cyclictest        measure in pairs with cyclictest and print the ratios (root, two CPUs)
   coverage          how often intervals of longer times hold the truth where it is known (minutes)
   coverage intervals the same of quantiles, rounds fixed or added until they are narrow (minutes)
   timerlat KERNEL [LOAD [TIME]]

@@ -44,7 +44,7 @@ pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyh
     let request = format!("{}\n", serde_json::to_string(&request)?);
     let archive = archive(&program(root)?);
     let machine =
-        Machine { guest, accelerator: Accelerator::Tcg, processors: 1, seed: SEED as u32 };
+        Machine { guest, accelerator: Accelerator::Tcg, cpus: 1, seed: SEED as u32 };
     let first = boot(&found, &archive, &request, &machine)?;
     let second = boot(&found, &archive, &request, &machine)?;
     ensure!(first == second, "two boots did not say the same");
@@ -193,7 +193,7 @@ struct Heard {
 fn hear(lines: &[String]) -> anyhow::Result<Heard> {
     let (facts, rest) = lines.split_first().context("the guest said nothing")?;
     let facts: MachineFacts = serde_json::from_str(facts).context("the facts of the guest")?;
-    let source = facts.processor.clock_source.as_deref();
+    let source = facts.cpu.clock_source.as_deref();
     ensure!(source == Some("tsc"), "the guest's clock source is {source:?}, not tsc");
     let mut heard = Heard::default();
     let mut side = Side::Ours;

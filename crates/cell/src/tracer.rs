@@ -19,7 +19,7 @@ pub(super) struct Tracer {
     window: Nanos,
     events: TracedEvents,
     symbols: Arc<Symbols>,
-    /// The processors that are not measured, when there are any.
+    /// The CPUs that are not measured, when there are any.
     aside: Option<CpuList>,
     progress: Progress,
 }
@@ -66,7 +66,7 @@ impl Tracer {
             keep: Keep::Memory { limit: 2 * TracedData::RECORDING_LIMIT },
             symbols: Some(self.symbols.clone()),
             ..match self.events {
-                // Where an interrupt that came late found the processor is told by nothing else.
+                // Where an interrupt that came late found the CPU is told by nothing else.
                 TracedEvents::All => Options {
                     call_chains: CallChains::AtInterrupts,
                     ..Options::of_threads(threads)
@@ -122,7 +122,7 @@ fn refused(window: Nanos, error: &RecordError) -> Shortfall {
 }
 
 /// What the kernel lacks of what explanations are made from: one shortfall for each kind of
-/// which nothing was recorded. Events that a kernel or a processor may well not have, as
+/// which nothing was recorded. Events that a kernel or a CPU may well not have, as
 /// the vectors of devices that are not there, are none.
 pub(super) fn lacking(absent: &[AbsentEvent], recorded: &[EventAccount]) -> Vec<Shortfall> {
     KINDS
@@ -184,7 +184,7 @@ pub(super) fn too_large(window: Nanos, bytes: u64) -> Shortfall {
     }
 }
 
-/// The processors on which this process may run and `cell` does not measure.
+/// The CPUs on which this process may run and `cell` does not measure.
 pub fn unmeasured(cell: &Cell) -> Option<CpuList> {
     let CpuChoice::These(measured) = &cell.policy.cpus else { return None };
     let ours = affinity::get().ok()?;

@@ -14,7 +14,7 @@ use tactus_model::recording::{About, Event, EventKind, InterruptVector, Softirq}
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic};
 
-use crate::machine::{Activity, Processor};
+use crate::machine::{Activity, Cpu};
 use crate::outcome::MatchOutcome;
 use crate::segments::Segments;
 
@@ -260,11 +260,11 @@ impl AtDue {
     }
 
     /// Notes what the CPUs serve at the due time of the next sample.
-    pub(crate) fn pass(&mut self, processors: &[Processor]) {
-        let serving = processors
+    pub(crate) fn pass(&mut self, cpus: &[Cpu]) {
+        let serving = cpus
             .iter()
             .enumerate()
-            .filter_map(|(cpu, processor)| Some((cpu as u32, processor.serving()?)));
+            .filter_map(|(number, cpu)| Some((number as u32, cpu.serving()?)));
         self.waiting.push_back(serving.collect());
         self.passed += 1;
     }

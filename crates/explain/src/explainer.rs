@@ -344,7 +344,7 @@ impl Explainer {
         let Some(witness) = &mut self.witness else { return };
         let (task, at_due) = (&self.tasks[index].task, &mut witness.at_due[index]);
         while at_due.next() < task.samples.len() && task.due(at_due.next()) < at {
-            at_due.pass(self.machine.processors());
+            at_due.pass(self.machine.cpus());
         }
     }
 
@@ -537,8 +537,8 @@ impl Slowest {
 }
 
 fn running_on(machine: &Machine, thread: ThreadId) -> Option<u32> {
-    let mut processors = machine.processors().iter();
-    let position = processors.position(|processor| processor.thread() == Some(thread));
+    let mut cpus = machine.cpus().iter();
+    let position = cpus.position(|cpu| cpu.thread() == Some(thread));
     position.map(|cpu| cpu as u32)
 }
 

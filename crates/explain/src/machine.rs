@@ -11,7 +11,7 @@
 
 mod charging;
 mod observer;
-mod processor;
+mod cpu;
 mod quantum;
 mod span;
 mod thread;
@@ -23,7 +23,7 @@ use tactus_model::recording::{
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
-pub use processor::Processor;
+pub use cpu::Cpu;
 pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
@@ -31,8 +31,8 @@ pub use timer::{Armed, TimerFire};
 
 use crate::number_map::NumberMap;
 use charging::Charging;
-use processor::Known;
-use processor::UNKNOWN_PRIORITY;
+use cpu::Known;
+use cpu::UNKNOWN_PRIORITY;
 use span::Span;
 use thread::{MissingSwitch, ThreadState};
 
@@ -58,7 +58,7 @@ const UNSERVED_MAX: Nanos = Nanos::from_secs(1);
 /// The CPUs and threads of a recording at one moment of its replay.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    processors: Vec<Processor>,
+    cpus: Vec<Cpu>,
     threads: NumberMap<i32, ThreadState>,
     timers: NumberMap<u64, Armed>,
     /// One bit for each vector whose exit event was recorded too.
@@ -82,7 +82,7 @@ impl Machine {
             }
         }
         let mut machine = Self {
-            processors: Vec::new(),
+            cpus: Vec::new(),
             threads: NumberMap::default(),
             timers: NumberMap::default(),
             closed_vectors,
@@ -93,7 +93,7 @@ impl Machine {
             now: about.started,
         };
         for cpu in about.cpus.iter() {
-            let _ = grown(&mut machine.processors, cpu, about.started);
+            let _ = grown(&mut machine.cpus, cpu, about.started);
         }
         machine
     }
@@ -102,9 +102,9 @@ impl Machine {
     pub fn watch(&mut self, thread: ThreadId, index: u16) {
         self.threads.entry(thread.0).or_insert_with(|| ThreadState::unknown(thread)).watched =
             Some(index);
-        for processor in &mut self.processors {
-            if processor.thread() == Some(thread) {
-                processor.watched = Some(index);
+        for cpu in &mut self.cpus {
+            if cpu.thread() == Some(thread) {
+                cpu.watched = Some(index);
             }
         }
     }
@@ -120,8 +120,8 @@ impl Machine {
     }
 
     /// All CPUs, by number.
-    pub fn processors(&self) -> &[Processor] {
-        &self.processors
+    pub fn cpus(&self) -> &[Cpu] {
+        &self.cpus
     }
 
     /// The absence that a thread is in, if it was seen to leave a CPU.
@@ -153,8 +153,8 @@ impl Machine {
 
     /// Drops the state that a loss of events makes doubtful.
     pub fn lose(&mut self, lost: &Lost, observer: &mut impl Observer) {
-        if let Some(processor) = grown(&mut self.processors, lost.cpu, self.started) {
-            processor.forget(lost, observer);
+        if let Some(cpu) = grown(&mut self.cpus, lost.cpu, self.started) {
+            cpu.forget(lost, observer);
         }
         self.lost_until = self.lost_until.max(lost.to);
         // The lost events may include arming or cancellation.
@@ -164,8 +164,8 @@ impl Machine {
     /// Ends the replay at `end`: reports, for every CPU, the open quantum or that the
     /// current thread is not known. Slices and absences stay open.
     pub fn close(&mut self, end: Instant<Monotonic>, observer: &mut impl Observer) {
-        for (cpu, processor) in self.processors.iter_mut().enumerate() {
-            processor.close(cpu as u32, end, observer);
+        for (number, cpu) in self.cpus.iter_mut().enumerate() {
+            cpu.close(number as u32, end, observer);
         }
     }
 
@@ -174,16 +174,16 @@ impl Machine {
     pub fn step(&mut self, event: &Event, observer: &mut impl Observer) {
         let at = event.at.max(self.now);
         self.now = at;
-        let Some(processor) = grown(&mut self.processors, event.cpu, self.started) else {
+        let Some(cpu) = grown(&mut self.cpus, event.cpu, self.started) else {
             return;
         };
-        processor.observe(event, at, observer);
-        if processor.thread() != Some(event.thread) {
+        cpu.observe(event, at, observer);
+        if cpu.thread() != Some(event.thread) {
             let state = self
                 .threads
                 .entry(event.thread.0)
                 .or_insert_with(|| ThreadState::unknown(event.thread));
-            let missing = MissingSwitch { since: processor.unswitched_until(), at, cpu: event.cpu };
+            let missing = MissingSwitch { since: cpu.unswitched_until(), at, cpu: event.cpu };
             let absence = state.come_without_switch(missing, self.lost_until);
             match &absence {
                 Some(absence) => observer.absence(absence),
@@ -194,7 +194,7 @@ impl Machine {
                 }
             }
             let came_at_min = absence.and_then(|absence| absence.back_at_min);
-            processor.correct(event, at, state.known, came_at_min, state.watched, observer);
+            cpu.correct(event, at, state.known, came_at_min, state.watched, observer);
         }
         match event.kind {
             EventKind::Switch { .. } => self.switch(event, at, observer),
@@ -205,13 +205,13 @@ impl Machine {
                 observer.migration(Migration { at, thread, to_cpu });
             }
             EventKind::Runtime { thread, runtime } => {
-                processor.charge(event.cpu, at, thread, runtime, &mut self.charging, observer);
+                cpu.charge(event.cpu, at, thread, runtime, &mut self.charging, observer);
             }
             EventKind::HrtimerStart { timer, function, expires, soft_expires, .. } => {
                 let armed = Armed {
                     at,
                     by: event.thread,
-                    watched: processor.watched.filter(|_| !processor.in_interrupt()),
+                    watched: cpu.watched.filter(|_| !cpu.in_interrupt()),
                     function,
                     expires,
                     soft_expires,
@@ -226,12 +226,12 @@ impl Machine {
             }
             EventKind::HrtimerExpireEntry { timer, function, now } => {
                 let armed = self.timers.remove(&timer);
-                let fire = processor.fire(event, at, timer, function, now, armed);
+                let fire = cpu.fire(event, at, timer, function, now, armed);
                 if let Some(overdue) = fire.overdue().filter(|overdue| overdue.late >= OVERDUE_MIN)
                 {
                     observer.overdue(overdue);
                 }
-                processor.enter(
+                cpu.enter(
                     event,
                     at,
                     Span::of(event, at, Activity::Timer { function }),
@@ -240,7 +240,7 @@ impl Machine {
                 observer.fired(&fire);
             }
             EventKind::HrtimerExpireExit { .. } => {
-                processor.leave(
+                cpu.leave(
                     event,
                     at,
                     |activity| matches!(activity, Activity::Timer { .. }),
@@ -248,7 +248,7 @@ impl Machine {
                 );
             }
             EventKind::TimerExpireEntry { function, .. } => {
-                processor.enter(
+                cpu.enter(
                     event,
                     at,
                     Span::of(event, at, Activity::JiffyTimer { function }),
@@ -256,7 +256,7 @@ impl Machine {
                 );
             }
             EventKind::TimerExpireExit { .. } => {
-                processor.leave(
+                cpu.leave(
                     event,
                     at,
                     |activity| matches!(activity, Activity::JiffyTimer { .. }),
@@ -266,7 +266,7 @@ impl Machine {
             EventKind::VectorEntry(vector) => {
                 // Without an exit event a vector would never seem to end.
                 if self.closed_vectors & vector_bit(vector) != 0 {
-                    processor.enter(
+                    cpu.enter(
                         event,
                         at,
                         Span::of(event, at, Activity::Vector(vector)),
@@ -275,7 +275,7 @@ impl Machine {
                 }
             }
             EventKind::VectorExit(vector) => {
-                processor.leave(
+                cpu.leave(
                     event,
                     at,
                     |activity| activity == Activity::Vector(vector),
@@ -283,43 +283,43 @@ impl Machine {
                 );
             }
             EventKind::IrqEntry { irq, name } => {
-                processor.enter(
+                cpu.enter(
                     event,
                     at,
                     Span::of(event, at, Activity::Irq { irq, name }),
                     observer,
                 );
             }
-            EventKind::IrqExit { irq, .. } => processor.leave(
+            EventKind::IrqExit { irq, .. } => cpu.leave(
                 event,
                 at,
                 |activity| matches!(activity, Activity::Irq { irq: open, .. } if open == irq),
                 observer,
             ),
             EventKind::SoftirqEntry(softirq) => {
-                processor.enter(
+                cpu.enter(
                     event,
                     at,
                     Span::of(event, at, Activity::Softirq(softirq)),
                     observer,
                 );
             }
-            EventKind::SoftirqExit(softirq) => processor.leave(
+            EventKind::SoftirqExit(softirq) => cpu.leave(
                 event,
                 at,
                 |activity| activity == Activity::Softirq(softirq),
                 observer,
             ),
-            EventKind::IdleEntry { state } => processor.idle(event, at, Some(state), observer),
-            EventKind::IdleExit => processor.idle(event, at, None, observer),
+            EventKind::IdleEntry { state } => cpu.idle(event, at, Some(state), observer),
+            EventKind::IdleExit => cpu.idle(event, at, None, observer),
             EventKind::CallExit { .. } => {
-                if let Some(watched) = processor.watched {
+                if let Some(watched) = cpu.watched {
                     observer.call_exit(watched, at);
                 }
             }
             EventKind::PageFaultUser(_) | EventKind::PageFaultKernel(_) => {
-                if let Some(watched) = processor.watched
-                    && !processor.in_interrupt()
+                if let Some(watched) = cpu.watched
+                    && !cpu.in_interrupt()
                 {
                     observer.fault(Fault { watched, at });
                 }
@@ -351,11 +351,11 @@ impl Machine {
         else {
             return;
         };
-        let processor = &mut self.processors[event.cpu as usize];
+        let cpu = &mut self.cpus[event.cpu as usize];
         let left = Known { thread: prev, name: prev_name, priority: prev_priority };
         let known = Known { thread: next, name: next_name, priority: next_priority };
-        processor.know(left);
-        processor.close_slice(event, at, observer);
+        cpu.know(left);
+        cpu.close_slice(event, at, observer);
         if !prev.is_idle() {
             if thread::is_dead(prev_state) {
                 self.threads.remove(&prev.0);
@@ -375,10 +375,10 @@ impl Machine {
                 observer.absence(&absence);
             }
         }
-        let asked = processor.asked;
+        let asked = cpu.asked;
         let leaving = Leaving { state: prev_state, next, next_priority, next_woken, asked };
-        processor.end_quantum(event.cpu, at, Some(leaving), observer);
-        processor.take(known, watched, at);
+        cpu.end_quantum(event.cpu, at, Some(leaving), observer);
+        cpu.take(known, watched, at);
     }
 
     fn waking(
@@ -388,7 +388,7 @@ impl Machine {
         wakeup: Wakeup,
         observer: &mut impl Observer,
     ) {
-        let waking = Waking { at, cpu: event.cpu, by: self.processors[event.cpu as usize].waker() };
+        let waking = Waking { at, cpu: event.cpu, by: self.cpus[event.cpu as usize].waker() };
         let state = self
             .threads
             .entry(wakeup.thread.0)
@@ -408,7 +408,7 @@ impl Machine {
     }
 
     fn woken_new(&mut self, event: &Event, at: Instant<Monotonic>, wakeup: Wakeup) {
-        let by = self.processors[event.cpu as usize].waker();
+        let by = self.cpus[event.cpu as usize].waker();
         let state = self
             .threads
             .entry(wakeup.thread.0)
@@ -420,18 +420,18 @@ impl Machine {
 /// The CPU `cpu`, created when it is first seen; `None` beyond the number of CPUs that
 /// Linux supports.
 fn grown(
-    processors: &mut Vec<Processor>,
+    cpus: &mut Vec<Cpu>,
     cpu: u32,
     started: Instant<Monotonic>,
-) -> Option<&mut Processor> {
+) -> Option<&mut Cpu> {
     let index = cpu as usize;
-    if index >= processors.len() {
+    if index >= cpus.len() {
         if cpu >= tactus_model::cpus::CpuList::LIMIT {
             return None;
         }
-        processors.resize_with(index + 1, || Processor::from(started));
+        cpus.resize_with(index + 1, || Cpu::from(started));
     }
-    processors.get_mut(index)
+    cpus.get_mut(index)
 }
 
 fn vector_bit(vector: InterruptVector) -> u32 {

@@ -143,7 +143,7 @@ pub(crate) fn draw(
 ) -> Timeline {
     let length = came - due;
     let finest = Nanos::from_nanos(length.as_nanos() / RESOLUTION);
-    let cpus = 0..scene.machine.processors().len() as u32;
+    let cpus = 0..scene.machine.cpus().len() as u32;
     let lanes = cpus.map(|cpu| {
         let mut lane = Lane { cpu, bars: Vec::new() };
         for piece in scene.pieces(cpu, due, came) {

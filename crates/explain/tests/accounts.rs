@@ -29,9 +29,9 @@ fn accounts(script: Script, rates: &[u32]) -> Accounts {
 }
 
 fn check_sums(accounts: &Accounts) {
-    for processor in &accounts.processors {
-        let sum = processor.used + processor.idle + processor.unknown;
-        assert_eq!(sum, accounts.length(), "{processor:?}");
+    for cpu in &accounts.cpus {
+        let sum = cpu.used + cpu.idle + cpu.unknown;
+        assert_eq!(sum, accounts.length(), "{cpu:?}");
     }
     let programs: Nanos = accounts.programs.iter().map(|program| program.used).sum();
     assert_eq!(programs + accounts.idle.used + accounts.unknown(), accounts.time());

@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn slices_of_a_processor_follow_each_other(events in nonsense::events(SPAN)) {
+    fn slices_of_a_cpu_follow_each_other(events in nonsense::events(SPAN)) {
         struct Check {
             last: [Option<Slice>; 3],
             total: [Nanos; 3],
@@ -122,7 +122,7 @@ proptest! {
         for cpu in 0..3_u32 {
             let of_cpu: Vec<&Event> = events.iter().filter(|event| event.cpu == cpu).collect();
             let (Some(first), Some(last)) = (of_cpu.first(), of_cpu.last()) else { continue };
-            let open = machine.processors()[cpu as usize].open_slice(cpu, last.at).unwrap();
+            let open = machine.cpus()[cpu as usize].open_slice(cpu, last.at).unwrap();
             prop_assert_eq!(check.total[cpu as usize] + open.length(), last.at - first.at);
         }
     }
@@ -140,8 +140,8 @@ proptest! {
             Recording { about: about(), dictionary: Dictionary::new(), events, losses };
         let rates = [100, 20_000].into_iter().filter_map(TickRate::new).collect();
         let accounts = account(&mut recording.reader(), &AccountOptions { rates }).unwrap();
-        for processor in &accounts.processors {
-            let sum = processor.used + processor.idle + processor.unknown;
+        for cpu in &accounts.cpus {
+            let sum = cpu.used + cpu.idle + cpu.unknown;
             prop_assert_eq!(sum, accounts.length());
         }
         for rows in [&accounts.programs, &accounts.threads] {

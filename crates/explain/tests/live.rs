@@ -35,7 +35,7 @@ use tactus_sys::file_mapping::{FileMapping, leave_cache};
 use tactus_testing::{Need, require, skip};
 
 /// The tests share the CPU of the sleeper.
-static PROCESSOR: Mutex<()> = Mutex::new(());
+static CPU: Mutex<()> = Mutex::new(());
 
 const MILLI: Nanos = Nanos::from_millis(1);
 
@@ -66,7 +66,7 @@ impl Plant<'_> {
 /// Records sessions until most samples that the plant hit name it first.
 #[track_caller]
 fn check(plant: &Plant<'_>, session: impl Fn() -> Result<Session, RecordError>) {
-    let _alone = PROCESSOR.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if tactus_sys::sched::set(Scheduling::ORDINARY).is_err() || !may_be_realtime() {
         return skip(Need::Root, "the real-time classes are not permitted");
     }
@@ -437,7 +437,7 @@ fn relay_session() -> Result<Session, RecordError> {
 
 #[test]
 fn root_most_samples_of_a_real_time_sleeper_are_matched() {
-    let _alone = PROCESSOR.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let _alone = CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if !may_be_realtime() {
         return skip(Need::Root, "the real-time classes are not permitted");
     }

@@ -91,7 +91,7 @@ fn timerlat(
     set("trace_clock", "mono")?;
     set("osnoise/timerlat_period_us", &(period.as_nanos() / 1000).to_string())?;
     set("current_tracer", "timerlat")?;
-    let thread = thread_of("timerlat/0").ok_or("timerlat has no thread on processor 0")?;
+    let thread = thread_of("timerlat/0").ok_or("timerlat has no thread on CPU 0")?;
     // Its first wakeups find the thread new.
     thread::sleep(Duration::from(period.saturating_mul(10)));
     let options = Options {

@@ -1,4 +1,4 @@
-//! The emulator that guests run in: where it is, which it is, and whether the processor
+//! The emulator that guests run in: where it is, which it is, and whether the CPU
 //! can be used in its place.
 
 use std::fs;
@@ -44,10 +44,10 @@ impl Emulator {
         Ok(Self { program, version })
     }
 
-    /// What executes guests in wall time: the processor, where a machine of a few
+    /// What executes guests in wall time: the CPU, where a machine of a few
     /// instructions shows that it does, else the emulator.
     ///
-    /// That `/dev/kvm` is there tells little: a processor that is virtual itself may lack
+    /// That `/dev/kvm` is there tells little: a CPU that is virtual itself may lack
     /// what QEMU asks of it.
     pub fn accelerator(&self) -> Accelerator {
         match self.kvm_runs() {
@@ -118,7 +118,7 @@ pub fn last_words(directory: &Path) -> String {
         .collect()
 }
 
-/// Firmware that does nothing but end the machine: where the processor begins, 16 bytes
+/// Firmware that does nothing but end the machine: where the CPU begins, 16 bytes
 /// below the end, `mov al, DONE; out EXIT_PORT, al; hlt`.
 fn trial_firmware() -> Vec<u8> {
     const LENGTH: usize = 64 << 10;

@@ -163,12 +163,12 @@ impl Guests {
         let kernel =
             self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared("a kernel"))?;
         let told = self.telling_its_clock(guest);
-        let processors = thread::available_parallelism().map_or(1, |count| count.get());
+        let cpus = thread::available_parallelism().map_or(1, |count| count.get());
         let seed = if guest.time.is_exact() { request.boot_seed } else { request.seed };
         let machine = Machine {
             guest: &told,
             accelerator: self.accelerator,
-            processors: processors as u32,
+            cpus: cpus as u32,
             // Half of a seed is what the emulator takes.
             seed: seed as u32,
         };
@@ -203,7 +203,7 @@ impl Guests {
             next: AtomicUsize::new(0),
             kept: Arc::clone(&self.kept),
         };
-        let slots: Vec<Arc<Slot>> = (0..machines.min(processors)).map(|_| Arc::default()).collect();
+        let slots: Vec<Arc<Slot>> = (0..machines.min(cpus)).map(|_| Arc::default()).collect();
         let (lines, heard) = channel();
         let turn = Arc::new(turn);
         let mut threads: Vec<JoinHandle<()>> = slots

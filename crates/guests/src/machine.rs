@@ -8,7 +8,7 @@ use crate::monitor::MONITOR_FILE;
 /// What executes a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The processor itself.
+    /// The CPU itself.
     Kvm,
     /// The emulator.
     Tcg,
@@ -31,8 +31,8 @@ pub struct Machine<'a> {
     pub guest: &'a Guest,
     /// What executes its instructions; in exact time it is always the emulator.
     pub accelerator: Accelerator,
-    /// Processors in wall time; in exact time there is one.
-    pub processors: u32,
+    /// CPUs in wall time; in exact time there is one.
+    pub cpus: u32,
     /// The seed of all random numbers that the guest gets from the emulator.
     pub seed: u32,
 }
@@ -47,9 +47,9 @@ pub const REQUEST_FILE: &str = "order";
 /// As [`KERNEL_FILE`]: what the kernel wrote to its console.
 pub const CONSOLE_FILE: &str = "console";
 
-/// The processor that is emulated: old enough for every emulator, with the time stamp
+/// The CPU that is emulated: old enough for every emulator, with the time stamp
 /// counter that the kernel trusts. One that has more is slower to emulate.
-const EMULATED_PROCESSOR: &str = "qemu64,+invtsc";
+const EMULATED_CPU: &str = "qemu64,+invtsc";
 
 /// Memory in MiB: enough for the loads, and more only makes a kernel boot longer.
 const MEMORY_MIB: u32 = 768;
@@ -76,10 +76,10 @@ pub(super) fn timestamp_parameter(khz: u64) -> String {
 const NO_TIMER_CHECK: &str = "no_timer_check";
 
 impl Machine<'_> {
-    /// The processors that the guest has.
-    pub const fn processors(&self) -> u32 {
+    /// The CPUs that the guest has.
+    pub const fn cpus(&self) -> u32 {
         match self.guest.time {
-            GuestTime::Wall => self.processors,
+            GuestTime::Wall => self.cpus,
             GuestTime::Exact(_) => 1,
         }
     }
@@ -110,7 +110,7 @@ impl Machine<'_> {
     /// The emulator's arguments.
     ///
     /// In exact time each of them is needed for a run to repeat: without a clock and a
-    /// seed of its own, with a second processor or with `sleep=on` none does.
+    /// seed of its own, with a second CPU or with `sleep=on` none does.
     pub fn arguments(&self) -> Vec<String> {
         self.machine(MainLoop::Between).0
     }
@@ -126,7 +126,7 @@ impl Machine<'_> {
                 arguments.option("-accel", "kvm").option("-cpu", "host");
             }
             (GuestTime::Wall, Accelerator::Tcg) => {
-                arguments.option("-accel", "tcg").option("-cpu", EMULATED_PROCESSOR);
+                arguments.option("-accel", "tcg").option("-cpu", EMULATED_CPU);
             }
         }
         arguments
@@ -149,10 +149,10 @@ impl Machine<'_> {
         matches!(self.guest.kernel.source, KernelSource::Built(_))
     }
 
-    /// How many processors there are. The tables by which kernels of ours find them have one
+    /// How many CPUs there are. The tables by which kernels of ours find them have one
     /// for each socket.
     fn topology(&self) -> String {
-        let count = self.processors();
+        let count = self.cpus();
         if self.is_built() { format!("{count},sockets={count}") } else { count.to_string() }
     }
 
@@ -170,17 +170,17 @@ impl Machine<'_> {
 }
 
 /// When the emulator's main loop works, whose part it is to move virtual time on while the
-/// processor is idle.
+/// CPU is idle.
 ///
-/// A processor that halts is idle a moment before it has told how far it came. A main loop
-/// that looks just then moves time on from where the processor began, so that a wakeup
+/// A CPU that halts is idle a moment before it has told how far it came. A main loop
+/// that looks just then moves time on from where the CPU began, so that a wakeup
 /// comes some hundred instructions late, once in some ten thousand (`icount_start_warp_timer`
 /// and `icount_process_data` in QEMU's source).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MainLoop {
     /// Whenever it has something to do. A machine's state can be kept by this one alone.
     Beside,
-    /// Only when the processor does not: while all is recorded for a replay, one lock keeps
+    /// Only when the CPU does not: while all is recorded for a replay, one lock keeps
     /// the two apart. What is recorded goes nowhere.
     Between,
 }
@@ -219,7 +219,7 @@ impl Arguments {
         self.option("-accel", "tcg,thread=single")
             .option("-icount", &format!("shift={},sleep=off{recording}", speed.shift()))
             .option("-rtc", "base=2020-01-01T00:00:00,clock=vm")
-            .option("-cpu", EMULATED_PROCESSOR)
+            .option("-cpu", EMULATED_CPU)
     }
 
     /// What a machine needs so that it stops by itself, and its state can be kept or taken up.
@@ -251,11 +251,11 @@ mod tests {
 
     fn arguments(kernel: &str, time: &str, accelerator: Accelerator) -> String {
         let guest = Guest { kernel: kernel.parse().unwrap(), time: time.parse().unwrap() };
-        Machine { guest: &guest, accelerator, processors: 2, seed: 7 }.arguments().join(" ")
+        Machine { guest: &guest, accelerator, cpus: 2, seed: 7 }.arguments().join(" ")
     }
 
     #[test]
-    fn exact_time_is_one_emulated_processor_with_clock_and_seed_of_its_own() {
+    fn exact_time_is_one_emulated_cpu_with_clock_and_seed_of_its_own() {
         let line = arguments("debian:preempt=none", "exact:125", Accelerator::Kvm);
         for part in [
             "-accel tcg,thread=single",
@@ -287,7 +287,7 @@ mod tests {
     fn a_machine_in_exact_time_can_be_kept_and_is_taken_up_by_the_same_arguments() {
         let guest = Guest { kernel: "debian".parse().unwrap(), time: "exact".parse().unwrap() };
         let machine =
-            Machine { guest: &guest, accelerator: Accelerator::Tcg, processors: 1, seed: 1 };
+            Machine { guest: &guest, accelerator: Accelerator::Tcg, cpus: 1, seed: 1 };
         let booted = machine.arguments_to_keep();
         assert!(booted.join(" ").contains("-device ib700 -action watchdog=pause"));
         let taken_up = machine.arguments_to_take_up().join(" ");

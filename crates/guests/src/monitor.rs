@@ -114,7 +114,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// What the processor is doing, looked at several times, as QEMU's `info registers`
+    /// What the CPU is doing, looked at several times, as QEMU's `info registers`
     /// has it.
     ///
     /// # Errors

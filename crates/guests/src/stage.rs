@@ -48,19 +48,19 @@ pub fn stages(stages: &[Stage]) -> String {
     }
 }
 
-/// What the processors did when they were looked at, by QEMU's `info registers`; `None` when
+/// What the CPUs did when they were looked at, by QEMU's `info registers`; `None` when
 /// nobody could look.
 pub fn activity(looks: &[String]) -> Option<&'static str> {
     let halted = looks.iter().filter(|look| look.contains("HLT=1")).count();
     match (halted, looks.len()) {
         (_, 0) => None,
         (0, _) => {
-            Some("its processor was at work: a longer --guest-limit, or fewer copies of the load")
+            Some("its CPU was at work: a longer --guest-limit, or fewer copies of the load")
         }
         (halted, all) if halted == all => {
-            Some("its processor was idle, so it waited for something")
+            Some("its CPU was idle, so it waited for something")
         }
-        _ => Some("its processor was now at work and now idle"),
+        _ => Some("its CPU was now at work and now idle"),
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_processor_did_is_told_when_it_was_seen() {
+    fn what_a_cpu_did_is_told_when_it_was_seen() {
         let look = |halted: u8| format!("RIP=ffffffff9c600080 CPL=0 II=0 A20=1 SMM=0 HLT={halted}");
         assert_eq!(activity(&[]), None);
         assert!(activity(&[look(0), look(0)]).unwrap().contains("at work: a longer"));

@@ -86,7 +86,7 @@ const UNFINISHED_CLOCK: &str = "tsc-early";
 
 /// Why a guest with these facts is not the one that was asked for, and what to do about it.
 fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
-    let source = facts.processor.clock_source.as_deref().unwrap_or("unknown");
+    let source = facts.cpu.clock_source.as_deref().unwrap_or("unknown");
     let trusted: &[&str] = match guest.time {
         GuestTime::Exact(_) => &["tsc"],
         GuestTime::Wall => &["tsc", "kvm-clock"],
@@ -159,7 +159,7 @@ mod tests {
 
     fn facts(clock_source: &str, preemption: &str) -> MachineFacts {
         let mut facts = MachineFacts::unknown(Instant::from_nanos(1));
-        facts.processor.clock_source = Some(clock_source.to_owned());
+        facts.cpu.clock_source = Some(clock_source.to_owned());
         facts.kernel.preemption = Some(preemption.to_owned());
         facts
     }

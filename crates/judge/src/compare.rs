@@ -360,7 +360,7 @@ fn verdict(difference: &Difference, chance: f64, margin: f64) -> Verdict {
     }
 }
 
-/// The facts of kernel, processor, scheduling and cgroup in which two machines differ.
+/// The facts of kernel, CPU, scheduling and cgroup in which two machines differ.
 fn facts_that_differ(a: &Run, b: &Run) -> Vec<FactDiffers> {
     const DECIDING: [&str; 4] = ["Kernel", "CPU", "Scheduling", "Cgroup"];
     let (a, b) = (a.header.facts_before.rows(), b.header.facts_before.rows());

@@ -11,7 +11,7 @@ pub(crate) mod interrupt;
 pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod permission;
-pub(crate) mod processor;
+pub(crate) mod cpu;
 pub(crate) mod scheduling;
 mod text;
 
@@ -29,7 +29,7 @@ pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
         scheduling::examine(facts),
         kernel::examine(facts),
         clock::examine(facts),
-        processor::examine(facts),
+        cpu::examine(facts),
         interrupt::examine(facts),
         memory::examine(facts),
         heat::examine(facts),
@@ -44,7 +44,7 @@ pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
 pub fn examine_between(before: &MachineFacts, after: &MachineFacts) -> Vec<Finding> {
     let over = Nanos::from_nanos(after.taken.as_nanos().saturating_sub(before.taken.as_nanos()));
     let mut findings = examine(after);
-    let between = [vec![processor::steal_between(before, after, over)], meanwhile(before, after)];
+    let between = [vec![cpu::steal_between(before, after, over)], meanwhile(before, after)];
     for found in between.concat() {
         findings.retain(|finding| finding.check != found.check);
         findings.push(found);
@@ -65,7 +65,7 @@ fn container(facts: &MachineFacts) -> Option<&str> {
 
 /// The hypervisor below the kernel, where there is one.
 fn hypervisor(facts: &MachineFacts) -> Option<&str> {
-    facts.processor.virtualization.as_deref().filter(|name| *name != "none")
+    facts.cpu.virtualization.as_deref().filter(|name| *name != "none")
 }
 
 /// A part of a whole, both of them settings of the kernel; the whole is not 0.

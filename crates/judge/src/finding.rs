@@ -37,7 +37,7 @@ pub enum State {
     /// Figures measured so are not those of the machine.
     Invalidates,
     /// Figures are right and have to be read with this in mind.
-    Reservation,
+    Warning,
     /// It cannot be told here.
     Unknown,
     /// As it should be.
@@ -48,7 +48,7 @@ impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Invalidates => "invalidates",
-            Self::Reservation => "reservation",
+            Self::Warning => "warning",
             Self::Unknown => "unknown",
             Self::Fine => "fine",
         })
@@ -71,12 +71,12 @@ impl Check {
         self.finding(State::Fine, fact.into(), None)
     }
 
-    pub(crate) fn reservation(
+    pub(crate) fn warning(
         &self,
         fact: impl Into<String>,
         effect: impl Into<String>,
     ) -> Finding {
-        self.finding(State::Reservation, fact.into(), Some(effect.into()))
+        self.finding(State::Warning, fact.into(), Some(effect.into()))
     }
 
     pub(crate) fn invalidates(

@@ -155,7 +155,7 @@ impl GateReport {
     pub fn demand_validity(&mut self, which: &str, verdict: &verdict::Verdict, wanted: Validity) {
         let grave = |finding: &&Finding| match wanted {
             Validity::Valid => finding.state < State::Unknown,
-            Validity::WithReservations | Validity::Invalid => finding.state == State::Invalidates,
+            Validity::WithWarnings | Validity::Invalid => finding.state == State::Invalidates,
         };
         let reasons: Vec<String> = verdict
             .findings
@@ -168,8 +168,8 @@ impl GateReport {
             false => reasons.join("; "),
         };
         let demand = match wanted {
-            Validity::Valid => "valid without reservations",
-            Validity::WithReservations | Validity::Invalid => "valid",
+            Validity::Valid => "valid without warnings",
+            Validity::WithWarnings | Validity::Invalid => "valid",
         };
         let outcome = Outcome::of(verdict.validity >= wanted);
         self.add(which, demand.to_owned(), (outcome, found), false);

@@ -1,4 +1,4 @@
-//! Whether the figures of a run can be relied on: valid, valid with reservations, or
+//! Whether the figures of a run can be relied on: valid, valid with warnings, or
 //! invalid, and why.
 //!
 //! A verdict is computed from what is stored of the run and never stored itself. A
@@ -10,7 +10,7 @@
 //! after, as far as it bears on this plan; what the run met (load that was not there,
 //! settings that were not granted, steal, samples lost); and what the sample supports.
 //! A property of the machine that is measured along, as its preemption model or its
-//! tick, is no reservation: it is what the run is about.
+//! tick, is no warning: it is what the run is about.
 
 mod changed;
 mod conditions;
@@ -49,7 +49,7 @@ pub enum Validity {
     /// The figures are not those of what the plan says was measured.
     Invalid,
     /// The figures are right and have to be read with the findings in mind.
-    WithReservations,
+    WithWarnings,
     /// Nothing is held against them.
     Valid,
 }
@@ -59,7 +59,7 @@ impl Validity {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
-            Self::WithReservations => "valid with reservations",
+            Self::WithWarnings => "valid with warnings",
             Self::Valid => "valid",
         }
     }
@@ -77,7 +77,7 @@ impl Verdict {
         findings.sort_by_key(|finding| finding.state);
         let validity = match worst(&findings) {
             State::Invalidates => Validity::Invalid,
-            State::Reservation => Validity::WithReservations,
+            State::Warning => Validity::WithWarnings,
             State::Unknown | State::Fine => Validity::Valid,
         };
         Self { validity, findings }
@@ -88,11 +88,11 @@ impl Verdict {
         self.findings.iter().filter(move |finding| finding.state == state)
     }
 
-    /// The verdict in a few words: `invalid`, `3 reservations`, `valid`.
+    /// The verdict in a few words: `invalid`, `3 warnings`, `valid`.
     pub fn mark(&self) -> String {
-        match (self.validity, self.of_state(State::Reservation).count()) {
-            (Validity::WithReservations, 1) => "1 reservation".to_owned(),
-            (Validity::WithReservations, count) => format!("{count} reservations"),
+        match (self.validity, self.of_state(State::Warning).count()) {
+            (Validity::WithWarnings, 1) => "1 warning".to_owned(),
+            (Validity::WithWarnings, count) => format!("{count} warnings"),
             (validity, _) => validity.to_string(),
         }
     }

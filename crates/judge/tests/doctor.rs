@@ -139,8 +139,8 @@ const BARE_METAL: &str = r"
 #[test]
 fn a_server_as_it_comes() {
     let found = findings(250, &[OWN_NAMESPACES, BARE_METAL]);
-    assert_eq!(state(&found, "idle states"), State::Fine, "a program keeps processors awake");
-    assert_eq!(state(&found, "kernel debugging"), State::Reservation);
+    assert_eq!(state(&found, "idle states"), State::Fine, "a program keeps CPUs awake");
+    assert_eq!(state(&found, "kernel debugging"), State::Warning);
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
@@ -171,7 +171,7 @@ const LAPTOP: &str = r"
     sys/class/thermal/thermal_zone3/trip_point_0_temp = 50000
     sys/class/thermal/thermal_zone3/trip_point_1_type = passive
     sys/class/thermal/thermal_zone3/trip_point_1_temp = 99000
-    sys/class/thermal/cooling_device0/type = Processor
+    sys/class/thermal/cooling_device0/type = CPU
     sys/class/thermal/cooling_device0/cur_state = 0
     sys/class/thermal/cooling_device0/max_state = 10
     sys/devices/system/clocksource/clocksource0/current_clocksource = hpet
@@ -226,12 +226,12 @@ const GUEST: &str = r"
 #[test]
 fn a_guest() {
     let found = findings(1000, &[OWN_NAMESPACES, GUEST]);
-    assert_eq!(state(&found, "hypervisor"), State::Reservation);
+    assert_eq!(state(&found, "hypervisor"), State::Warning);
     assert_eq!(state(&found, "frequency governor"), State::Unknown, "the host's are not seen");
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
-/// A container of half a processor, which sees little of its machine.
+/// A container of half a CPU, which sees little of its machine.
 const CONTAINER: &str = r"
     proc/sys/kernel/osrelease = 6.8.0
     proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Mon Jan 1 2024
@@ -261,12 +261,12 @@ fn a_container() {
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
-/// A board with four processors of ARM's, of a kernel with a slow tick.
+/// A board with four CPUs of ARM's, of a kernel with a slow tick.
 const BOARD: &str = r"
     proc/sys/kernel/osrelease = 6.6.20-v8
     proc/sys/kernel/version = #1752 SMP PREEMPT Thu Mar 14
     proc/cmdline = coherent_pool=1M isolcpus=3
-    proc/cpuinfo = processor\t: 0\nFeatures\t: fp asimd
+    proc/cpuinfo = CPU\t: 0\nFeatures\t: fp asimd
     proc/device-tree/model = Raspberry Pi 4 Model B Rev 1.5\0
     sys/devices/system/cpu/present = 0-3
     sys/devices/system/cpu/online = 0-3
@@ -291,10 +291,10 @@ const BOARD: &str = r"
 ";
 
 #[test]
-fn a_board_with_arm_processors() {
+fn a_board_with_arm_cpus() {
     let found = findings(100, &[OWN_NAMESPACES, BOARD]);
     assert_eq!(state(&found, "real-time classes"), State::Fine);
-    assert_eq!(state(&found, "deadline class"), State::Reservation, "no limit permits it");
+    assert_eq!(state(&found, "deadline class"), State::Warning, "no limit permits it");
     assert_eq!(state(&found, "swap"), State::Fine, "memory can be locked");
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
@@ -322,17 +322,17 @@ fn what_is_counted_since_boot_is_told_for_the_time_of_a_look() {
 
     after.steal = Some(Nanos::from_millis(400));
     after.thermal.throttle_count = Some(3);
-    after.processor.smi_count = Some(60);
+    after.cpu.smi_count = Some(60);
     let found = examine_between(&before, &after);
     assert_eq!(found.len(), quiet.len(), "each check once");
     let fact = |check: &str| {
         let finding = found.iter().find(|finding| finding.check == check).expect("this check");
-        assert_eq!(finding.state, State::Reservation);
+        assert_eq!(finding.state, State::Warning);
         finding.fact.replace(tactus_model::format::THIN_SPACE, " ")
     };
-    assert_eq!(fact("steal"), "400 ms in 10 s, 1.0 % of all processor time");
-    assert_eq!(fact("heat"), "processors were slowed 3 times meanwhile");
-    assert_eq!(fact("firmware interrupts"), "it stopped all processors 5 times meanwhile");
+    assert_eq!(fact("steal"), "400 ms in 10 s, 1.0 % of all CPU time");
+    assert_eq!(fact("heat"), "CPUs were slowed 3 times meanwhile");
+    assert_eq!(fact("firmware interrupts"), "it stopped all CPUs 5 times meanwhile");
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn what_is_wrong_is_said_with_its_effect_and_its_mend() {
     for trees in trees {
         for finding in findings(100, trees) {
             assert!(finding.why.ends_with('.'), "{finding:?}");
-            if matches!(finding.state, State::Invalidates | State::Reservation) {
+            if matches!(finding.state, State::Invalidates | State::Warning) {
                 assert!(finding.fix.is_some(), "{finding:?}");
                 assert!(finding.effect.is_some_and(|effect| effect.ends_with('.')));
             }

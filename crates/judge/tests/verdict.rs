@@ -52,7 +52,7 @@ fn check(run: &Run, state: State, check: &str, fact: &str) -> Finding {
     assert!(found.effect.as_deref().is_some_and(|effect| effect.ends_with('.')), "{found:?}");
     let expected = match state {
         State::Invalidates => Validity::Invalid,
-        _ => Validity::WithReservations,
+        _ => Validity::WithWarnings,
     };
     assert_eq!(verdict.validity, expected);
     found
@@ -72,7 +72,7 @@ fn nothing_is_held_against_a_sound_run() {
 #[test]
 fn a_clock_of_ticks_invalidates() {
     let mut run = sound();
-    on_both(&mut run, |facts| facts.processor.clock_source = Some("jiffies".to_owned()));
+    on_both(&mut run, |facts| facts.cpu.clock_source = Some("jiffies".to_owned()));
     check(&run, State::Invalidates, "clock source", "jiffies");
 }
 
@@ -80,18 +80,18 @@ fn a_clock_of_ticks_invalidates() {
 fn a_clock_that_changed_invalidates() {
     let mut run = sound();
     let after = run.header.facts_after.as_mut().unwrap();
-    after.processor.clock_source = Some("hpet".to_owned());
+    after.cpu.clock_source = Some("hpet".to_owned());
     let verdict = verdict(&run);
     assert_eq!(
         against(&verdict),
-        [(State::Invalidates, "machine changed"), (State::Reservation, "clock source")]
+        [(State::Invalidates, "machine changed"), (State::Warning, "clock source")]
     );
     assert_eq!(verdict.why_invalid(), "machine changed: clock source (tsc before, hpet after)");
     assert!(verdict.findings.iter().any(|found| found.fact == "hpet, after the run"));
 }
 
 #[test]
-fn another_setting_that_changed_is_a_reservation() {
+fn another_setting_that_changed_is_a_warning() {
     let mut run = sound();
     let after = run.header.facts_after.as_mut().unwrap();
     after.scheduling.rt_runtime_us = Some(-1);
@@ -99,7 +99,7 @@ fn another_setting_that_changed_is_a_reservation() {
     after.steal = Some(Nanos::from_secs(9));
     after.cgroup.cpu_directory = Some("/sys/fs/cgroup/other".to_owned());
     after.scheduling.recordings = Some(0);
-    check(&run, State::Reservation, "machine changed", "real-time runtime in us (950000 before");
+    check(&run, State::Warning, "machine changed", "real-time runtime in us (950000 before");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_load_that_was_not_there_invalidates_and_one_that_ended_does_not() {
     let mut run = small("load = \"file\"\npolicy = \"fifo:90\"", 2);
     assert_eq!(verdict(&run).validity, Validity::Valid);
     run.measurements[1].load.ended = 1;
-    check(&run, State::Reservation, "load", "ended by themselves");
+    check(&run, State::Warning, "load", "ended by themselves");
     run.measurements[1].load.ended = 0;
     run.measurements[1].load.copies = 0;
     check(&run, State::Invalidates, "load", "no copy of it ran when a window opened in file");
@@ -116,9 +116,9 @@ fn a_load_that_was_not_there_invalidates_and_one_that_ended_does_not() {
 #[test]
 fn steal_is_weighed_by_its_share() {
     let mut run = sound();
-    // Two processors for 3 s in each of two rounds.
+    // Two CPUs for 3 s in each of two rounds.
     in_every(&mut run, |found| found.rates.steal = Some(Nanos::from_millis(6)));
-    let found = check(&run, State::Reservation, "steal", "12.0 ms of processor time");
+    let found = check(&run, State::Warning, "steal", "12.0 ms of CPU time");
     let effect = found.effect.unwrap().replace(THIN_SPACE, " ");
     assert!(effect.contains("quantiles beyond 99.90 % are the host's"), "{effect}");
     in_every(&mut run, |found| found.rates.steal = Some(Nanos::from_millis(700)));
@@ -141,7 +141,7 @@ fn a_quota_invalidates_when_it_acted() {
     );
     // An older version did not count it.
     in_every(&mut run, |found| found.rates.throttled = None);
-    check(&run, State::Invalidates, "cgroup quota", "0.50 processors");
+    check(&run, State::Invalidates, "cgroup quota", "0.50 CPUs");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn what_was_refused_is_said_once_with_its_mend() {
         fix: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
     };
     in_every(&mut run, |found| found.shortfalls.extend([refused.clone(), refused.clone()]));
-    let found = check(&run, State::Reservation, "granted", "asked for policy fifo:90, got");
+    let found = check(&run, State::Warning, "granted", "asked for policy fifo:90, got");
     assert_eq!(found.fix, refused.fix);
 }
 
@@ -164,7 +164,7 @@ fn samples_that_were_not_kept_weigh_by_their_share() {
     let accounting = &mut run.measurements[0].tasks[0].accounting;
     accounting.observed -= 7;
     accounting.dropped += 7;
-    check(&run, State::Reservation, "samples kept", "7 wakeups took place and were not kept");
+    check(&run, State::Warning, "samples kept", "7 wakeups took place and were not kept");
     let accounting = &mut run.measurements[0].tasks[0].accounting;
     accounting.observed -= 500;
     accounting.dropped += 500;
@@ -179,14 +179,14 @@ fn an_account_that_does_not_balance_is_a_defect() {
 }
 
 #[test]
-fn missed_early_and_lost_are_reservations() {
+fn missed_early_and_lost_are_warning() {
     let missed = small("policy = \"other\"\nload = \"process\"", 2);
     let found = verdict(&missed);
-    assert!(against(&found).contains(&(State::Reservation, "missed due times")), "{found:#?}");
+    assert!(against(&found).contains(&(State::Warning, "missed due times")), "{found:#?}");
 
     let mut early = sound();
     early.measurements[0].tasks[0].accounting.early = 2;
-    check(&early, State::Reservation, "early wakeups", "2 wakeups came before their time");
+    check(&early, State::Warning, "early wakeups", "2 wakeups came before their time");
 
     let mut lost = sound();
     lost.measurements[0].traced = Some(TracedStretch {
@@ -196,7 +196,7 @@ fn missed_early_and_lost_are_reservations() {
         tasks: Vec::new(),
         recording: RecordingAccount { events: 990, lost: 10, bytes: 20_000 },
     });
-    check(&lost, State::Reservation, "recorded events", "10 of 1 000 events were lost");
+    check(&lost, State::Warning, "recorded events", "10 of 1 000 events were lost");
 }
 
 #[test]
@@ -229,13 +229,13 @@ fn turns_that_are_missing() {
 fn what_the_sample_supports() {
     check(
         &small("policy = \"fifo:90\"\nduration = \"6s\"", 1),
-        State::Reservation,
+        State::Warning,
         "rounds",
         "one only",
     );
     let few = check(
         &small("duration = \"60ms\"\npolicy = \"fifo:90\"", 2),
-        State::Reservation,
+        State::Warning,
         "sample size",
         "240 under idle · fifo:90",
     );
@@ -247,18 +247,18 @@ fn what_the_sample_supports() {
     for (task, slow) in second.tasks.iter_mut().zip(slow) {
         task.blocks = slow.blocks;
     }
-    check(&run, State::Reservation, "rounds", "they disagree, most under idle · fifo:90: p99 from");
+    check(&run, State::Warning, "rounds", "they disagree, most under idle · fifo:90: p99 from");
 }
 
 #[test]
 fn the_machine_counts_as_far_as_it_bears_on_the_plan() {
     let plant = |run: &mut Run| {
         on_both(run, |facts| {
-            facts.processor.idle_exit_latency_us_max = Some(890);
+            facts.cpu.idle_exit_latency_us_max = Some(890);
             facts.scheduling.realtime_tasks = Some(vec!["pipewire fifo:88".to_owned()]);
             facts.scheduling.autogroup = Some(true);
             facts.memory.transparent_huge_pages = Some("always".to_owned());
-            facts.processor.isolated = Some([1].into_iter().collect());
+            facts.cpu.isolated = Some([1].into_iter().collect());
             // A property of the machine, which is measured along.
             facts.kernel.preemption = Some("none".to_owned());
             facts.kernel.tick_rate_hz = Some(100);
@@ -272,7 +272,7 @@ fn the_machine_counts_as_far_as_it_bears_on_the_plan() {
     in_every(&mut prepared, |found| found.tasks.retain(|task| task.cpu == Some(0)));
     let held = verdict(&prepared);
     let checks: Vec<&str> = against(&held).iter().map(|(_, check)| *check).collect();
-    assert_eq!(checks, ["sample size"], "the tasks of one processor were left out: {held:#?}");
+    assert_eq!(checks, ["sample size"], "the tasks of one CPU were left out: {held:#?}");
 
     let mut ordinary = small("policy = [\"other:-5\", \"fifo:80\"]\nlock-memory = false", 2);
     plant(&mut ordinary);
@@ -282,9 +282,9 @@ fn the_machine_counts_as_far_as_it_bears_on_the_plan() {
         "other real-time tasks",
         "autogroup",
         "transparent huge pages",
-        "isolated processors",
+        "isolated CPUs",
     ] {
-        assert!(against(&held).contains(&(State::Reservation, check)), "{check}: {held:#?}");
+        assert!(against(&held).contains(&(State::Warning, check)), "{check}: {held:#?}");
     }
     for check in ["preemption model", "tick rate"] {
         assert!(held.findings.iter().all(|found| found.check != check), "{check}");
@@ -292,10 +292,10 @@ fn the_machine_counts_as_far_as_it_bears_on_the_plan() {
 }
 
 #[test]
-fn a_virtual_machine_is_a_reservation() {
+fn a_virtual_machine_is_a_warning() {
     let mut run = sound();
-    on_both(&mut run, |facts| facts.processor.virtualization = Some("kvm".to_owned()));
-    check(&run, State::Reservation, "hypervisor", "kvm");
+    on_both(&mut run, |facts| facts.cpu.virtualization = Some("kvm".to_owned()));
+    check(&run, State::Warning, "hypervisor", "kvm");
 }
 
 #[test]
@@ -313,14 +313,14 @@ fn heat_and_firmware_count_when_they_acted_during_the_run() {
     let mut run = sound();
     on_both(&mut run, |facts| {
         facts.thermal.throttle_count = Some(12);
-        facts.processor.smi_count = Some(55);
+        facts.cpu.smi_count = Some(55);
     });
     assert_eq!(verdict(&run).validity, Validity::Valid, "all of it was before the run");
-    run.header.facts_after.as_mut().unwrap().processor.smi_count = Some(56);
-    check(&run, State::Reservation, "firmware interrupts", "it stopped all processors once");
-    run.header.facts_after.as_mut().unwrap().processor.smi_count = Some(55);
+    run.header.facts_after.as_mut().unwrap().cpu.smi_count = Some(56);
+    check(&run, State::Warning, "firmware interrupts", "it stopped all CPUs once");
+    run.header.facts_after.as_mut().unwrap().cpu.smi_count = Some(55);
     run.header.facts_after.as_mut().unwrap().thermal.throttle_count = Some(14);
-    check(&run, State::Reservation, "heat", "processors were slowed 2 times meanwhile");
+    check(&run, State::Warning, "heat", "CPUs were slowed 2 times meanwhile");
 }
 
 #[test]

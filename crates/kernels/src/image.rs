@@ -6,7 +6,7 @@ const MARK: (usize, &[u8]) = (0x202, b"HdrS");
 const VERSION_PLACE: usize = 0x20e;
 const SECTOR: usize = 0x200;
 
-/// Whether a file is a kernel that x86 processors boot (a bzImage).
+/// Whether a file is a kernel that x86 CPUs boot (a bzImage).
 pub(super) fn is_kernel(image: &[u8]) -> bool {
     let (place, mark) = MARK;
     image.get(place..).is_some_and(|rest| rest.starts_with(mark))

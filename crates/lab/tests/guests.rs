@@ -152,9 +152,9 @@ fn an_exact_run_repeats_and_carries_what_it_was_measured_in() {
     let guest = measurement.guest.as_ref().expect("it was measured in a guest");
     assert_eq!(guest.proof.as_ref().map(|proof| proof.runs), Some(2));
     assert_eq!(guest.facts.kernel.preemption.as_deref(), Some("full"));
-    assert_eq!(guest.facts.processor.clock_source.as_deref(), Some("tsc"));
+    assert_eq!(guest.facts.cpu.clock_source.as_deref(), Some("tsc"));
     assert_eq!(guest.facts.kernel.release, guest.kernel_release);
-    assert_eq!(measurement.tasks.len(), 1, "exact time has one processor");
+    assert_eq!(measurement.tasks.len(), 1, "exact time has one CPU");
 }
 
 #[test]

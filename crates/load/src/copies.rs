@@ -6,12 +6,12 @@ use tactus_model::load::{Load, LoadPlan};
 use crate::error::{During, LoadError};
 
 /// How many copies `plan` asks for of each load that runs side by side, where each
-/// processor may count as one.
+/// CPU may count as one.
 pub(crate) fn wanted(plan: &LoadPlan) -> Result<Vec<u32>, LoadError> {
     let cpus = match &plan.cpus {
         CpuChoice::These(cpus) => cpus.len(),
         CpuChoice::All => {
-            tactus_sys::affinity::get().during("find the processors that may be used")?.len()
+            tactus_sys::affinity::get().during("find the CPUs that may be used")?.len()
         }
     };
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);

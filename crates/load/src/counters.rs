@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tactus_sys::SysError;
 use tactus_sys::shared_memory::SharedWords;
 
-/// Words a copy has: two cache lines of 64 bytes, because processors fetch lines in
+/// Words a copy has: two cache lines of 64 bytes, because CPUs fetch lines in
 /// pairs and copies shall not slow each other by counting.
 const WORDS_PER_COPY: usize = 16;
 const OPERATIONS: usize = 0;

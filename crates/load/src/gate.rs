@@ -1,6 +1,6 @@
 //! Holds copies back until all have been started.
 //!
-//! Without it the first copies would take the processors from those that are yet to be
+//! Without it the first copies would take the CPUs from those that are yet to be
 //! started, and a thousand copies would take minutes.
 
 use std::fs::File;

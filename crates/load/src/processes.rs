@@ -14,7 +14,7 @@ use tactus_sys::process;
 struct Process {
     id: u32,
     parent: u32,
-    /// Processor time in ticks: its own and that of children it has waited for.
+    /// CPU time in ticks: its own and that of children it has waited for.
     ticks: u64,
     ended: bool,
 }
@@ -60,7 +60,7 @@ fn below(root: u32, all: &[Process]) -> Vec<Process> {
     found
 }
 
-/// The processor time of `root`, of its descendants, and of those that have ended
+/// The CPU time of `root`, of its descendants, and of those that have ended
 /// and were waited for; in steps of a tick (10 ms). `None` where `/proc` does not tell.
 pub(crate) fn cpu_time(root: u32) -> Option<Nanos> {
     let tree = tree(root).ok().filter(|tree| !tree.is_empty())?;

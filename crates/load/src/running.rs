@@ -138,7 +138,7 @@ impl RunningLoad {
 
     /// Reads what the load has achieved up to now.
     ///
-    /// Operations and bytes are read first and at one moment; for the processor time
+    /// Operations and bytes are read first and at one moment; for the CPU time
     /// `/proc` is then searched, which takes some 10 µs for each process of the machine.
     pub fn snapshot(&mut self) -> LoadSnapshot {
         let (Some(host), Some(task)) = (&mut self.host, &self.task) else {

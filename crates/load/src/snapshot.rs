@@ -18,17 +18,17 @@ pub struct LoadSnapshot {
     pub operations: Option<u64>,
     /// Bytes so far; `None` where they cannot be counted.
     pub bytes: Option<u64>,
-    /// Processor time so far of all processes of the load, ended ones included as far
+    /// CPU time so far of all processes of the load, ended ones included as far
     /// as they were waited for; in steps of 10 ms. `None` where it cannot be read.
     pub cpu_time: Option<Nanos>,
     /// What else is counted, and how often it happened so far.
     pub others: Vec<(&'static str, u64)>,
-    /// Of several loads side by side what each has achieved, without its processor time.
+    /// Of several loads side by side what each has achieved, without its CPU time.
     pub parts: Vec<(Load, LoadSnapshot)>,
 }
 
 impl LoadSnapshot {
-    /// What these copies of one load have achieved, but for their processor time.
+    /// What these copies of one load have achieved, but for their CPU time.
     pub(crate) fn of<'c>(
         measure: Measure,
         copies: impl Iterator<Item = CopyCounters<'c>> + Clone,
@@ -57,7 +57,7 @@ impl LoadSnapshot {
 
     /// What was achieved since `earlier`, a snapshot of the same load.
     ///
-    /// Differences saturate at zero: the processor time of a process that ended
+    /// Differences saturate at zero: the CPU time of a process that ended
     /// without being waited for is lost.
     pub fn since(&self, earlier: &Self) -> LoadResult {
         let grown = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));

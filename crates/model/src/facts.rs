@@ -17,7 +17,8 @@ pub struct MachineFacts {
     pub kernel: KernelFacts,
     /// The CPUs.
     #[serde(default)]
-    pub processor: ProcessorFacts,
+    #[serde(alias = "processor")]
+    pub cpu: CpuFacts,
     /// The scheduler's settings.
     #[serde(default)]
     pub scheduling: SchedulingFacts,
@@ -73,7 +74,7 @@ pub struct KernelFacts {
 
 /// The CPUs and what slows or stops them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessorFacts {
+pub struct CpuFacts {
     /// The model's name.
     pub model: Option<String>,
     /// CPUs that are present, online or not.
@@ -298,7 +299,7 @@ impl MachineFacts {
         Self {
             taken,
             kernel: KernelFacts::default(),
-            processor: ProcessorFacts::default(),
+            cpu: CpuFacts::default(),
             scheduling: SchedulingFacts::default(),
             permission: PermissionFacts::default(),
             cgroup: CgroupFacts::default(),
@@ -324,22 +325,22 @@ impl MachineFacts {
         rows.flag("soft-lockup detector", self.kernel.soft_watchdog);
         rows.words("debug options", self.kernel.debugging_options.as_deref());
         rows.group = "CPU";
-        rows.text("model", &self.processor.model);
-        rows.text("present", &self.processor.present);
-        rows.text("online", &self.processor.online);
-        rows.flag("SMT", self.processor.smt);
-        rows.bytes("last-level cache", self.processor.last_level_cache);
-        rows.list("isolated", self.processor.isolated.as_ref());
-        rows.list("nohz_full", self.processor.nohz_full.as_ref());
-        rows.words("frequency governors", self.processor.governors.as_deref());
-        rows.words("frequency drivers", self.processor.frequency_drivers.as_deref());
-        rows.words("idle states", self.processor.idle_states.as_deref());
-        rows.text("longest idle-state exit in us", &self.processor.idle_exit_latency_us_max);
-        rows.text("idle-state exit limit in us", &self.processor.idle_exit_latency_limit_us);
-        rows.text("virtualization", &self.processor.virtualization);
-        rows.text("clock source", &self.processor.clock_source);
-        rows.words("clock sources", self.processor.available_clock_sources.as_deref());
-        rows.list("device interrupts", self.processor.interrupt_cpus.as_ref());
+        rows.text("model", &self.cpu.model);
+        rows.text("present", &self.cpu.present);
+        rows.text("online", &self.cpu.online);
+        rows.flag("SMT", self.cpu.smt);
+        rows.bytes("last-level cache", self.cpu.last_level_cache);
+        rows.list("isolated", self.cpu.isolated.as_ref());
+        rows.list("nohz_full", self.cpu.nohz_full.as_ref());
+        rows.words("frequency governors", self.cpu.governors.as_deref());
+        rows.words("frequency drivers", self.cpu.frequency_drivers.as_deref());
+        rows.words("idle states", self.cpu.idle_states.as_deref());
+        rows.text("longest idle-state exit in us", &self.cpu.idle_exit_latency_us_max);
+        rows.text("idle-state exit limit in us", &self.cpu.idle_exit_latency_limit_us);
+        rows.text("virtualization", &self.cpu.virtualization);
+        rows.text("clock source", &self.cpu.clock_source);
+        rows.words("clock sources", self.cpu.available_clock_sources.as_deref());
+        rows.list("device interrupts", self.cpu.interrupt_cpus.as_ref());
         rows.group = "Scheduling";
         rows.text("real-time runtime in us", &self.scheduling.rt_runtime_us);
         rows.text("real-time period in us", &self.scheduling.rt_period_us);
@@ -394,7 +395,7 @@ impl MachineFacts {
             .map(|[one, five, fifteen]| format!("{one:.2} {five:.2} {fifteen:.2}"));
         rows.text("load average", &averages);
         rows.text("steal time since boot", &self.steal);
-        rows.text("SMIs since boot", &self.processor.smi_count);
+        rows.text("SMIs since boot", &self.cpu.smi_count);
         rows.text("thermal throttling since boot", &self.thermal.throttle_count);
         rows.words("thermal throttling now", self.thermal.cooling.as_deref());
         let zones = self.thermal.zones.as_ref().map(|zones| {

@@ -163,7 +163,7 @@ pub fn byte_rate(per_second: f64) -> String {
 }
 
 /// Formats CPU usage in per cent of one CPU: `198 %` is nearly two CPUs.
-pub fn processors(count: f64) -> String {
+pub fn cpus(count: f64) -> String {
     format!("{:.0}{THIN_SPACE}%", count * 100.0)
 }
 

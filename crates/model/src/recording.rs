@@ -15,7 +15,7 @@ mod syscall;
 mod thread;
 
 pub use account::{
-    About, AbsentEvent, EventAccount, EventCount, Lost, Mechanism, ProcessorAccount,
+    About, AbsentEvent, EventAccount, EventCount, Lost, Mechanism, CpuAccount,
 };
 pub use dictionary::{ChainId, Dictionary, Function, FunctionId, NameId};
 pub use event::{Context, Event, EventKind, PageFault, Wakeup};

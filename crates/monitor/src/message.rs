@@ -32,7 +32,7 @@ pub enum Key {
 pub enum Message {
     /// The window of the cell that was asked for last opens.
     Opened {
-        /// The processor of each task.
+        /// The CPU of each task.
         cpus: Vec<u32>,
     },
     /// A task did something.

@@ -12,7 +12,7 @@ pub fn plain_header() -> String {
     row(["time", "observed", "missed", "min", "median", "p99", "max", "longest gap", "on cpu"])
 }
 
-/// One second, which ended at `at` since the window opened. `cpus` has the processor of
+/// One second, which ended at `at` since the window opened. `cpus` has the CPU of
 /// each task.
 pub fn plain_line(at: Nanos, figures: &StretchFigures, cpus: &[u32]) -> String {
     line(format::span(at), figures, cpus)

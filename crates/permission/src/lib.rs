@@ -20,7 +20,7 @@
 
 mod best;
 mod fix;
-mod processors;
+mod cpus;
 mod refusal;
 mod resources;
 mod scheduling;
@@ -42,14 +42,14 @@ pub enum Asked {
     Scheduling {
         /// The class and its parameters.
         scheduling: Scheduling,
-        /// The processors the thread was confined to when it asked; `None` where
+        /// The CPUs the thread was confined to when it asked; `None` where
         /// it was not confined beyond [`allowed_cpus`].
         ///
         /// [`allowed_cpus`]: tactus_model::facts::PermissionFacts::allowed_cpus
         confined_to: Option<CpuList>,
     },
-    /// To run on these processors only, by sched_setaffinity(2).
-    Processors(CpuList),
+    /// To run on these CPUs only, by sched_setaffinity(2).
+    Cpus(CpuList),
     /// Locked memory, by mlockall(2) or mlock(2).
     LockedMemory {
         /// How much of it, where that is known.
@@ -92,7 +92,7 @@ pub fn diagnose(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Diagno
         Asked::Scheduling { scheduling, confined_to } => {
             scheduling::diagnose(*scheduling, confined_to.as_ref(), refusal, facts)
         }
-        Asked::Processors(cpus) => processors::diagnose(cpus, refusal, facts),
+        Asked::Cpus(cpus) => cpus::diagnose(cpus, refusal, facts),
         Asked::LockedMemory { bytes } => resources::locked_memory(*bytes, refusal, facts),
         Asked::IdleExitLatency => resources::idle_exit_latency(refusal, facts),
         Asked::IoUring => resources::io_uring(refusal, facts),
@@ -111,7 +111,7 @@ impl Asked {
     const fn call(&self) -> &'static str {
         match self {
             Self::Scheduling { .. } => "sched_setattr",
-            Self::Processors(_) => "sched_setaffinity",
+            Self::Cpus(_) => "sched_setaffinity",
             Self::LockedMemory { .. } => "mlockall",
             Self::IdleExitLatency => "opening /dev/cpu_dma_latency",
             Self::TimerSlack(_) => "prctl(PR_SET_TIMERSLACK)",

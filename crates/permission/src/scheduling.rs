@@ -172,7 +172,7 @@ fn deadline_not_permitted(
         ));
     }
     if facts.scheduling.rt_runtime_us == Some(-1) {
-        // Without a global limit admission is off, and with it the rule about processors.
+        // Without a global limit admission is off, and with it the rule about CPUs.
         return None;
     }
     let confined_to = confined_to.or(permission.allowed_cpus.as_ref())?;
@@ -180,11 +180,11 @@ fn deadline_not_permitted(
     (!missing.is_empty()).then(|| confined_deadline(confined_to, &missing, facts))
 }
 
-/// The processors among which the kernel moves deadline tasks, as far as it can
+/// The CPUs among which the kernel moves deadline tasks, as far as it can
 /// be told from outside: all online ones that are not isolated.
 fn root_domain(facts: &MachineFacts) -> Option<CpuList> {
-    let online = facts.processor.online.as_ref()?;
-    let isolated = facts.processor.isolated.clone().unwrap_or_default();
+    let online = facts.cpu.online.as_ref()?;
+    let isolated = facts.cpu.isolated.clone().unwrap_or_default();
     Some(online.without(&isolated))
 }
 
@@ -220,7 +220,7 @@ fn confined_deadline(confined_to: &CpuList, missing: &CpuList, facts: &MachineFa
     };
     Diagnosis::new(
         format!(
-            "a deadline task must be able to run on all processors of its root domain, and {how} to {confined_to}, without {missing}"
+            "a deadline task must be able to run on all CPUs of its root domain, and {how} to {confined_to}, without {missing}"
         ),
         fix,
     )
@@ -231,13 +231,13 @@ fn admission_full(runtime: Nanos, period: Nanos, facts: &MachineFacts) -> Diagno
     let asked = percent(runtime.as_nanos() as f64, period.as_nanos() as f64);
     let limit = match (facts.scheduling.rt_runtime_us, facts.scheduling.rt_period_us) {
         (Some(runtime), Some(period)) if runtime >= 0 && period > 0 => {
-            format!("{:.0} % of each processor", percent(runtime as f64, period as f64))
+            format!("{:.0} % of each CPU", percent(runtime as f64, period as f64))
         }
         _ => "what sched_rt_runtime_us allows".to_owned(),
     };
     Diagnosis::new(
         format!(
-            "admission of the deadline class is full: with {asked:.1} % of a processor more, its tasks would exceed {limit}"
+            "admission of the deadline class is full: with {asked:.1} % of a CPU more, its tasks would exceed {limit}"
         ),
         Some(
             "ask for a shorter runtime, or end deadline tasks: ps -eLo tid,cls,comm | grep DLN"

@@ -10,13 +10,13 @@ mod descent;
 mod priority;
 mod resource;
 
-/// A machine on which nothing is held, limited, contained or filtered, with four processors.
+/// A machine on which nothing is held, limited, contained or filtered, with four CPUs.
 fn machine(change: impl FnOnce(&mut MachineFacts)) -> MachineFacts {
     let mut facts = MachineFacts::unknown(Instant::from_nanos(0));
     let all: CpuList = (0..4).collect();
-    facts.processor.present = Some(all.clone());
-    facts.processor.online = Some(all.clone());
-    facts.processor.isolated = Some(CpuList::default());
+    facts.cpu.present = Some(all.clone());
+    facts.cpu.online = Some(all.clone());
+    facts.cpu.isolated = Some(CpuList::default());
     facts.scheduling.rt_runtime_us = Some(950_000);
     facts.scheduling.rt_period_us = Some(1_000_000);
     facts.scheduling.deadline_period_min_us = Some(100);

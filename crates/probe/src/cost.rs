@@ -26,7 +26,7 @@ impl<C: Clock> Sleeper<C> for NoSleep {
 }
 
 /// Measures what reading the clock `C` and a turn of the loop cost on the
-/// processor on which the calling thread runs.
+/// CPU on which the calling thread runs.
 ///
 /// The loop is the one that measures, with a sleeper that reads the clock and
 /// returns: so a turn's cost holds the stamp, keeping the sample and finding the

@@ -10,7 +10,7 @@ pub enum ProbeError {
     /// Its settings do not go together.
     #[error(transparent)]
     Inconsistent(#[from] Inconsistent),
-    /// The processors it may use could not be read.
+    /// The CPUs it may use could not be read.
     #[error(transparent)]
     System(#[from] tactus_sys::SysError),
     /// A task could not be started.

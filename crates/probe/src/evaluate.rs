@@ -18,7 +18,7 @@ pub(crate) const BLOCK_SAMPLES: usize = 1_000_000;
 pub struct Found {
     /// The task's number.
     pub task: u32,
-    /// The processor it was meant for.
+    /// The CPU it was meant for.
     pub cpu: u32,
     /// How it was scheduled.
     pub granted: Granted,

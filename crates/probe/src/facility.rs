@@ -187,7 +187,7 @@ pub(crate) fn now(clock: ClockName) -> u64 {
     }
 }
 
-/// Measures what the loop of `probe` costs on the processor of the calling thread.
+/// Measures what the loop of `probe` costs on the CPU of the calling thread.
 pub(crate) fn cost(probe: &Probe) -> ProbeCost {
     match probe.timer().clock {
         ClockName::Monotonic => cost_by::<Monotonic>(probe),

@@ -1,6 +1,6 @@
 //! Measured loops.
 //!
-//! [`run()`] measures one cell: it starts a task on each processor, has each
+//! [`run()`] measures one cell: it starts a task on each CPU, has each
 //! prepare itself as the [policy](tactus_model::policy) asks, lets all of them
 //! meet, gives them one instant to start at, and evaluates what they found after
 //! the window has closed. There are three probes. The tasks of the timer probe sleep

@@ -70,7 +70,7 @@ pub struct ProbeOutcome {
     pub shortfalls: Vec<Shortfall>,
 }
 
-/// Measures `cell`: all its tasks, each on its processor, in one window.
+/// Measures `cell`: all its tasks, each on its CPU, in one window.
 ///
 /// Random intervals follow from `seed`. Tasks that are processes of their own are
 /// started as `process` says. `listen` hears what happens as it happens; between
@@ -230,10 +230,10 @@ impl LiveTasks {
     }
 }
 
-/// The processor that each task of `cell` is meant for.
+/// The CPU that each task of `cell` is meant for.
 ///
 /// # Errors
-/// The processors that this process may use cannot be read.
+/// The CPUs that this process may use cannot be read.
 pub fn places(cell: &Cell) -> Result<Vec<u32>, ProbeError> {
     let probe = cell.probe.timer();
     Ok(orders(cell, probe, 0)?.iter().map(|order| order.cpu).collect())
@@ -242,7 +242,7 @@ pub fn places(cell: &Cell) -> Result<Vec<u32>, ProbeError> {
 /// How far ahead the common start is set, so that every task has heard of it before.
 const START_LEAD: Nanos = Nanos::from_millis(100);
 
-/// The tasks of a cell: `tasks_per_cpu` on each processor, processor by processor.
+/// The tasks of a cell: `tasks_per_cpu` on each CPU, CPU by CPU.
 fn orders(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskOrder>, ProbeError> {
     let cpus: CpuList = match &cell.policy.cpus {
         CpuChoice::All => affinity::get()?,
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_go_processor_by_processor() {
+    fn tasks_go_cpu_by_cpu() {
         let cell = cell("cpus = \"1,3\"\ntasks-per-cpu = 2");
         let probe = cell.probe.timer();
         let places: Vec<(u32, u32)> =

@@ -34,7 +34,7 @@ pub(crate) struct TaskOrder {
     pub cell: Cell,
     /// Its number, counted from 0.
     pub task: u32,
-    /// The processor it is meant for.
+    /// The CPU it is meant for.
     pub cpu: u32,
     /// The seed of the turn.
     pub seed: u64,
@@ -122,7 +122,7 @@ impl Unable {
         }
     }
 
-    /// A sort leaves nothing of its processor to those who look.
+    /// A sort leaves nothing of its CPU to those who look.
     fn sorts_are_not_watched() -> Self {
         Self {
             reason: "sorts cannot be watched: they are told when their window is over".to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! The work is a chain of multiplications that depend on each other, in *units*
 //! of a few nanoseconds. It touches no memory and makes no call, so that a unit
-//! takes the same time whatever else goes on, unless the processor is taken away.
+//! takes the same time whatever else goes on, unless the CPU is taken away.
 //! How long a unit takes is measured beforehand: the least of several short
 //! trials, since every disturbance only makes a trial longer.
 
@@ -33,14 +33,14 @@ pub fn compute(units: u64) {
     black_box(value);
 }
 
-/// How fast this processor computes.
+/// How fast this CPU computes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     units_per_nano: f64,
 }
 
 impl Pace {
-    /// Measures the pace on the processor on which the calling thread runs.
+    /// Measures the pace on the CPU on which the calling thread runs.
     pub fn calibrate<C: Clock>() -> Self {
         let trial = || {
             let begin = clock::now::<C>();

@@ -195,7 +195,7 @@ fn an_aligned_window_opens_at_a_multiple() {
 }
 
 #[test]
-fn a_processor_that_is_not_there_is_a_shortfall() {
+fn a_cpu_that_is_not_there_is_a_shortfall() {
     let cell = cell("cpus = \"4000\"");
     let measured = measure(&cell).unwrap();
     assert_eq!(measured.events[0], "shortfall");

@@ -48,7 +48,7 @@ fn main() -> Result<(), RecordError> {
             None => println!(),
         }
     }
-    for account in &summary.processors {
+    for account in &summary.cpus {
         println!(
             "CPU {}: {} read + {} lost + {} unwritten = {}",
             account.cpu,

@@ -15,14 +15,14 @@
 //! }
 //! ```
 
-mod processor;
+mod cpu;
 mod random;
 
 use tactus_model::recording::{About, Dictionary, Recording, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::decode::Tracepoint;
-use processor::Processor;
+use cpu::Cpu;
 
 /// What to simulate.
 #[derive(Clone, Copy, Debug)]
@@ -103,8 +103,8 @@ pub fn simulate(plan: &Plan) -> Simulation {
     let mut dictionary = Dictionary::new();
     let (mut events, mut samples) = (Vec::new(), Vec::new());
     for cpu in 0..plan.cpus {
-        let processor = Processor::new(plan, cpu, &mut dictionary);
-        let (mut its_events, mut its_samples) = processor.run();
+        let cpu = Cpu::new(plan, cpu, &mut dictionary);
+        let (mut its_events, mut its_samples) = cpu.run();
         events.append(&mut its_events);
         samples.append(&mut its_samples);
     }

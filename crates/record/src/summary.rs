@@ -1,7 +1,7 @@
 //! The summary of a recording: its accounts and its cost.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::recording::{AbsentEvent, EventAccount, ProcessorAccount};
+use tactus_model::recording::{AbsentEvent, EventAccount, CpuAccount};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
@@ -16,7 +16,7 @@ pub struct RecordingSummary {
     pub accounts: Vec<EventAccount>,
     /// The account of each CPU, if the kernel counts by CPU and not by event (tracefs).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub processors: Vec<ProcessorAccount>,
+    pub cpus: Vec<CpuAccount>,
     /// Events that were requested and could not be recorded.
     pub absent: Vec<AbsentEvent>,
     /// The number of windows in which events were lost.
@@ -57,20 +57,20 @@ impl RecordingSummary {
     pub fn lost(&self) -> u64 {
         let of_events: u64 = self.accounts.iter().map(EventAccount::lost).sum();
         // The kernel counts either by event or by CPU, never by both.
-        of_events + self.processors.iter().map(|account| account.lost).sum::<u64>()
+        of_events + self.cpus.iter().map(|account| account.lost).sum::<u64>()
     }
 
     /// The number of occurrences that the kernel counted but neither wrote nor counted
     /// as lost.
     pub fn unwritten(&self) -> u64 {
         let of_events: u64 = self.accounts.iter().map(EventAccount::unwritten).sum();
-        of_events + self.processors.iter().map(ProcessorAccount::unwritten).sum::<u64>()
+        of_events + self.cpus.iter().map(CpuAccount::unwritten).sum::<u64>()
     }
 
     /// Whether every occurrence of every event is accounted for.
     pub fn balances(&self) -> bool {
         self.accounts.iter().all(EventAccount::balances)
-            && self.processors.iter().all(ProcessorAccount::balances)
+            && self.cpus.iter().all(CpuAccount::balances)
     }
 
     /// The duration of the recording.

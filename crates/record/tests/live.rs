@@ -69,7 +69,7 @@ fn check_accounts(summary: &RecordingSummary) {
         let Some(count) = account.count else { continue };
         assert!(account.read + count.lost <= count.counted, "{account:?}");
     }
-    for account in &summary.processors {
+    for account in &summary.cpus {
         assert!(account.balances(), "{account:?}");
     }
     let switches = summary.accounts.iter().find(|account| account.event == "sched/sched_switch");

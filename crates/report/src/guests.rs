@@ -35,7 +35,7 @@ pub(crate) fn guests_note(run: &Run) -> Option<String> {
     Some(match time {
         GuestTime::Exact(speed) => format!(
             "Exact time: lengths are instructions that guest kernels executed, at {} million a second, \
-             on one processor that is emulated. Caches, address translation, other processors and the \
+             on one CPU that is emulated. Caches, address translation, other CPUs and the \
              time that real devices take are not in them.",
             speed.mips()
         ),
@@ -47,7 +47,7 @@ pub(crate) fn guests_note(run: &Run) -> Option<String> {
     })
 }
 
-/// What executed the guests and on how many processors, as far as their results tell.
+/// What executed the guests and on how many CPUs, as far as their results tell.
 fn executed_by(run: &Run) -> String {
     let accounts: Vec<&GuestAccount> =
         run.measurements.iter().filter_map(|found| found.guest.as_deref()).collect();
@@ -60,11 +60,11 @@ fn executed_by(run: &Run) -> String {
             other => other,
         })
         .collect();
-    let online = |found: &&GuestAccount| Some(found.facts.processor.online.as_ref()?.len() as u64);
-    let processors: BTreeSet<u64> = accounts.iter().filter_map(online).collect();
-    let processors: Vec<String> =
-        processors.iter().map(|count| format::counted(*count, "processor")).collect();
-    [(", ", words.join(" or ")), (" with ", processors.join(" or "))]
+    let online = |found: &&GuestAccount| Some(found.facts.cpu.online.as_ref()?.len() as u64);
+    let cpus: BTreeSet<u64> = accounts.iter().filter_map(online).collect();
+    let cpus: Vec<String> =
+        cpus.iter().map(|count| format::counted(*count, "CPU")).collect();
+    [(", ", words.join(" or ")), (" with ", cpus.join(" or "))]
         .iter()
         .filter(|(_, told)| !told.is_empty())
         .map(|(before, told)| format!("{before}{told}"))
@@ -137,7 +137,7 @@ fn rows(first: &GuestAccount, all: &[&GuestAccount]) -> Vec<(&'static str, Strin
         ("version", known(&kernel.version)),
         ("preemption", known(&kernel.preemption)),
         ("tick", tick),
-        ("clock source", known(&first.facts.processor.clock_source)),
+        ("clock source", known(&first.facts.cpu.clock_source)),
         ("command line", known(&kernel.command_line)),
         ("kernel sha256", values(all, |account| account.kernel_sha256.clone())),
         ("program sha256", values(all, |account| account.program_sha256.clone())),

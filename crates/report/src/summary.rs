@@ -27,7 +27,7 @@ pub(crate) struct CellResult<'r> {
 /// The cells of a run that yielded a result, in the order of the plan.
 ///
 /// Their intervals take some ten milliseconds of computing a cell, so the cells
-/// are shared out among the processors; the result does not depend on how many there are.
+/// are shared out among the CPUs; the result does not depend on how many there are.
 pub(crate) fn cell_results(run: &Run) -> Vec<CellResult<'_>> {
     let labels = run.header.plan.labels();
     let cells: Vec<(usize, &Cell, String)> = run
@@ -174,12 +174,12 @@ impl CellResult<'_> {
         let share = |of: fn(&MachineRates) -> Option<Nanos>| {
             total(rates().map(of)).map(|time| format::share(time.as_nanos(), over.as_nanos()))
         };
-        let processors = |time: Nanos| {
-            format::processors(time.as_nanos() as f64 / over.as_nanos().max(1) as f64)
+        let cpus = |time: Nanos| {
+            format::cpus(time.as_nanos() as f64 / over.as_nanos().max(1) as f64)
         };
         [
-            self.summary.load.processors.map(format::processors),
-            total(rates().map(|rates| rates.busy)).map(processors),
+            self.summary.load.cpus.map(format::cpus),
+            total(rates().map(|rates| rates.busy)).map(cpus),
             count(|rates| rates.context_switches),
             count(|rates| rates.interrupts),
             count(|rates| rates.softirqs),
@@ -221,17 +221,17 @@ pub(crate) struct Rate {
 
 /// The rates that are shown, in the order of [`CellResult::rates`].
 pub(crate) const RATES: [Rate; 11] = [
-    rate("load cpu", "processor time of the load's copies; 100 % is one processor"),
-    rate("busy", "processor time not spent idle; 100 % is one processor"),
+    rate("load cpu", "CPU time of the load's copies; 100 % is one CPU"),
+    rate("busy", "CPU time not spent idle; 100 % is one CPU"),
     rate("switches", "context switches"),
     rate("interrupts", ""),
     rate("softirqs", ""),
     rate("page faults", ""),
     rate("forks", "processes and threads made"),
-    rate("cpu wait", "share of the time in which some task waited for a processor"),
+    rate("cpu wait", "share of the time in which some task waited for a CPU"),
     rate("io wait", "share of the time in which some task waited for I/O"),
     rate("memory wait", "share of the time in which some task waited for memory"),
-    rate("steal", "processor time that the hypervisor gave to others, all processors together"),
+    rate("steal", "CPU time that the hypervisor gave to others, all CPUs together"),
 ];
 
 const fn rate(name: &'static str, meaning: &'static str) -> Rate {

@@ -12,7 +12,7 @@ use crate::table::wrapped;
 /// way out, and what is not known, in lines of at most `width` columns.
 pub fn verdict_text(verdict: &Verdict, width: usize) -> String {
     let mut text = format!("{}\n", headline(verdict));
-    for (mark, state) in [("×", State::Invalidates), ("-", State::Reservation)] {
+    for (mark, state) in [("×", State::Invalidates), ("-", State::Warning)] {
         for finding in verdict.of_state(state) {
             let told = format!("{}: {}", finding.check, sentence(finding));
             let lines = wrapped(&told, "    ", width);
@@ -30,14 +30,14 @@ pub fn verdict_text(verdict: &Verdict, width: usize) -> String {
     text
 }
 
-/// The verdict in a line: `Valid, with 3 reservations.`
+/// The verdict in a line: `Valid, with 3 warnings.`
 pub(crate) fn headline(verdict: &Verdict) -> String {
-    let reservations = match verdict.of_state(State::Reservation).count() as u64 {
+    let warnings = match verdict.of_state(State::Warning).count() as u64 {
         0 => String::new(),
-        count => format!(", with {}", format::counted(count, "reservation")),
+        count => format!(", with {}", format::counted(count, "warning")),
     };
     match verdict.of_state(State::Invalidates).count() {
-        0 => format!("Valid{reservations}."),
+        0 => format!("Valid{warnings}."),
         1 => "Invalid, for one reason.".to_owned(),
         count => format!("Invalid, for {count} reasons."),
     }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_was_refused_is_a_reservation_with_its_mend() {
+    fn a_policy_that_was_refused_is_a_warning_with_its_mend() {
         let mut run = small();
         let refused = Shortfall {
             asked: "policy fifo:90".to_owned(),
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn what_invalidates_stands_first() {
         let mut run = small();
-        run.header.facts_before.processor.clock_source = Some("jiffies".to_owned());
+        run.header.facts_before.cpu.clock_source = Some("jiffies".to_owned());
         run.header.facts_after = Some(run.header.facts_before.clone());
         insta::assert_snapshot!("invalid", verdict_text(&verdict(&run), 80));
     }

@@ -180,7 +180,7 @@ pub struct Row<'a> {
     /// The lengths that this machine's figures are of; none where they are of none.
     #[serde(skip)]
     pub lengths: Option<&'a LatencyHistogram>,
-    /// What a program got from the processors here; none where the row is of none.
+    /// What a program got from the CPUs here; none where the row is of none.
     #[serde(skip)]
     pub account: Option<&'a Account>,
 }

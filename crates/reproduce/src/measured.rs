@@ -36,11 +36,11 @@ pub struct Measured {
 pub struct Recorded {
     /// The samples that were taken while events were recorded.
     pub samples: Vec<WitnessedSample>,
-    /// Where the processor time went; none where that was not recorded or not asked for.
+    /// Where the CPU time went; none where that was not recorded or not asked for.
     pub accounts: Option<Accounts>,
 }
 
-/// What a processor served when samples came due on it.
+/// What a CPU served when samples came due on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Served {
     /// The interrupt or softirq; none when nothing was served.
@@ -220,7 +220,7 @@ impl Measured {
         self.served.insert(cell.to_owned(), served);
     }
 
-    /// Takes what a program got from the processors.
+    /// Takes what a program got from the CPUs.
     fn account(
         &mut self,
         name: &str,
@@ -256,7 +256,7 @@ impl Measured {
         self.accounts.insert(name.to_owned(), account.clone());
     }
 
-    /// What a program got from the processors, where that was recorded.
+    /// What a program got from the CPUs, where that was recorded.
     pub fn account_of(&self, program: &str) -> Option<&Account> {
         self.accounts.get(program)
     }

@@ -90,7 +90,7 @@ pub struct GuestForm {
     pub cells: Option<BTreeMap<String, BTreeMap<String, String>>>,
 }
 
-/// A program of a cell, which accounts of processor time tell apart.
+/// A program of a cell, which accounts of CPU time tell apart.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {

@@ -101,7 +101,7 @@ impl fmt::Display for Transfers {
 /// As text: `min`, `median`, `max`, `average`, `deviation`, `p99.9`,
 /// `within 10ms` (a share), `samples`, `set-aside` and `serving` (shares),
 /// `desired`, `rate` and `expected` (frames a second), `quanta` (a second), `use` (a share of a
-/// processor), `billed at 100Hz` (a ratio to what was used), `missed at 100Hz` (a share),
+/// CPU), `billed at 100Hz` (a ratio to what was used), `missed at 100Hz` (a share),
 /// `billed` and `missed` (the same by the kernel's own ticks, whatever their rate),
 /// `sorted` (numbers a second), `overhead` (a share), `tick cost` (a length).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,7 +134,7 @@ pub enum Statistic {
     Expected,
     /// How many effective quanta there were a second.
     Quanta,
-    /// The time that was used, in shares of a processor.
+    /// The time that was used, in shares of a CPU.
     Use,
     /// The time that ticks of a rate billed over the time that was used. Where timers expire at
     /// the kernel's ticks alone these are its own, and of another rate there are none; elsewhere

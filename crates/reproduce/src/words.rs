@@ -28,7 +28,7 @@ impl Statistic {
             Self::Desired => "desired/s".to_owned(),
             Self::Expected => "closed form".to_owned(),
             Self::Quanta => "quanta/s".to_owned(),
-            Self::Use => "processor".to_owned(),
+            Self::Use => "CPU time".to_owned(),
             Self::Sorted => "numbers/s".to_owned(),
             other => other.to_string(),
         }

@@ -84,7 +84,7 @@ impl NotGranted {
                 let confined_to = Some(confined_to.clone());
                 (Asked::Scheduling { scheduling: *asked, confined_to }, *errno)
             }
-            Self::Cpus { asked, errno, .. } => (Asked::Processors(asked.clone()), *errno),
+            Self::Cpus { asked, errno, .. } => (Asked::Cpus(asked.clone()), *errno),
             Self::PinnedDeadline => return no_pinned_deadline(),
             Self::TimerSlack { asked, errno, .. } => (Asked::TimerSlack(*asked), *errno),
             Self::LockedMemory { errno } => (Asked::LockedMemory { bytes: None }, *errno),

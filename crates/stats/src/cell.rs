@@ -64,7 +64,7 @@ pub struct LoadRate {
     /// Bytes per second of all copies together.
     pub bytes_per_second: Option<f64>,
     /// The number of CPUs that all copies used on average.
-    pub processors: Option<f64>,
+    pub cpus: Option<f64>,
     /// Further counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<CountRate>,
@@ -270,7 +270,7 @@ fn rate_of(loads: &[&LoadResult], seconds: f64) -> LoadRate {
         unit: first.map(|load| load.unit.clone()).unwrap_or_default(),
         operations_per_second: rate(&|load| load.operations.map(|count| count as f64)),
         bytes_per_second: rate(&|load| load.bytes.map(|count| count as f64)),
-        processors: rate(&|load| load.cpu_time.map(Nanos::as_secs_f64)),
+        cpus: rate(&|load| load.cpu_time.map(Nanos::as_secs_f64)),
         others: others.collect(),
         parts: parts.collect(),
     }

@@ -23,7 +23,7 @@ const USER_TICK: Nanos = Nanos::from_millis(10);
 pub struct MachineCounters {
     read_at: Instant,
     events: EventCounts,
-    times: ProcessorTimes,
+    times: CpuTimes,
     faults: FaultCounts,
     cpu_pressure: Option<Nanos>,
     io_pressure: Option<Nanos>,
@@ -41,7 +41,7 @@ impl MachineCounters {
         Self {
             read_at: Instant::now(),
             events: EventCounts::parse(&stat),
-            times: ProcessorTimes::parse(&stat),
+            times: CpuTimes::parse(&stat),
             faults: FaultCounts::parse(&tree.text("proc/vmstat").unwrap_or_default()),
             cpu_pressure: pressure("cpu"),
             io_pressure: pressure("io"),
@@ -116,14 +116,14 @@ impl EventCounts {
 
 /// CPU time since boot, summed over all CPUs, from the `cpu` line of `/proc/stat`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ProcessorTimes {
+pub(crate) struct CpuTimes {
     /// In user mode, in the kernel and in interrupts.
     pub(crate) busy: Option<Nanos>,
     /// Steal time.
     pub(crate) steal: Option<Nanos>,
 }
 
-impl ProcessorTimes {
+impl CpuTimes {
     /// Reads `cpu user nice system idle iowait irq softirq steal guest guest_nice`.
     pub(crate) fn parse(stat: &str) -> Self {
         let ticks: Vec<u64> = stat

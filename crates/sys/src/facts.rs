@@ -15,7 +15,7 @@ mod memory;
 mod permission;
 mod preemption;
 mod process;
-mod processor;
+mod cpu;
 mod scheduling;
 mod thermal;
 mod tree;
@@ -53,13 +53,13 @@ pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
     let programs = process::read(&tree, permission.container.as_deref());
     MachineFacts {
         taken: clock::now(),
-        processor: processor::read(&tree),
+        cpu: cpu::read(&tree),
         scheduling: scheduling::read(&tree, programs),
         permission,
         memory: memory::read(&tree),
         thermal: thermal::read(&tree),
         load_average: tree.text("proc/loadavg").and_then(|text| counters::load_averages(&text)),
-        steal: tree.text("proc/stat").and_then(|text| counters::ProcessorTimes::parse(&text).steal),
+        steal: tree.text("proc/stat").and_then(|text| counters::CpuTimes::parse(&text).steal),
         kernel,
         cgroup,
     }

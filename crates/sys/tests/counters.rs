@@ -60,10 +60,10 @@ fn the_machine_that_runs_this() {
     assert!(rates.forks >= Some(1), "a thread was made: {rates:?}");
     assert!(rates.context_switches >= Some(1), "and was waited for: {rates:?}");
     assert!(rates.page_faults.is_some() && rates.interrupts.is_some());
-    let online = tactus_sys::facts::read(Path::new("/")).processor.online;
-    let processors = online.map_or(1, |list| list.len()) as u64;
+    let online = tactus_sys::facts::read(Path::new("/")).cpu.online;
+    let cpus = online.map_or(1, |list| list.len()) as u64;
     // Each of five kinds of busy time has whole ticks of 10 ms, and a CPU is charged
     // for its own tick at once.
-    let most = (rates.over + Nanos::from_millis(100)).saturating_mul(processors);
+    let most = (rates.over + Nanos::from_millis(100)).saturating_mul(cpus);
     assert!(rates.busy.is_some_and(|busy| busy <= most), "{rates:?}");
 }

@@ -29,7 +29,7 @@ const DESKTOP: &str = r"
     proc/cmdline = BOOT_IMAGE=/vmlinuz root=/dev/sda1 isolcpus=2-3 nohz_full=2-3
     boot/config-6.1.0-18-amd64 = # CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_HZ_250=y\nCONFIG_HZ=250\n# CONFIG_RT_GROUP_SCHED is not set
     proc/timer_list = Timer List Version: v0.9\n  .hres_active    : 1
-    proc/cpuinfo = processor\t: 0\nmodel name\t: Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz\nflags\t\t: fpu vme ht
+    proc/cpuinfo = CPU\t: 0\nmodel name\t: Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz\nflags\t\t: fpu vme ht
     sys/devices/system/cpu/present = 0-3
     sys/devices/system/cpu/online = 0-3
     sys/devices/system/cpu/isolated = 2-3
@@ -107,17 +107,17 @@ fn a_desktop_on_bare_metal() {
     assert_eq!(kernel.tick_rate_hz, Some(250));
     assert_eq!(kernel.high_resolution_timers, Some(true));
     assert_eq!(kernel.rt_group_scheduling, Some(false));
-    let processor = &facts.processor;
-    assert_eq!(processor.model, text("Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz"));
-    assert_eq!(processor.online, cpus("0-3"));
-    assert_eq!(processor.smt, Some(true));
-    assert_eq!(processor.last_level_cache, Some(6 << 20));
-    assert_eq!(processor.isolated, cpus("2-3"));
-    assert_eq!(processor.nohz_full, cpus("2-3"));
-    assert_eq!(processor.governors, words("performance powersave"));
-    assert_eq!(processor.idle_states, words("POLL C1 C1E C10"));
-    assert_eq!(processor.virtualization, text("none"));
-    assert_eq!(processor.clock_source, text("tsc"));
+    let cpu = &facts.cpu;
+    assert_eq!(cpu.model, text("Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz"));
+    assert_eq!(cpu.online, cpus("0-3"));
+    assert_eq!(cpu.smt, Some(true));
+    assert_eq!(cpu.last_level_cache, Some(6 << 20));
+    assert_eq!(cpu.isolated, cpus("2-3"));
+    assert_eq!(cpu.nohz_full, cpus("2-3"));
+    assert_eq!(cpu.governors, words("performance powersave"));
+    assert_eq!(cpu.idle_states, words("POLL C1 C1E C10"));
+    assert_eq!(cpu.virtualization, text("none"));
+    assert_eq!(cpu.clock_source, text("tsc"));
     let scheduling = &facts.scheduling;
     assert_eq!(scheduling.rt_runtime_us, Some(950_000));
     assert_eq!(scheduling.autogroup, Some(true));
@@ -150,10 +150,10 @@ fn disturbances_on_a_desktop() {
     let facts = read(FakeRoot::new(DESKTOP).path());
     assert_eq!(facts.kernel.nmi_watchdog, Some(true));
     assert_eq!(facts.kernel.soft_watchdog, Some(true));
-    assert_eq!(facts.processor.available_clock_sources, words("tsc hpet acpi_pm"));
-    assert_eq!(facts.processor.frequency_drivers, words("intel_pstate"));
-    assert_eq!(facts.processor.idle_exit_latency_us_max, Some(10), "the deepest is disabled");
-    assert_eq!(facts.processor.interrupt_cpus, cpus("0-2"), "interrupt 1 has no handler");
+    assert_eq!(facts.cpu.available_clock_sources, words("tsc hpet acpi_pm"));
+    assert_eq!(facts.cpu.frequency_drivers, words("intel_pstate"));
+    assert_eq!(facts.cpu.idle_exit_latency_us_max, Some(10), "the deepest is disabled");
+    assert_eq!(facts.cpu.interrupt_cpus, cpus("0-2"), "interrupt 1 has no handler");
     assert_eq!(facts.scheduling.timer_slack, Some(Nanos::from_micros(50)));
     assert_eq!(facts.scheduling.irqbalance, Some(true));
     assert_eq!(facts.scheduling.realtime_tasks, Some(vec!["data-loop.0 fifo:88".to_owned()]));
@@ -200,7 +200,7 @@ fn programs_of_the_measurement_do_not_count_as_others() {
 #[test]
 fn temperatures_deadlines_and_smis() {
     let root = FakeRoot::new(DESKTOP);
-    assert_eq!(read(root.path()).processor.smi_count, None, "the vendor is unknown");
+    assert_eq!(read(root.path()).cpu.smi_count, None, "the vendor is unknown");
     root.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
     root.write("dev/cpu/0/msr", [&[0xff; 0x34][..], &7_u64.to_le_bytes()].concat());
     root.write("dev/cpu_dma_latency", 20_i32.to_ne_bytes());
@@ -210,8 +210,8 @@ fn temperatures_deadlines_and_smis() {
     root.write("sys/class/thermal/cooling_device0/cur_state", "3\n");
     root.write("sys/class/thermal/cooling_device0/max_state", "7\n");
     let facts = read(root.path());
-    assert_eq!(facts.processor.smi_count, Some(7));
-    assert_eq!(facts.processor.idle_exit_latency_limit_us, Some(20));
+    assert_eq!(facts.cpu.smi_count, Some(7));
+    assert_eq!(facts.cpu.idle_exit_latency_limit_us, Some(20));
     assert_eq!(facts.scheduling.fair_server_runtime, Some(Nanos::ZERO), "one is off");
     assert_eq!(facts.scheduling.deadline_reserved_ppm, Some(0), "no task is of the class");
     assert_eq!(facts.thermal.cooling, Some(vec!["thermal-cpufreq-0 3 of 7".to_owned()]));
@@ -289,12 +289,12 @@ fn a_guest_made_from_a_containers_image() {
     assert_eq!(facts.kernel.tick_rate_hz, Some(300));
     assert_eq!(facts.kernel.high_resolution_timers, Some(true));
     assert_eq!(facts.kernel.rt_group_scheduling, Some(true));
-    assert_eq!(facts.processor.virtualization, text("kvm"));
-    assert_eq!(facts.processor.smt, Some(false));
-    assert_eq!(facts.processor.isolated, cpus(""));
-    assert_eq!(facts.processor.nohz_full, cpus(""), "the kernel always has a tick");
-    assert_eq!(facts.processor.governors, Some(Vec::new()));
-    assert_eq!(facts.processor.idle_states, Some(Vec::new()));
+    assert_eq!(facts.cpu.virtualization, text("kvm"));
+    assert_eq!(facts.cpu.smt, Some(false));
+    assert_eq!(facts.cpu.isolated, cpus(""));
+    assert_eq!(facts.cpu.nohz_full, cpus(""), "the kernel always has a tick");
+    assert_eq!(facts.cpu.governors, Some(Vec::new()));
+    assert_eq!(facts.cpu.idle_states, Some(Vec::new()));
     assert_eq!(facts.permission.container, text("none"), "the mark comes from the image");
     assert_eq!(facts.permission.holds("CAP_SYS_NICE"), Some(true));
     assert_eq!(facts.permission.holds("CAP_SYS_RESOURCE"), Some(false));
@@ -411,7 +411,7 @@ const BOARD: &str = r"
     proc/sys/kernel/osrelease = 6.6.20-v8
     proc/sys/kernel/version = #1752 SMP PREEMPT Thu Mar 14
     proc/sys/kernel/arch = aarch64
-    proc/cpuinfo = processor\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd\nRevision\t: c03115\nModel\t\t: Raspberry Pi 4 Model B Rev 1.5
+    proc/cpuinfo = CPU\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd\nRevision\t: c03115\nModel\t\t: Raspberry Pi 4 Model B Rev 1.5
     proc/device-tree/model = Raspberry Pi 4 Model B Rev 1.5\0
     proc/device-tree/compatible = raspberrypi,4-model-b\0brcm,bcm2711\0
     sys/devices/system/cpu/online = 0-3
@@ -424,11 +424,11 @@ const BOARD: &str = r"
 #[test]
 fn a_board_with_arm_cpus() {
     let facts = read(FakeRoot::new(BOARD).path());
-    assert_eq!(facts.processor.model, text("Raspberry Pi 4 Model B Rev 1.5"));
-    assert_eq!(facts.processor.smt, Some(false));
-    assert_eq!(facts.processor.last_level_cache, None, "its caches do not show their size");
-    assert_eq!(facts.processor.idle_states, words("WFI"));
-    assert_eq!(facts.processor.virtualization, None, "these CPUs do not show one");
+    assert_eq!(facts.cpu.model, text("Raspberry Pi 4 Model B Rev 1.5"));
+    assert_eq!(facts.cpu.smt, Some(false));
+    assert_eq!(facts.cpu.last_level_cache, None, "its caches do not show their size");
+    assert_eq!(facts.cpu.idle_states, words("WFI"));
+    assert_eq!(facts.cpu.virtualization, None, "these CPUs do not show one");
     assert_eq!(facts.kernel.preemption, text("full"));
 }
 
@@ -436,7 +436,7 @@ fn a_board_with_arm_cpus() {
 fn hypervisors_by_their_signs() {
     let check = |lines: &str, expected: Option<&str>| {
         let facts = read(FakeRoot::new(lines).path());
-        assert_eq!(facts.processor.virtualization.as_deref(), expected, "{lines}");
+        assert_eq!(facts.cpu.virtualization.as_deref(), expected, "{lines}");
     };
     let guest = "proc/cpuinfo = flags\\t: fpu hypervisor\n";
     check(guest, Some("unnamed"));
@@ -520,10 +520,10 @@ proptest! {
 #[test]
 fn the_machine_that_runs_this() {
     let facts = read(Path::new("/"));
-    let processor = &facts.processor;
-    let online = processor.online.clone().expect("every kernel lists its CPUs");
+    let cpu = &facts.cpu;
+    let online = cpu.online.clone().expect("every kernel lists its CPUs");
     assert!(!online.is_empty());
-    let present = processor.present.clone().expect("every kernel lists present CPUs");
+    let present = cpu.present.clone().expect("every kernel lists present CPUs");
     assert!(online.without(&present).is_empty(), "{online} in {present}");
     let allowed = facts.permission.allowed_cpus.clone().expect("every process has an affinity");
     assert!(!allowed.is_empty() && allowed.without(&online).is_empty(), "{allowed} in {online}");

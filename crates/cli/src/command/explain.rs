@@ -21,7 +21,7 @@ use crate::terminal::table_options;
 ///
 /// Of a run it explains the probe's samples, from the events that were recorded while
 /// each cell was measured a second time (--traced). Of a recording (`tactus record`) it
-/// explains how long any thread that could run waited for a processor. Either can be
+/// explains how long any thread that could run waited for a CPU. Either can be
 /// repeated anywhere the run or the recording is, without privilege.
 #[derive(Args)]
 pub(crate) struct ExplainArguments {

@@ -58,7 +58,7 @@ pub(crate) struct GateArguments {
     valid: bool,
     /// As --valid, and nothing else is held against the figures either
     #[arg(long)]
-    no_reservations: bool,
+    no_warnings: bool,
     /// Figures that differ from the baseline by less than this count as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
     margin: f64,
@@ -91,9 +91,9 @@ impl GateArguments {
 
     /// The validity that is demanded, if any is.
     fn validity(&self) -> Option<Validity> {
-        match (self.no_reservations, self.valid) {
+        match (self.no_warnings, self.valid) {
             (true, _) => Some(Validity::Valid),
-            (false, true) => Some(Validity::WithReservations),
+            (false, true) => Some(Validity::WithWarnings),
             (false, false) => None,
         }
     }

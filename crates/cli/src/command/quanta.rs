@@ -1,4 +1,4 @@
-//! `tactus quanta`: where the processor time of a recording or a run went.
+//! `tactus quanta`: where the CPU time of a recording or a run went.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::table_options;
 
-/// Say where processor time went: by whom, in which quanta, and what ticks billed.
+/// Say where CPU time went: by whom, in which quanta, and what ticks billed.
 ///
 /// An effective quantum lasts from a thread's being switched in to its being switched
 /// out, for whatever reason. Reads a recording (`tactus record -- COMMAND`) or what was

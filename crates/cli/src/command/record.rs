@@ -45,10 +45,10 @@ pub(crate) struct RecordArguments {
     /// Keep only what came so shortly before the end, in memory: a flight recorder
     #[arg(long, value_name = "LENGTH")]
     flight: Option<Nanos>,
-    /// Save that, and say who was to blame, when a thread waited longer for a processor
+    /// Save that, and say who was to blame, when a thread waited longer for a CPU
     ///
     /// A thread waits from when its timer was due, it was woken or had to leave a
-    /// processor, until it is on one.
+    /// CPU, until it is on one.
     #[arg(long, value_name = "LENGTH", requires = "flight")]
     over: Option<Nanos>,
     /// Only threads of this name or number; may be given several times
@@ -190,7 +190,7 @@ fn tell_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
 fn tell_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
     eprintln!(
-        "{} events in {}, {} lost; the drainer took {} of processor time",
+        "{} events in {}, {} lost; the drainer took {} of CPU time",
         format::count(cost.events),
         format::span(summary.length()),
         format::count(summary.lost()),

@@ -21,9 +21,9 @@ use crate::setting_options::SettingOptions;
 ///
 /// What disturbs the measurement: this program takes the samples out of shared memory and
 /// draws ten times a second, a few milliseconds each time, and so does the terminal; keep
-/// the probe away from a processor (--cpus) and there is one for them. Recording the kernel's
+/// the probe away from a CPU (--cpus) and there is one for them. Recording the kernel's
 /// events (--causes, key t) costs about half a microsecond an event, which makes latencies
-/// longer, and explaining late samples takes processor time once a second.
+/// longer, and explaining late samples takes CPU time once a second.
 #[derive(Args)]
 pub(crate) struct WatchArguments {
     #[command(flatten)]

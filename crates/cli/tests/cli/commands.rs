@@ -177,8 +177,8 @@ fn needs_tracing_a_command_is_recorded_and_every_event_is_accounted_for() {
     let account = &json_lines(&support::text(&output.stdout))[0];
     let events = account["cost"]["events"].as_u64().unwrap();
     assert!(events > 0, "{told}");
-    // perf counts by event, tracefs by processor.
-    let all = [&account["accounts"], &account["processors"]];
+    // perf counts by event, tracefs by CPU.
+    let all = [&account["accounts"], &account["cpus"]];
     let counted = all.iter().filter_map(|accounts| accounts.as_array()).flatten();
     let counted: Vec<_> = counted.filter(|account| account["counted"].is_u64()).collect();
     assert!(!counted.is_empty(), "{account}");

@@ -5,7 +5,7 @@ use tactus_testing::{Need, skip};
 
 use crate::support::Tactus;
 
-/// A command whose threads wait for a processor many times, if only for microseconds.
+/// A command whose threads wait for a CPU many times, if only for microseconds.
 const COMMAND: [&str; 4] =
     ["--", "sh", "-c", "i=0; while [ $i -lt 200 ]; do sleep 0.02; i=$((i+1)); done"];
 

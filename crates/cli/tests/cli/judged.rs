@@ -131,7 +131,7 @@ fn with_a_clock_of_ticks(tactus: &Tactus, run: &str) -> String {
     let mut exported: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     exported["header"]["id"] = "ticks-20261121-113355".into();
     for facts in ["facts_before", "facts_after"] {
-        exported["header"][facts]["processor"]["clock_source"] = "jiffies".into();
+        exported["header"][facts]["cpu"]["clock_source"] = "jiffies".into();
     }
     fs::write(&path, exported.to_string()).unwrap();
     path

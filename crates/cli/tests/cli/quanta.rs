@@ -1,4 +1,4 @@
-//! From a recording to where its processor time went.
+//! From a recording to where its CPU time went.
 
 use serde_json::Value;
 
@@ -20,11 +20,11 @@ fn the_time_of_every_program_adds_up_to_the_recorded_time() {
     let sum = |rows: &Value, field: &str| -> u64 {
         rows.as_array().unwrap().iter().map(|row| nanos(&row[field])).sum()
     };
-    let processors = &accounts["processors"];
-    let unknown = sum(processors, "unknown");
+    let cpus = &accounts["cpus"];
+    let unknown = sum(cpus, "unknown");
     let used = sum(&accounts["programs"], "used");
     let length = nanos(&accounts["ended"]) - nanos(&accounts["started"]);
-    let all = length * processors.as_array().unwrap().len() as u64;
+    let all = length * cpus.as_array().unwrap().len() as u64;
     assert_eq!(used + nanos(&accounts["idle"]["used"]) + unknown, all);
     let clocks: Vec<&Value> =
         accounts["programs"][0]["billing"].as_array().unwrap().iter().collect();
@@ -39,7 +39,7 @@ fn a_page_is_written_beside_the_tables() {
     let page = page.to_str().unwrap();
     let text = tactus.succeed(&["quanta", RECORDING, "--by", "thread", "--page", page]);
     assert!(text.contains("Why quanta ended"), "{text}");
-    assert!(std::fs::read_to_string(page).unwrap().contains("Where the processor time went"));
+    assert!(std::fs::read_to_string(page).unwrap().contains("Where the CPU time went"));
 }
 
 #[test]

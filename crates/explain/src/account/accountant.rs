@@ -8,7 +8,7 @@ use tactus_model::recording::{
 };
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use super::accounts::{Account, AccountOptions, Accounts, ProcessorUse};
+use super::accounts::{Account, AccountOptions, Accounts, CpuUse};
 use super::billing::Metronome;
 use super::end::End;
 use super::ledger::{During, Ledger};
@@ -71,8 +71,8 @@ impl Accountant {
         self.machine.step(event, &mut self.books);
         match beat {
             Beat::None => {}
-            Beat::Timer => self.books.processor(event.cpu).during.timer_ticks += 1,
-            Beat::Vector => self.books.processor(event.cpu).during.vector_ticks += 1,
+            Beat::Timer => self.books.cpu(event.cpu).during.timer_ticks += 1,
+            Beat::Vector => self.books.cpu(event.cpu).during.vector_ticks += 1,
         }
         match event.kind {
             EventKind::CallEnter(call) => self.books.thread(event.thread).call = Some(call),
@@ -106,7 +106,7 @@ struct Books {
     ledgers: Vec<Ledger>,
     by_name: HashMap<(ThreadId, NameId), usize>,
     threads: NumberMap<i32, Thread>,
-    processors: Vec<Processor>,
+    cpus: Vec<Cpu>,
     ticks: TickFinder,
     /// Quanta that wait to be billed until the kernel's tick is found.
     waiting: Vec<Bill>,
@@ -133,7 +133,7 @@ struct Thread {
 
 /// The accountant's state of a CPU.
 #[derive(Clone, Copy, Debug)]
-struct Processor {
+struct Cpu {
     used: Nanos,
     idle: Nanos,
     unknown: Nanos,
@@ -146,7 +146,7 @@ struct Processor {
     stopped: Option<Stopped>,
 }
 
-impl Default for Processor {
+impl Default for Cpu {
     fn default() -> Self {
         Self {
             used: Nanos::ZERO,
@@ -186,7 +186,7 @@ impl Books {
             ledgers: vec![idle],
             by_name: HashMap::new(),
             threads: NumberMap::default(),
-            processors: Vec::new(),
+            cpus: Vec::new(),
             ticks: TickFinder::default(),
             waiting: Vec::new(),
             clocks: None,
@@ -197,12 +197,12 @@ impl Books {
 
     /// The CPUs by number. Events carry only CPU numbers that the machine has, so the
     /// list never grows beyond that.
-    fn processor(&mut self, cpu: u32) -> &mut Processor {
+    fn cpu(&mut self, cpu: u32) -> &mut Cpu {
         let index = (cpu as usize).min(tactus_model::cpus::CpuList::LIMIT as usize);
-        if index >= self.processors.len() {
-            self.processors.resize_with(index + 1, Processor::default);
+        if index >= self.cpus.len() {
+            self.cpus.resize_with(index + 1, Cpu::default);
         }
-        &mut self.processors[index]
+        &mut self.cpus[index]
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
@@ -270,7 +270,7 @@ impl Books {
         let is_stopper = leaving.next_priority.0 < 0 && !leaving.next.is_idle();
         if end == End::PreemptedByPriority && is_stopper {
             let stopped = Stopped { thread: quantum.thread, ledger, length: quantum.length() };
-            self.processor(quantum.cpu).stopped = Some(stopped);
+            self.cpu(quantum.cpu).stopped = Some(stopped);
             return None;
         }
         Some(end)
@@ -278,7 +278,7 @@ impl Books {
 
     /// A thread that the stopper did not move was only preempted by it.
     fn settle(&mut self, cpu: u32) {
-        if let Some(stopped) = self.processor(cpu).stopped.take() {
+        if let Some(stopped) = self.cpu(cpu).stopped.take() {
             self.ledgers[stopped.ledger].ended(End::PreemptedByPriority, stopped.length);
         }
     }
@@ -291,7 +291,7 @@ impl Books {
         names: &Dictionary,
     ) -> Accounts {
         self.bill_waiting();
-        (0..self.processors.len()).for_each(|cpu| self.settle(cpu as u32));
+        (0..self.cpus.len()).for_each(|cpu| self.settle(cpu as u32));
         let tick = self.ticks.finish(names);
         let fill = |ledger: &Ledger, account| ledger.fill(account, &self.options, &tick);
         let index = Index::of(&self.ledgers, names);
@@ -332,20 +332,20 @@ impl Books {
         programs.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.name.cmp(&b.name)));
         threads.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.thread.cmp(&b.thread)));
         let idle = fill(&self.ledgers[IDLE], Account::of("idle", 0));
-        let processors = (0..machine.processors().len() as u32)
+        let cpus = (0..machine.cpus().len() as u32)
             .filter(|cpu| {
-                about.cpus.contains(*cpu) || machine.processors()[*cpu as usize].thread().is_some()
+                about.cpus.contains(*cpu) || machine.cpus()[*cpu as usize].thread().is_some()
             })
             .map(|cpu| {
-                let Processor { used, idle, unknown, .. } =
-                    self.processors.get(cpu as usize).copied().unwrap_or_default();
-                ProcessorUse { cpu, used, idle, unknown }
+                let Cpu { used, idle, unknown, .. } =
+                    self.cpus.get(cpu as usize).copied().unwrap_or_default();
+                CpuUse { cpu, used, idle, unknown }
             })
             .collect();
         Accounts {
             started: about.started,
             ended,
-            processors,
+            cpus,
             programs,
             threads,
             idle,
@@ -359,13 +359,13 @@ impl Observer for Books {
     fn quantum(&mut self, quantum: &Quantum) {
         let ledger = self.ledger(quantum.thread, quantum.name);
         self.settle(quantum.cpu);
-        let processor = self.processor(quantum.cpu);
-        let during = std::mem::take(&mut processor.during);
+        let cpu = self.cpu(quantum.cpu);
+        let during = std::mem::take(&mut cpu.during);
         let length = quantum.length();
         if quantum.thread.is_idle() {
-            processor.idle = processor.idle + length;
+            cpu.idle = cpu.idle + length;
         } else {
-            processor.used = processor.used + length;
+            cpu.used = cpu.used + length;
         }
         self.missing_switches += u64::from(quantum.left.is_none() && self.is_switch_missing);
         let is_whole = quantum.is_whole();
@@ -391,22 +391,22 @@ impl Observer for Books {
     }
 
     fn unknown(&mut self, cpu: u32, from: Instant<Monotonic>, to: Instant<Monotonic>) {
-        let processor = self.processor(cpu);
-        processor.unknown = processor.unknown + (to - from);
-        processor.known_from = processor.known_from.max(to);
-        processor.during = During::default();
+        let cpu = self.cpu(cpu);
+        cpu.unknown = cpu.unknown + (to - from);
+        cpu.known_from = cpu.known_from.max(to);
+        cpu.during = During::default();
     }
 
     fn slice(&mut self, slice: Slice) {
         if !matches!(slice.activity, Activity::Thread | Activity::Idle { .. }) {
-            let processor = self.processor(slice.cpu);
-            let length = slice.to - slice.from.max(processor.known_from);
-            processor.during.interrupted = processor.during.interrupted + length;
+            let cpu = self.cpu(slice.cpu);
+            let length = slice.to - slice.from.max(cpu.known_from);
+            cpu.during.interrupted = cpu.during.interrupted + length;
         }
     }
 
     fn steal(&mut self, steal: Steal) {
-        let during = &mut self.processor(steal.cpu).during;
+        let during = &mut self.cpu(steal.cpu).during;
         during.stolen = during.stolen + steal.amount;
     }
 
@@ -417,11 +417,11 @@ impl Observer for Books {
     }
 
     fn migration(&mut self, migration: Migration) {
-        let moved = |processor: &&mut Processor| {
-            processor.stopped.is_some_and(|stopped| stopped.thread == migration.thread)
+        let moved = |cpu: &&mut Cpu| {
+            cpu.stopped.is_some_and(|stopped| stopped.thread == migration.thread)
         };
         if let Some(stopped) =
-            self.processors.iter_mut().find(moved).and_then(|processor| processor.stopped.take())
+            self.cpus.iter_mut().find(moved).and_then(|cpu| cpu.stopped.take())
         {
             self.ledgers[stopped.ledger].ended(End::Migrated, stopped.length);
         }

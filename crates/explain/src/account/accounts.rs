@@ -29,7 +29,7 @@ pub struct Accounts {
     /// The last event, or the end of the last loss.
     pub ended: Instant<Monotonic>,
     /// The CPUs that were recorded, by number.
-    pub processors: Vec<ProcessorUse>,
+    pub cpus: Vec<CpuUse>,
     /// Every program, the greatest user of CPU time first. Processes with one name
     /// count as one program.
     pub programs: Vec<Account>,
@@ -48,7 +48,7 @@ pub struct Accounts {
 
 /// How the time of one CPU was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessorUse {
+pub struct CpuUse {
     /// The CPU.
     pub cpu: u32,
     /// The time in which a thread was current.
@@ -125,17 +125,17 @@ impl Accounts {
 
     /// The recorded CPU time: the duration of the recording times the number of CPUs.
     pub fn time(&self) -> Nanos {
-        self.length().saturating_mul(self.processors.len() as u64)
+        self.length().saturating_mul(self.cpus.len() as u64)
     }
 
     /// The time that threads used.
     pub fn used(&self) -> Nanos {
-        self.processors.iter().map(|processor| processor.used).sum()
+        self.cpus.iter().map(|cpu| cpu.used).sum()
     }
 
     /// The time for which the current thread is not known.
     pub fn unknown(&self) -> Nanos {
-        self.processors.iter().map(|processor| processor.unknown).sum()
+        self.cpus.iter().map(|cpu| cpu.unknown).sum()
     }
 
     /// The used time in quanta that were cut off, without the idle threads.

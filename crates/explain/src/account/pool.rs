@@ -6,7 +6,7 @@ use tactus_model::recording::ThreadId;
 use tactus_model::result::Histogram;
 use tactus_stats::LatencyHistogram;
 
-use super::accounts::{Account, Accounts, ProcessorUse};
+use super::accounts::{Account, Accounts, CpuUse};
 use super::billing::{Billing, Range, Scatter};
 use super::ledger::{add_end, sort_ends};
 use super::tick::KernelTick;
@@ -30,7 +30,7 @@ impl Accounts {
 
     fn append(&mut self, other: Self) {
         let (own, more) = (self.length(), other.length());
-        append_processors(&mut self.processors, own, other.processors, more);
+        append_cpus(&mut self.cpus, own, other.cpus, more);
         append_accounts(&mut self.programs, other.programs, |account| account.name.clone());
         let key = |account: &Account| -> (Option<ThreadId>, String) {
             (account.thread, account.name.clone())
@@ -49,29 +49,29 @@ impl Accounts {
 
 /// If a stretch does not have a CPU of the others, the CPU's time in that stretch is
 /// unknown.
-fn append_processors(
-    processors: &mut Vec<ProcessorUse>,
+fn append_cpus(
+    cpus: &mut Vec<CpuUse>,
     own: tactus_model::time::Nanos,
-    others: Vec<ProcessorUse>,
+    others: Vec<CpuUse>,
     more: tactus_model::time::Nanos,
 ) {
-    let absent = |cpu| ProcessorUse {
+    let absent = |cpu| CpuUse {
         cpu,
         used: Default::default(),
         idle: Default::default(),
         unknown: Default::default(),
     };
-    let mut all: BTreeMap<u32, [Option<ProcessorUse>; 2]> = BTreeMap::new();
-    for processor in processors.drain(..) {
-        all.entry(processor.cpu).or_default()[0] = Some(processor);
+    let mut all: BTreeMap<u32, [Option<CpuUse>; 2]> = BTreeMap::new();
+    for cpu in cpus.drain(..) {
+        all.entry(cpu.cpu).or_default()[0] = Some(cpu);
     }
-    for processor in others {
-        all.entry(processor.cpu).or_default()[1] = Some(processor);
+    for cpu in others {
+        all.entry(cpu.cpu).or_default()[1] = Some(cpu);
     }
-    processors.extend(all.into_iter().map(|(cpu, [first, second])| {
-        let first = first.unwrap_or(ProcessorUse { unknown: own, ..absent(cpu) });
-        let second = second.unwrap_or(ProcessorUse { unknown: more, ..absent(cpu) });
-        ProcessorUse {
+    cpus.extend(all.into_iter().map(|(cpu, [first, second])| {
+        let first = first.unwrap_or(CpuUse { unknown: own, ..absent(cpu) });
+        let second = second.unwrap_or(CpuUse { unknown: more, ..absent(cpu) });
+        CpuUse {
             cpu,
             used: first.used + second.used,
             idle: first.idle + second.idle,

@@ -47,9 +47,9 @@ impl Scene<'_> {
         let closed = slices[start..].iter().copied().filter(|slice| slice.cpu == cpu);
         let open = self
             .machine
-            .processors()
+            .cpus()
             .get(cpu as usize)
-            .and_then(|processor| processor.open_slice(cpu, Instant::from_nanos(u64::MAX)));
+            .and_then(|state| state.open_slice(cpu, Instant::from_nanos(u64::MAX)));
         let mut pieces = Vec::new();
         let mut reached = from;
         for slice in closed.chain(open) {

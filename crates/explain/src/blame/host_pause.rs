@@ -55,10 +55,10 @@ fn pause_at_end_of(scene: &Scene<'_>, silence: &Silence) -> Option<Stretch> {
     let mut end = silence.to;
     let mut first_expiry: Option<Instant<Monotonic>> = None;
     let mut witnesses = 0;
-    for (cpu, processor) in scene.machine.processors().iter().enumerate() {
-        let cpu = cpu as u32;
-        let Some(last_at) = processor.last_at() else { continue };
-        let mine = scene.log.silences.iter().filter(|other| other.cpu == cpu);
+    for (number, cpu) in scene.machine.cpus().iter().enumerate() {
+        let number = number as u32;
+        let Some(last_at) = cpu.last_at() else { continue };
+        let mine = scene.log.silences.iter().filter(|other| other.cpu == number);
         let ending_together = mine.clone().find(|other| {
             other.to.as_nanos().abs_diff(silence.to.as_nanos()) <= TOGETHER.as_nanos()
         });

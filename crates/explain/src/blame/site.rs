@@ -4,7 +4,7 @@ use tactus_model::recording::{ChainId, Dictionary};
 
 use crate::symbol::source_name;
 
-/// Where the processor was when an interrupt came.
+/// Where the CPU was when an interrupt came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Interrupted {
     /// In kernel code, in this function.
@@ -80,7 +80,7 @@ const SWITCHING_NONE: [&str; 35] = [
     "mtree_range_walk",
 ];
 
-/// Where an interrupt that came late found the processor.
+/// Where an interrupt that came late found the CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// Where the kernel switches interrupts on, at the end of a section of this

@@ -99,7 +99,7 @@ fn a_vector_whose_exit_is_not_recorded_takes_no_time() {
     for event in &recording.events {
         machine.step(event, &mut count);
     }
-    let open = machine.processors()[0].open_slice(0, support::micros(100)).expect("it was seen");
+    let open = machine.cpus()[0].open_slice(0, support::micros(100)).expect("it was seen");
     assert_eq!(open.thread.0, 100);
     assert_eq!(open.activity, tactus_explain::machine::Activity::Thread);
     assert_eq!(count.0, 0);

@@ -40,8 +40,8 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
 }
 
 fn source(facts: &MachineFacts) -> Finding {
-    let processor = &facts.processor;
-    let Some(source) = processor.clock_source.as_deref() else {
+    let cpu = &facts.cpu;
+    let Some(source) = cpu.clock_source.as_deref() else {
         return SOURCE.unknown("the kernel shows none");
     };
     if READ_IN_USER_MODE.contains(&source) {
@@ -52,12 +52,12 @@ fn source(facts: &MachineFacts) -> Finding {
             source,
             "The clock moves on with the tick, so that latencies shorter than a tick read as zero.",
         ),
-        _ => SOURCE.reservation(
+        _ => SOURCE.warning(
             source,
             "A reading is a system call and takes about a microsecond and more, which every latency contains.",
         ),
     };
-    let trusted = processor.available_clock_sources.as_deref().unwrap_or_default();
+    let trusted = cpu.available_clock_sources.as_deref().unwrap_or_default();
     let better = trusted.iter().find(|name| READ_IN_USER_MODE.contains(&name.as_str()));
     found.fixed_by(Some(match better {
         Some(name) => on_machine(
@@ -97,16 +97,16 @@ fn tick(facts: &MachineFacts) -> Finding {
     };
     let length = (10_000.0 / f64::from(rate)).round() / 10.0;
     let idle = match boot::value(facts, "nohz") {
-        Some("off") => ", on idle processors too",
+        Some("off") => ", on idle CPUs too",
         _ => "",
     };
     let fact = format!("{rate} Hz, a tick each {length} ms{idle}");
     if rate <= SLOW_TICK_HZ {
-        TICK.reservation(
+        TICK.warning(
             fact,
             format!(
                 "An ordinary task may wait {length} ms until one that computes is taken off its \
-                 processor. Real-time tasks do not wait for the tick."
+                 CPU. Real-time tasks do not wait for the tick."
             ),
         )
         .fixed_by("run a kernel built with CONFIG_HZ=1000".to_owned())

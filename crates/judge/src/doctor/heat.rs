@@ -1,4 +1,4 @@
-//! Heat and the firmware: what takes processors away without a trace in the scheduler.
+//! Heat and the firmware: what takes CPUs away without a trace in the scheduler.
 
 use tactus_model::facts::{MachineFacts, ThermalZone};
 
@@ -7,15 +7,15 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const HEAT: Check = Check {
     name: "heat",
-    why: "A processor that is too hot is slowed, by itself or by the kernel, until it has cooled down.",
+    why: "A CPU that is too hot is slowed, by itself or by the kernel, until it has cooled down.",
 };
 
 pub(crate) const FIRMWARE: Check = Check {
     name: "firmware interrupts",
-    why: "A system management interrupt stops all processors for work of the firmware, and the kernel cannot tell.",
+    why: "A system management interrupt stops all CPUs for work of the firmware, and the kernel cannot tell.",
 };
 
-/// A zone that is nearer than this to where it slows processors may get there under load.
+/// A zone that is nearer than this to where it slows CPUs may get there under load.
 const MARGIN_MILLIDEGREES: i64 = 5_000;
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -25,16 +25,16 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
 fn heat(facts: &MachineFacts) -> Finding {
     let thermal = &facts.thermal;
     if let Some(devices @ [_, ..]) = thermal.cooling.as_deref() {
-        return slowed(format!("processors are slowed now: {}", devices.join(", ")));
+        return slowed(format!("CPUs are slowed now: {}", devices.join(", ")));
     }
     let zones = thermal.zones.as_deref().unwrap_or_default();
     if let Some(zone) = zones.iter().find(|zone| is_near(zone)) {
         return slowed(in_words(zone));
     }
     let events = thermal.throttle_count.map(|count| match count {
-        0 => "no processor was slowed since boot".to_owned(),
-        1 => "a processor was slowed once since boot".to_owned(),
-        _ => format!("processors were slowed {count} times since boot"),
+        0 => "no CPU was slowed since boot".to_owned(),
+        1 => "a CPU was slowed once since boot".to_owned(),
+        _ => format!("CPUs were slowed {count} times since boot"),
     });
     let hottest = zones.iter().max_by_key(|zone| zone.millidegrees).map(in_words);
     let told: Vec<String> = hottest.into_iter().chain(events).collect();
@@ -48,7 +48,7 @@ fn heat(facts: &MachineFacts) -> Finding {
 }
 
 fn slowed(fact: String) -> Finding {
-    HEAT.reservation(
+    HEAT.warning(
         fact,
         "Figures depend on how long the machine has been busy, and those of later cells are worse.",
     )
@@ -69,9 +69,9 @@ fn in_words(zone: &ThermalZone) -> String {
 }
 
 fn firmware(facts: &MachineFacts) -> Finding {
-    let processor = &facts.processor;
-    let model = processor.model.as_deref().unwrap_or_default();
-    match (hypervisor(facts), processor.smi_count) {
+    let cpu = &facts.cpu;
+    let model = cpu.model.as_deref().unwrap_or_default();
+    match (hypervisor(facts), cpu.smi_count) {
         (Some(_), _) => FIRMWARE.unknown("a guest is not shown its host's"),
         (None, Some(count)) => FIRMWARE.fine(format!(
             "{count} since boot; tactus doctor --look 10s counts those of ten seconds"
@@ -79,7 +79,7 @@ fn firmware(facts: &MachineFacts) -> Finding {
         (None, None) if model.contains("Intel") => FIRMWARE
             .unknown("MSR 0x34 counts them and cannot be read; it takes root and modprobe msr")
             .fixed_by(on_machine(facts, "sudo modprobe msr, then run tactus as root")),
-        (None, None) => FIRMWARE.unknown("processors of Intel alone count them"),
+        (None, None) => FIRMWARE.unknown("CPUs of Intel alone count them"),
     }
 }
 
@@ -91,14 +91,14 @@ pub(super) fn meanwhile(before: &MachineFacts, after: &MachineFacts) -> Vec<Find
     };
     let times = |count| if count == 1 { "once".to_owned() } else { format!("{count} times") };
     let throttled = growth(|facts| facts.thermal.throttle_count)
-        .map(|count| slowed(format!("processors were slowed {} meanwhile", times(count))));
+        .map(|count| slowed(format!("CPUs were slowed {} meanwhile", times(count))));
     // A guest's counter is not the machine's.
-    let firmware = growth(|facts| facts.processor.smi_count)
+    let firmware = growth(|facts| facts.cpu.smi_count)
         .filter(|_| hypervisor(after).is_none())
         .map(|count| {
             FIRMWARE
-                .reservation(
-                    format!("it stopped all processors {} meanwhile", times(count)),
+                .warning(
+                    format!("it stopped all CPUs {} meanwhile", times(count)),
                     "Wakeups that fell into such a stop came late by its whole length, tens of \
                      microseconds to milliseconds, whatever their policy.",
                 )

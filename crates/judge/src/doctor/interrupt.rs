@@ -8,12 +8,12 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const AFFINITY: Check = Check {
     name: "interrupt affinity",
-    why: "An interrupt delays whatever runs on the processor to which it goes.",
+    why: "An interrupt delays whatever runs on the CPU to which it goes.",
 };
 
 pub(crate) const BALANCE: Check = Check {
     name: "irqbalance",
-    why: "It moves interrupts between processors, while a measurement goes on too.",
+    why: "It moves interrupts between CPUs, while a measurement goes on too.",
 };
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -21,20 +21,20 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
 }
 
 fn affinity(facts: &MachineFacts) -> Finding {
-    let Some(interrupted) = &facts.processor.interrupt_cpus else {
+    let Some(interrupted) = &facts.cpu.interrupt_cpus else {
         return AFFINITY.unknown("/proc/irq shows no interrupt that has a handler");
     };
     let fact = format!("interrupts of devices go to {interrupted}");
-    let isolated = facts.processor.isolated.clone().unwrap_or_default();
+    let isolated = facts.cpu.isolated.clone().unwrap_or_default();
     let both: CpuList = isolated.iter().filter(|cpu| interrupted.contains(*cpu)).collect();
     if both.is_empty() {
         return AFFINITY.fine(fact);
     }
-    let others = facts.processor.online.clone().unwrap_or_default().without(&isolated);
+    let others = facts.cpu.online.clone().unwrap_or_default().without(&isolated);
     AFFINITY
-        .reservation(
+        .warning(
             format!("{fact}, of which {both} is isolated"),
-            "The isolated processors are interrupted by devices, so that their worst cases are not their own.",
+            "The isolated CPUs are interrupted by devices, so that their worst cases are not their own.",
         )
         .fixed_by(on_machine(
             facts,
@@ -48,9 +48,9 @@ fn affinity(facts: &MachineFacts) -> Finding {
 fn balance(facts: &MachineFacts) -> Finding {
     match facts.scheduling.irqbalance {
         Some(true) => BALANCE
-            .reservation(
+            .warning(
                 "runs",
-                "Interrupts that were on one processor come to another in mid-run: rounds of the \
+                "Interrupts that were on one CPU come to another in mid-run: rounds of the \
                  same cell then differ.",
             )
             .fixed_by(on_machine(facts, "sudo systemctl stop irqbalance")),

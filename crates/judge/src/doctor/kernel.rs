@@ -17,7 +17,7 @@ pub(crate) const THREADED: Check = Check {
 
 pub(crate) const WATCHDOGS: Check = Check {
     name: "watchdogs",
-    why: "They look at each processor from time to time whether it still makes progress.",
+    why: "They look at each CPU from time to time whether it still makes progress.",
 };
 
 pub(crate) const DEBUGGING: Check = Check {
@@ -34,7 +34,7 @@ fn debugging(facts: &MachineFacts) -> Finding {
         None => DEBUGGING.unknown("the kernel's configuration cannot be read"),
         Some([]) => DEBUGGING.fine("no option that slows all of it"),
         Some(options) => DEBUGGING
-            .reservation(
+            .warning(
                 options.join(", "),
                 "Everything the kernel does takes longer, several times as long in places: wakeups \
                  are later than those of the same kernel without.",
@@ -74,7 +74,7 @@ fn preemption(facts: &MachineFacts) -> Finding {
     } else {
         "run a kernel built with CONFIG_PREEMPT=y, or a PREEMPT_RT one".to_owned()
     };
-    PREEMPTION.reservation(fact, effect).fixed_by(fix)
+    PREEMPTION.warning(fact, effect).fixed_by(fix)
 }
 
 fn threaded(facts: &MachineFacts) -> Finding {
@@ -92,9 +92,9 @@ fn threaded(facts: &MachineFacts) -> Finding {
 fn watchdogs(facts: &MachineFacts) -> Finding {
     match (facts.kernel.nmi_watchdog, facts.kernel.soft_watchdog) {
         (Some(true), _) => WATCHDOGS
-            .reservation(
+            .warning(
                 "by unmaskable interrupts (nmi_watchdog)",
-                "Each processor is interrupted about once in ten seconds, real-time tasks included, \
+                "Each CPU is interrupted about once in ten seconds, real-time tasks included, \
                  and one of its performance counters is taken.",
             )
             .fixed_by(on_machine(facts, "sudo sysctl kernel.nmi_watchdog=0")),

@@ -28,7 +28,7 @@ fn swap(facts: &MachineFacts) -> Finding {
     match permission::may_lock_memory(facts) {
         Some(true) => SWAP.fine(format!("{size}; measuring locks its memory")),
         _ => SWAP
-            .reservation(
+            .warning(
                 format!("{size}, and memory cannot be locked"),
                 "Under a load on memory a wakeup may wait milliseconds for the disk.",
             )
@@ -40,7 +40,7 @@ fn huge_pages(facts: &MachineFacts) -> Finding {
     match facts.memory.transparent_huge_pages.as_deref() {
         None => HUGE_PAGES.unknown("the kernel does not show the setting"),
         Some("always") => HUGE_PAGES
-            .reservation(
+            .warning(
                 "always",
                 "A fault may clear or gather 2 MiB at once instead of 4 KiB, and khugepaged holds \
                  locks of the programs it works on.",

@@ -15,7 +15,7 @@ pub(crate) const REALTIME: Check = Check {
 
 pub(crate) const DEADLINE: Check = Check {
     name: "deadline class",
-    why: "It guarantees processor time in each period, and is admitted only where that can be kept.",
+    why: "It guarantees CPU time in each period, and is admitted only where that can be kept.",
 };
 
 pub(crate) const MEMORY_LOCK: Check =
@@ -87,12 +87,12 @@ fn deadline(facts: &MachineFacts) -> Finding {
         (Some(-1), _) => "without limit: nothing is checked before a task is admitted".to_owned(),
         (Some(runtime), Some(period)) if period > 0 => {
             let share = percent(runtime, period);
-            format!("{share} of each processor can be reserved{}", admitted(facts, runtime, period))
+            format!("{share} of each CPU can be reserved{}", admitted(facts, runtime, period))
         }
         _ => return DEADLINE.unknown("sched_rt_runtime_us cannot be read"),
     };
-    let online = facts.processor.online.clone().unwrap_or_default();
-    let isolated = facts.processor.isolated.clone().unwrap_or_default();
+    let online = facts.cpu.online.clone().unwrap_or_default();
+    let isolated = facts.cpu.isolated.clone().unwrap_or_default();
     let allowed = permission.allowed_cpus.clone().unwrap_or_default();
     let confined = !online.without(&isolated).without(&allowed).is_empty();
     let limited = scheduling.rt_runtime_us != Some(-1);
@@ -122,7 +122,7 @@ fn deadline(facts: &MachineFacts) -> Finding {
 /// What is reserved already, and what admission leaves, as far as it is known.
 fn admitted(facts: &MachineFacts, runtime: i64, period: i64) -> String {
     let scheduling = &facts.scheduling;
-    let (Some(ppm), Some(online)) = (scheduling.deadline_reserved_ppm, &facts.processor.online)
+    let (Some(ppm), Some(online)) = (scheduling.deadline_reserved_ppm, &facts.cpu.online)
     else {
         return "; how much is already cannot be told".to_owned();
     };
@@ -131,12 +131,12 @@ fn admitted(facts: &MachineFacts, runtime: i64, period: i64) -> String {
         Some(1) => " (1 task)".to_owned(),
         Some(count) => format!(" ({count} tasks)"),
     };
-    // Isolated processors are in a domain of their own.
-    let isolated = facts.processor.isolated.clone().unwrap_or_default();
-    let processors = online.without(&isolated).len() as f64;
+    // Isolated CPUs are in a domain of their own.
+    let isolated = facts.cpu.isolated.clone().unwrap_or_default();
+    let cpus = online.without(&isolated).len() as f64;
     let reserved = ppm as f64 / 1e6;
-    let left = (processors * runtime as f64 / period as f64 - reserved).max(0.0);
-    format!("; {reserved:.2} processors are taken{tasks}, which leaves {left:.2} of {processors}")
+    let left = (cpus * runtime as f64 / period as f64 - reserved).max(0.0);
+    format!("; {reserved:.2} CPUs are taken{tasks}, which leaves {left:.2} of {cpus}")
 }
 
 fn memory_lock(facts: &MachineFacts) -> Finding {
@@ -160,9 +160,9 @@ fn memory_lock(facts: &MachineFacts) -> Finding {
 fn refusal(check: &Check, diagnosis: Option<Diagnosis>, effect: &str) -> Finding {
     match diagnosis {
         Some(Diagnosis { reason, fix }) => {
-            check.reservation(format!("refused: {reason}"), effect).fixed_by(fix)
+            check.warning(format!("refused: {reason}"), effect).fixed_by(fix)
         }
-        None => check.reservation("refused", effect),
+        None => check.warning("refused", effect),
     }
 }
 
@@ -180,7 +180,7 @@ fn tracing(facts: &MachineFacts) -> Finding {
         (_, Some(false)) => {
             let level = permission.perf_event_paranoid.unwrap_or(2);
             TRACING
-                .reservation(
+                .warning(
                     format!("refused: CAP_PERFMON is not held, and perf_event_paranoid is {level}"),
                     effect,
                 )
@@ -193,7 +193,7 @@ fn tracing(facts: &MachineFacts) -> Finding {
                 })
         }
         (Some(false), _) => TRACING
-            .reservation("the descriptions of the kernel's tracepoints cannot be read", effect)
+            .warning("the descriptions of the kernel's tracepoints cannot be read", effect)
             .fixed_by(on_machine(
                 facts,
                 &if permission.user_id == Some(0) {

@@ -13,12 +13,12 @@ pub(crate) const QUOTA: Check = Check {
 
 pub(crate) const THROTTLING: Check = Check {
     name: "real-time throttling",
-    why: "It keeps a part of each processor from real-time tasks, so that one that never sleeps cannot take the machine away.",
+    why: "It keeps a part of each CPU from real-time tasks, so that one that never sleeps cannot take the machine away.",
 };
 
 pub(crate) const FAIR_SERVER: Check = Check {
     name: "fair server",
-    why: "Newer kernels (6.12) give ordinary tasks that starve a part of each processor, real-time tasks or not.",
+    why: "Newer kernels (6.12) give ordinary tasks that starve a part of each CPU, real-time tasks or not.",
 };
 
 pub(crate) const OTHERS: Check = Check {
@@ -38,18 +38,18 @@ pub(crate) const SLACK: Check = Check {
 
 pub(crate) const AUTOGROUP: Check = Check {
     name: "autogroup",
-    why: "The scheduler shares processors among sessions before it looks at nice values.",
+    why: "The scheduler shares CPUs among sessions before it looks at nice values.",
 };
 
 pub(crate) const LOAD: Check = Check { name: "load now", why: "What else runs is measured too." };
 
-pub(crate) const PROCESSORS: Check =
-    Check { name: "allowed processors", why: "Only on these can anything be measured from here." };
+pub(crate) const CPUS: Check =
+    Check { name: "allowed CPUs", why: "Only on these can anything be measured from here." };
 
 /// The slack that the kernel gives to every task.
 const USUAL_SLACK: Nanos = Nanos::from_micros(50);
 
-/// From here on a processor's worth of other work has run in the last minute.
+/// From here on a CPU's worth of other work has run in the last minute.
 const BUSY: f64 = 1.0;
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -59,7 +59,7 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
         fair_server(facts),
         others(facts),
         recordings(facts),
-        processors(facts),
+        cpus(facts),
         load(facts),
         slack(facts),
         autogroup(facts),
@@ -75,7 +75,7 @@ fn quota(facts: &MachineFacts) -> Finding {
         _ => return QUOTA.unknown("the quota's period cannot be read"),
     };
     let (share, period_ms) = (quota / period, period / 1000.0);
-    let fact = format!("{share:.2} processors ({} ms of each {period_ms} ms)", quota / 1000.0);
+    let fact = format!("{share:.2} CPUs ({} ms of each {period_ms} ms)", quota / 1000.0);
     let found = if share < 1.0 {
         QUOTA.invalidates(
             fact,
@@ -86,7 +86,7 @@ fn quota(facts: &MachineFacts) -> Finding {
             ),
         )
     } else {
-        QUOTA.reservation(
+        QUOTA.warning(
             fact,
             format!(
                 "When loads use more, everything here stops until the next {period_ms} ms begin; \
@@ -101,7 +101,7 @@ fn quota(facts: &MachineFacts) -> Finding {
         (Some("kubernetes"), ..) => {
             "take resources.limits.cpu out of the pod's container".to_owned()
         }
-        (Some(_), ..) => "start the container without a quota of processor time".to_owned(),
+        (Some(_), ..) => "start the container without a quota of CPU time".to_owned(),
         (None, Some(directory), Some(1)) => {
             format!("echo -1 | sudo tee {directory}/cpu.cfs_quota_us  # or in a group above it")
         }
@@ -117,9 +117,9 @@ fn throttling(facts: &MachineFacts) -> Finding {
     let scheduling = &facts.scheduling;
     match (scheduling.rt_runtime_us, scheduling.rt_period_us) {
         (Some(-1), _) => THROTTLING
-            .reservation(
+            .warning(
                 "off",
-                "Figures are not affected, but a real-time task that never sleeps freezes its processor for good.",
+                "Figures are not affected, but a real-time task that never sleeps freezes its CPU for good.",
             )
             .fixed_by(on_machine(facts, "sudo sysctl kernel.sched_rt_runtime_us=950000")),
         (Some(runtime), Some(period)) if period > 0 => THROTTLING.fine(format!(
@@ -134,10 +134,10 @@ fn fair_server(facts: &MachineFacts) -> Finding {
     let scheduling = &facts.scheduling;
     match (scheduling.fair_server_runtime, scheduling.fair_server_period) {
         (Some(Nanos::ZERO), _) => FAIR_SERVER
-            .reservation(
+            .warning(
                 "off",
                 "Figures are not affected, but a real-time task that never sleeps starves the ordinary \
-                 tasks of its processor, those of the kernel included.",
+                 tasks of its CPU, those of the kernel included.",
             )
             .fixed_by(on_machine(
                 facts,
@@ -157,7 +157,7 @@ fn others(facts: &MachineFacts) -> Finding {
         None => OTHERS.unknown("not all processes can be seen from here"),
         Some([]) => OTHERS.fine("none"),
         Some(tasks) => OTHERS
-            .reservation(
+            .warning(
                 tasks.join(", "),
                 "When they run, measured tasks of lower priority wait for them.",
             )
@@ -173,7 +173,7 @@ fn recordings(facts: &MachineFacts) -> Finding {
         None => RECORDINGS.unknown("not all processes can be seen from here"),
         Some(0) => RECORDINGS.fine("none"),
         Some(count) => RECORDINGS
-            .reservation(
+            .warning(
                 format!("{count} under way, by other processes of Tactus"),
                 "Each wakeup takes some microseconds longer, real-time tasks' included.",
             )
@@ -181,18 +181,18 @@ fn recordings(facts: &MachineFacts) -> Finding {
     }
 }
 
-fn processors(facts: &MachineFacts) -> Finding {
-    let (Some(allowed), Some(online)) = (&facts.permission.allowed_cpus, &facts.processor.online)
+fn cpus(facts: &MachineFacts) -> Finding {
+    let (Some(allowed), Some(online)) = (&facts.permission.allowed_cpus, &facts.cpu.online)
     else {
-        return PROCESSORS.unknown("this process's processors cannot be read");
+        return CPUS.unknown("this process's CPUs cannot be read");
     };
-    let isolated = facts.processor.isolated.clone().unwrap_or_default();
+    let isolated = facts.cpu.isolated.clone().unwrap_or_default();
     let missing = online.without(allowed).without(&isolated);
     if missing.is_empty() {
-        return PROCESSORS.fine(allowed.to_string());
+        return CPUS.fine(allowed.to_string());
     }
-    PROCESSORS
-        .reservation(
+    CPUS
+        .warning(
             format!("{allowed} of {online}"),
             format!("Nothing is measured on {missing}, and loads do not run there."),
         )
@@ -211,7 +211,7 @@ fn load(facts: &MachineFacts) -> Finding {
     if minute < BUSY {
         return LOAD.fine(fact);
     }
-    LOAD.reservation(
+    LOAD.warning(
         fact,
         "Something else is busy, so that even the idle load is none. Runs say what they found.",
     )
@@ -227,7 +227,7 @@ fn slack(facts: &MachineFacts) -> Finding {
         return SLACK.fine(fact);
     }
     SLACK
-        .reservation(
+        .warning(
             fact,
             format!("Programs that set none of their own are woken up to {slack} late on purpose."),
         )
@@ -239,7 +239,7 @@ fn autogroup(facts: &MachineFacts) -> Finding {
         None => AUTOGROUP.unknown("sched_autogroup_enabled cannot be read"),
         Some(false) => AUTOGROUP.fine("off"),
         Some(true) => AUTOGROUP
-            .reservation(
+            .warning(
                 "on",
                 "A nice value acts within a session only: an ordinary task of nice -20 gains \
                  nothing over a load in another session.",

@@ -28,7 +28,7 @@ pub fn findings_text(findings: &[Finding], width: usize) -> String {
 }
 
 const fn is_in_full(finding: &Finding) -> bool {
-    matches!(finding.state, State::Invalidates | State::Reservation)
+    matches!(finding.state, State::Invalidates | State::Warning)
 }
 
 /// What the findings come to.
@@ -41,7 +41,7 @@ fn summary(findings: &[Finding]) -> String {
     };
     let parts: Vec<String> = [
         counted(count(State::Invalidates), "thing invalidates", "things invalidate"),
-        counted(count(State::Reservation), "reservation", "reservations"),
+        counted(count(State::Warning), "warning", "warnings"),
         counted(count(State::Unknown), "unknown", "unknown"),
         counted(count(State::Fine), "fine", "fine"),
     ]
@@ -50,7 +50,7 @@ fn summary(findings: &[Finding]) -> String {
     .collect();
     let verdict = match worst(findings) {
         State::Invalidates => "What is measured here is not the machine's own timing.",
-        State::Reservation => "What is measured here is valid, with these reservations.",
+        State::Warning => "What is measured here is valid, with these warnings.",
         State::Unknown => "What is known stands in the way of nothing.",
         State::Fine => "Fit to be measured.",
     };

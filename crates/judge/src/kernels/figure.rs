@@ -18,9 +18,9 @@ pub enum Figure {
     /// The median of these ways (*per wakeup*): instructions.
     MedianWakeup,
     /// What one operation of the load takes of the window, with all that interrupts it:
-    /// instructions. Of loads that keep the processor busy and count what they do.
+    /// instructions. Of loads that keep the CPU busy and count what they do.
     Operation,
-    /// What the processor was taken away for at each interrupt, the tick's above all, on
+    /// What the CPU was taken away for at each interrupt, the tick's above all, on
     /// average: the time by which sorts took longer than the shortest of them, divided by
     /// the interrupts. Instructions, of sorts alone.
     Interruption,

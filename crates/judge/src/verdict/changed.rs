@@ -78,7 +78,7 @@ pub(super) fn findings(run: &Run) -> Vec<Finding> {
     });
     let other = told(other).map(|fact| {
         CHANGED
-            .reservation(fact, "A difference between cells or rounds may come from this instead.")
+            .warning(fact, "A difference between cells or rounds may come from this instead.")
     });
     [grave, other].into_iter().flatten().map(|found| found.fixed_by(again.clone())).collect()
 }

@@ -6,7 +6,7 @@ use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
 use super::evidence::Evidence;
-use crate::doctor::{clock, examine, heat, interrupt, meanwhile, memory, processor, scheduling};
+use crate::doctor::{clock, examine, heat, interrupt, meanwhile, memory, cpu, scheduling};
 use crate::finding::{Check, Finding, State};
 
 /// What a rule looks at.
@@ -22,17 +22,17 @@ type Rule = fn(Subject<'_>) -> bool;
 pub(super) const BEARING: [(&Check, Rule); 19] = [
     (&clock::SOURCE, always),
     (&clock::TIMERS, always),
-    (&processor::HYPERVISOR, always),
-    (&processor::FREQUENCY, always),
-    (&processor::IDLE, leaves_idle_states),
-    (&processor::SIBLINGS, always),
-    (&processor::ISOLATION, runs_isolated),
+    (&cpu::HYPERVISOR, always),
+    (&cpu::FREQUENCY, always),
+    (&cpu::IDLE, leaves_idle_states),
+    (&cpu::SIBLINGS, always),
+    (&cpu::ISOLATION, runs_isolated),
     (&interrupt::AFFINITY, runs_isolated),
     (&interrupt::BALANCE, always),
     (&scheduling::QUOTA, quota_may_have_acted),
     (&scheduling::OTHERS, yields_to_others),
     (&scheduling::RECORDINGS, always),
-    (&scheduling::PROCESSORS, always),
+    (&scheduling::CPUS, always),
     (&scheduling::LOAD, always),
     (&scheduling::AUTOGROUP, is_favoured),
     (&heat::HEAT, always),
@@ -81,14 +81,14 @@ fn always(_: Subject<'_>) -> bool {
     true
 }
 
-/// Whether idle processors may sleep as deeply as they like in some cell.
+/// Whether idle CPUs may sleep as deeply as they like in some cell.
 fn leaves_idle_states((run, _): Subject<'_>) -> bool {
     run.header.plan.cells.iter().any(|cell| cell.policy.cpu_dma_latency_us.is_none())
 }
 
-/// Whether a measured task could run on a processor that is isolated.
+/// Whether a measured task could run on a CPU that is isolated.
 fn runs_isolated((run, cells): Subject<'_>) -> bool {
-    let isolated: CpuList = run.header.facts_before.processor.isolated.clone().unwrap_or_default();
+    let isolated: CpuList = run.header.facts_before.cpu.isolated.clone().unwrap_or_default();
     let tasks = || cells.iter().flat_map(|cell| &cell.measurements).flat_map(|found| &found.tasks);
     isolated.iter().any(|cpu| tasks().any(|task| task.granted.cpus.contains(cpu)))
 }

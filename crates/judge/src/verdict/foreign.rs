@@ -24,7 +24,7 @@ pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
 fn origin(run: &Run) -> Option<Finding> {
     let origin = run.header.origin.as_ref()?;
     let measured = format!("{} measured this, tactus did not", origin.program());
-    Some(ORIGIN.reservation(measured, origin.notes.join(" ")))
+    Some(ORIGIN.warning(measured, origin.notes.join(" ")))
 }
 
 fn beyond(cell: &Evidence<'_>) -> Option<Finding> {
@@ -38,7 +38,7 @@ fn beyond(cell: &Evidence<'_>) -> Option<Finding> {
         1 => "1 latency was".to_owned(),
         count => format!("{} latencies were", format::count(count)),
     };
-    Some(RANGE.reservation(
+    Some(RANGE.warning(
         format!("{latencies} longer than {from} under {}, and stand at that length", cell.label),
         format!(
             "Above {:.3}{}% the curve shows the least that the latencies can have been.",

@@ -32,7 +32,7 @@ pub(super) fn findings(cells: &[Evidence<'_>]) -> Vec<Finding> {
     let times: Vec<GuestTime> =
         cells.iter().filter_map(|cell| cell.cell.target.guest()).map(|guest| guest.time).collect();
     let exact = times.iter().find_map(|time| match time {
-        GuestTime::Exact(speed) => Some(EXACT.reservation(
+        GuestTime::Exact(speed) => Some(EXACT.warning(
             format!("a guest's time is its instructions, {} million a second", speed.mips()),
             EXACT_LIMITS,
         )),
@@ -40,7 +40,7 @@ pub(super) fn findings(cells: &[Evidence<'_>]) -> Vec<Finding> {
     });
     let wall = times
         .contains(&GuestTime::Wall)
-        .then(|| VIRTUAL.reservation("measured in guests", WALL_LIMITS));
+        .then(|| VIRTUAL.warning("measured in guests", WALL_LIMITS));
     let unproved = named(cells.iter().filter(|cell| is_unproved(cell))).map(|cells| {
         PROOF.invalidates(
             format!("{cells}: not every result was repeated"),

@@ -8,7 +8,7 @@ use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Nanos;
 
 use super::evidence::{Evidence, named};
-use crate::doctor::processor::STEAL;
+use crate::doctor::cpu::STEAL;
 use crate::doctor::scheduling::QUOTA;
 use crate::finding::{Check, Finding};
 
@@ -48,7 +48,7 @@ pub(crate) const EVENTS: Check = Check {
     why: "Who delayed a wakeup is told from the kernel's events, which have to be all there.",
 };
 
-/// From this share of the processor time on even the p90 is the host's.
+/// From this share of the CPU time on even the p90 is the host's.
 const STEAL_RULES: f64 = 0.1;
 
 /// From this share of a cell's due times on even its p99 may be among those not kept.
@@ -95,7 +95,7 @@ fn cut_short(run: &Run) -> Option<Finding> {
     let taken = (run.measurements.len() + run.failures.len()) as u64;
     (run.header.status != RunStatus::Complete).then(|| {
         TURNS
-            .reservation(
+            .warning(
                 format!(
                     "the run is {}: {} of {} were taken",
                     run.header.status,
@@ -123,7 +123,7 @@ fn failures(run: &Run) -> Option<Finding> {
         first.reason
     );
     let effect = "Cells have fewer rounds than planned, or none.";
-    Some(TURNS.reservation(fact, effect).fixed_by(first.hint.clone()))
+    Some(TURNS.warning(fact, effect).fixed_by(first.hint.clone()))
 }
 
 fn unbalanced(cells: &[Evidence<'_>]) -> Option<Finding> {
@@ -137,7 +137,7 @@ fn unbalanced(cells: &[Evidence<'_>]) -> Option<Finding> {
 fn not_granted(shortfall: &Shortfall) -> Finding {
     let Shortfall { asked, granted, reason, fix } = shortfall;
     GRANTED
-        .reservation(
+        .warning(
             format!("asked for {asked}, got {granted}: {reason}"),
             "The cells that asked for it ran so; their figures speak of what was granted.",
         )
@@ -167,7 +167,7 @@ fn ended_load(cells: &[Evidence<'_>]) -> Option<Finding> {
     };
     let cells = named(cells.iter().filter(ended))?;
     Some(
-        LOAD.reservation(
+        LOAD.warning(
             format!("copies of it ended by themselves before the window closed in {cells}"),
             "A part of these samples was taken under less load than the cell's name says.",
         )
@@ -194,7 +194,7 @@ fn dropped(cells: &[Evidence<'_>]) -> Option<Finding> {
     let found = if share(worst) >= DROPPED_RULES {
         SAMPLES.invalidates(fact, "The end of a window is missing, and any quantile may lie there.")
     } else {
-        SAMPLES.reservation(fact, "The worst wakeup may be among them.")
+        SAMPLES.warning(fact, "The worst wakeup may be among them.")
     };
     Some(found.fixed_by("raise --sample-limit, or measure with a shorter --duration".to_owned()))
 }
@@ -208,7 +208,7 @@ fn missed(cells: &[Evidence<'_>]) -> Option<Finding> {
         // What players skip is their result, not a flaw of it.
         .filter(|cell| cell.cell.probe.frames().is_none() && cell.accounting.missed > 0)
         .max_by(|a, b| share(a).total_cmp(&share(b)))?;
-    Some(MISSED.reservation(
+    Some(MISSED.warning(
         format!(
             "at most {} ({} under {})",
             format::share(worst.accounting.missed, worst.accounting.intended),
@@ -235,14 +235,14 @@ fn throttled(run: &Run) -> Option<Finding> {
 }
 
 fn steal(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
-    let processors =
-        run.header.facts_before.processor.online.as_ref().map_or(1, |online| online.len().max(1));
-    // Processor time given to others, and processor time in all.
+    let cpus =
+        run.header.facts_before.cpu.online.as_ref().map_or(1, |online| online.len().max(1));
+    // CPU time given to others, and CPU time in all.
     let stolen = |cells: &[Evidence<'_>]| -> (u64, u64) {
         let rates = || cells.iter().flat_map(|cell| &cell.measurements).map(|found| &found.rates);
         let steal: Nanos = rates().filter_map(|rates| rates.steal).sum();
         let over: Nanos = rates().map(|rates| rates.over).sum();
-        (steal.as_nanos(), over.as_nanos().saturating_mul(processors as u64).max(1))
+        (steal.as_nanos(), over.as_nanos().saturating_mul(cpus as u64).max(1))
     };
     let part = |(steal, whole): (u64, u64)| steal as f64 / whole as f64;
     let (steal, whole) = stolen(cells);
@@ -257,7 +257,7 @@ fn steal(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
         _ => format!(", at most {} ({})", format::share(worst_steal, worst_whole), worst.label),
     };
     let fact = format!(
-        "the hypervisor gave {} of processor time to others meanwhile, {} of it{most}",
+        "the hypervisor gave {} of CPU time to others meanwhile, {} of it{most}",
         format::latency(Nanos::from_nanos(steal)),
         format::share(steal, whole),
     );
@@ -268,7 +268,7 @@ fn steal(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
              the host's and not this machine's.",
         )
     } else {
-        STEAL.reservation(
+        STEAL.warning(
             fact,
             format!(
                 "About as large a share of the wakeups fell into such pauses: quantiles beyond \
@@ -278,7 +278,7 @@ fn steal(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
         )
     };
     Some(found.fixed_by(
-        "measure when the host is quiet, or ask for dedicated processors there".to_owned(),
+        "measure when the host is quiet, or ask for dedicated CPUs there".to_owned(),
     ))
 }
 
@@ -291,7 +291,7 @@ fn lost_events(run: &Run) -> Option<Finding> {
     let kept: u64 = recordings().map(|recording| recording.events).sum();
     (lost > 0).then(|| {
         EVENTS
-            .reservation(
+            .warning(
                 format!(
                     "{} of {} were lost",
                     format::count(lost),
@@ -306,7 +306,7 @@ fn lost_events(run: &Run) -> Option<Finding> {
 fn early(cells: &[Evidence<'_>]) -> Option<Finding> {
     let early: u64 = cells.iter().map(|cell| cell.accounting.early).sum();
     (early > 0).then(|| {
-        EARLY.reservation(
+        EARLY.warning(
             format!("{} came before their time", format::counted(early, "wakeup")),
             "They count as not late at all.",
         )

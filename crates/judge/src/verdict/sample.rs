@@ -60,7 +60,7 @@ fn few_samples(cells: &[Evidence<'_>]) -> Option<Finding> {
             ),
             None => "Nothing can be said from it.".to_owned(),
         };
-        SIZE.reservation(format!("{} under {}", format::count(seen), fewest.label), effect)
+        SIZE.warning(format!("{} under {}", format::count(seen), fewest.label), effect)
             .fixed_by("measure with a longer --duration, or more --rounds".to_owned())
     })
 }
@@ -69,14 +69,14 @@ fn one_round(run: &Run) -> Option<Finding> {
     (run.header.plan.rounds == 1).then(|| {
         if is_exact(run) {
             return SEEDS
-                .reservation(
+                .warning(
                     "one only",
                     "Medians and the shortest hardly depend on it; tails do, and one seed does not tell how far.",
                 )
                 .fixed_by("measure with --rounds 20, each of which is another seed".to_owned());
         }
         ROUNDS
-            .reservation(
+            .warning(
                 "one only",
                 "Drift of the machine cannot be told from a difference between cells.",
             )
@@ -101,11 +101,11 @@ fn rounds_disagree(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
             format::latency(most)
         );
         match is_exact(run) {
-            true => SEEDS.reservation(
+            true => SEEDS.warning(
                 fact,
                 "Nothing drifted: another seed meets other paths. Compare tails over many seeds, never by one.",
             ),
-            false => ROUNDS.reservation(
+            false => ROUNDS.warning(
                 fact,
                 "Something changed that the plan does not tell; the seconds show when.",
             ),
@@ -126,7 +126,7 @@ fn too_wide(run: &Run) -> Option<Finding> {
         1 => String::new(),
         count => format!(" and {}", format::counted(count as u64 - 1, "other cell")),
     };
-    let finding = NARROWNESS.reservation(
+    let finding = NARROWNESS.warning(
         format!("wider than {} under {first}{others}", until.aim),
         "The percentile is less certain than was asked for.",
     );

@@ -21,7 +21,7 @@ pub struct Lately {
 const REACH: Nanos = Nanos::from_millis(1_500);
 /// How many a task keeps at most: 20 µs between wakeups and longer are explained in full.
 const MOST: usize = 75_000;
-/// What the host took from a processor shows in events after the sample, so that the
+/// What the host took from a CPU shows in events after the sample, so that the
 /// newest samples wait.
 const AFTERMATH: Nanos = Nanos::from_millis(20);
 

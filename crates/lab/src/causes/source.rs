@@ -27,7 +27,7 @@ pub struct Causes {
 
 impl Causes {
     /// Starts recording by `executable`, which must run [`main`](super::main) when it is
-    /// given `arguments`; away from the processors that `cell` measures, where there are
+    /// given `arguments`; away from the CPUs that `cell` measures, where there are
     /// others.
     ///
     /// The process ends with the thread that calls this.

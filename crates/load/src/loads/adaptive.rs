@@ -1,7 +1,7 @@
-//! A game: draws frame after frame, as many as it gets processor time for.
+//! A game: draws frame after frame, as many as it gets CPU time for.
 //!
 //! It never sleeps. Each frame moves the world on by the time that the last one took and
-//! draws it, so that the rate of frames adapts to what is left of the processor, and the
+//! draws it, so that the rate of frames adapts to what is left of the CPU, and the
 //! world goes at its own pace. With a display beside it (`adaptive+display`) each frame is
 //! drawn by the display in part, and waited for.
 

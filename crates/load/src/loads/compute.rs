@@ -1,4 +1,4 @@
-//! Arithmetic in registers: keeps a processor busy and touches no memory.
+//! Arithmetic in registers: keeps a CPU busy and touches no memory.
 
 use std::hint::black_box;
 

@@ -2,7 +2,7 @@
 //! and answers when it is done.
 //!
 //! Players and games that run beside it (`player+display`) are its clients. Alone it has one
-//! of its own, which draws 25 pictures a second, a fifth of a processor's worth of work.
+//! of its own, which draws 25 pictures a second, a fifth of a CPU's worth of work.
 //!
 //! As the X server of 2003 it is one process with one loop. Requests come through a socket
 //! in the load's directory. They carry no picture, which X clients of this kind share by
@@ -31,7 +31,7 @@ const REQUEST: usize = 32;
 const SLOT: Nanos = Nanos::from_millis(40);
 
 /// What a picture takes to draw of the time that it is shown, in thousandths: in 2003 the X server took
-/// 20 % of the processor beside Xine (Table 5 of the paper).
+/// 20 % of the CPU beside Xine (Table 5 of the paper).
 pub(super) const PER_MILLE: u64 = 200;
 
 /// Counts an operation each request.

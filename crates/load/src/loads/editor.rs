@@ -6,7 +6,7 @@
 //!
 //! After each key the editor puts the letter into its text, works out what of the screen has
 //! changed, has it drawn and waits until it is, and tidies up; when no key comes for 30 ms,
-//! it colours what was typed. That makes three short times on the processor a key, as
+//! it colours what was typed. That makes three short times on the CPU a key, as
 //! the Emacs of 2003 had (22 a second at 8 keys, Table 4 of the paper).
 
 use std::convert::Infallible;

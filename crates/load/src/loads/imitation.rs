@@ -15,7 +15,7 @@
 //! as strace(1) and time(1) tell them: 4 800 page faults, some 170 files opened and as many
 //! looked for in vain, a thousand links read, 340 reads. Its computing is about a tenth of a
 //! compiler's, which spends three quarters of its time in user mode, so that an emulated
-//! processor comes to more compiles and most of what they take is the kernel's.
+//! CPU comes to more compiles and most of what they take is the kernel's.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

@@ -25,12 +25,12 @@ const LEAST: u64 = 64 << 20;
 /// The smallest page that Linux has.
 const PAGE: usize = 4096;
 
-/// The smallest cache line of processors that run Linux; longer ones are dirtied twice.
+/// The smallest cache line of CPUs that run Linux; longer ones are dirtied twice.
 const LINE: usize = 64;
 
 /// Counts an operation each page, in which every line has been dirtied.
 pub(super) fn run(site: &'static Site) -> Endless {
-    let wanted = facts::read(Path::new("/")).processor.last_level_cache.unwrap_or(CACHE_ASSUMED);
+    let wanted = facts::read(Path::new("/")).cpu.last_level_cache.unwrap_or(CACHE_ASSUMED);
     let wanted = wanted.saturating_mul(2).max(LEAST);
     let size = bounded(wanted, site)?;
     let mut memory = Mapping::new(size).during("take the load's memory")?;

@@ -3,7 +3,7 @@
 //! A picture of 352 × 288 points is transformed in blocks of 8 × 8, in place, one after
 //! another and again from the beginning. What a block takes is measured beforehand, so that
 //! a program can do a millisecond's worth of work; it is that many blocks from then on, and
-//! takes longer where the processor is slower or its caches are lost to others.
+//! takes longer where the CPU is slower or its caches are lost to others.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use tactus_model::time::Nanos;
 const BLOCK: usize = 64;
 /// Blocks of a picture.
 const BLOCKS: usize = 352 * 288 / BLOCK;
-/// Blocks of a trial: some microseconds, and on an emulated processor a hundred. That is short
+/// Blocks of a trial: some microseconds, and on an emulated CPU a hundred. That is short
 /// enough to pass undisturbed between two ticks of a kernel that has thousands a second; a
 /// longer one would be shared there with whatever else begins to work.
 const TRIAL: u64 = 32;

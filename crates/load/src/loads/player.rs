@@ -10,7 +10,7 @@
 //!
 //! They are threads, as in the players of today; those of 2003 were processes that shared
 //! their memory. A frame that is late by more than half of its slot is skipped. What frames
-//! take follows from their rate, so that a player uses the same share of a processor at every
+//! take follows from their rate, so that a player uses the same share of a CPU at every
 //! rate: 37 %, in 2003 it was 39 % (Table 5 of the paper). The display, where one runs beside it
 //! (`player+display`), takes another 20 %. Above 125 frames a second half a slot is shorter
 //! than the alarm's period, and frames are skipped for that alone.

@@ -2,7 +2,7 @@
 //!
 //! A copy is eight threads, each with a timer of its own whose period lies between 20
 //! and 50 µs and is no multiple of another's, so that they beat against each other. When
-//! the processors cannot keep up, expiries are joined by the kernel and still counted.
+//! the CPUs cannot keep up, expiries are joined by the kernel and still counted.
 
 use tactus_model::time::Nanos;
 use tactus_sys::periodic_timer::PeriodicTimer;

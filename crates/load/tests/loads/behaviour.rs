@@ -179,7 +179,7 @@ fn a_command_runs() {
     let result = loop {
         std::thread::sleep(Duration::from_millis(50));
         let result = load.snapshot().since(&opened);
-        // Its processor time is all that is known of it.
+        // Its CPU time is all that is known of it.
         if result.cpu_time.unwrap() > tactus_model::time::Nanos::ZERO {
             break result;
         }
@@ -392,7 +392,7 @@ fn a_dead_host_shows(containment: Option<Containment>) {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "files were left behind");
 }
 
-/// One processor, so that the others stay free for everybody else.
+/// One CPU, so that the others stay free for everybody else.
 fn confined(load: &str, scheduling: &str) -> LoadPlan {
     let first = tactus_sys::affinity::get().unwrap().iter().next().into_iter().collect();
     LoadPlan {
@@ -403,7 +403,7 @@ fn confined(load: &str, scheduling: &str) -> LoadPlan {
 }
 
 fn realtime_load_is_confined_and_ends() {
-    // A load that sleeps: a spinning one would hold the processor it shares with other tests.
+    // A load that sleeps: a spinning one would hold the CPU it shares with other tests.
     for text in ["timer", "process"] {
         let mut load = RunningLoad::start(&confined(text, "fifo:1"), &options(None)).unwrap();
         if let [shortfall, ..] = load.shortfalls() {

@@ -73,7 +73,7 @@ pub struct Lost {
 /// [`Self::unwritten`] gives the difference.
 ///
 /// perf counts per event. tracefs counts per CPU only: there an event has no count, and the
-/// [`ProcessorAccount`]s contain the losses.
+/// [`CpuAccount`]s contain the losses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventAccount {
     /// The event, for example `sched/sched_switch`.
@@ -98,7 +98,7 @@ pub struct EventCount {
 /// The account of everything the kernel recorded on one CPU, if it counts per CPU (tracefs):
 /// `counted = read + lost`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProcessorAccount {
+pub struct CpuAccount {
     /// The CPU.
     pub cpu: u32,
     /// How many records of any kind the kernel counted: events, and the records that accompany
@@ -130,7 +130,7 @@ impl EventAccount {
     }
 }
 
-impl ProcessorAccount {
+impl CpuAccount {
     /// Records that the kernel counted and that were neither read nor lost; no kernel is known
     /// to produce them.
     pub fn unwritten(&self) -> u64 {
@@ -165,8 +165,8 @@ mod tests {
         assert!(account(10, Some((11, 1))).balances());
         assert!(!account(10, Some((11, 0))).balances());
         assert!(account(10, None).balances());
-        assert!(ProcessorAccount { cpu: 0, counted: 11, read: 10, lost: 1 }.balances());
-        assert!(!ProcessorAccount { cpu: 0, counted: 9, read: 10, lost: 0 }.balances());
+        assert!(CpuAccount { cpu: 0, counted: 11, read: 10, lost: 1 }.balances());
+        assert!(!CpuAccount { cpu: 0, counted: 9, read: 10, lost: 0 }.balances());
     }
 
     #[test]

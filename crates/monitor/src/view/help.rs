@@ -19,7 +19,7 @@ const LINES: [&str; 14] = [
     "A change of load, policy or another setting starts the measuring",
     "process anew. The samples come out of shared memory: it does not",
     "wait for the display. What disturbs it is that this program runs",
-    "too, ten times a second for a few ms, on any processor (keep the",
+    "too, ten times a second for a few ms, on any CPU (keep the",
     "probe away from one: --cpus), and the terminal with it; when events",
     "are recorded, half a µs or so for each, and explaining them.",
 ];

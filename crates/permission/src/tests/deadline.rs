@@ -17,7 +17,7 @@ fn the_deadline_class_without_capability() {
 fn a_pinned_deadline_task() {
     let asked =
         Asked::Scheduling { scheduling: DEADLINE.parse().unwrap(), confined_to: Some(cpus("1")) };
-    let reason = "a deadline task must be able to run on all processors of its root domain, and it is pinned to 1, without 0,2-3";
+    let reason = "a deadline task must be able to run on all CPUs of its root domain, and it is pinned to 1, without 0,2-3";
     check(
         &asked,
         Refusal::PERM,
@@ -43,10 +43,10 @@ fn a_pinned_deadline_task() {
 }
 
 #[test]
-fn isolated_processors_are_no_part_of_the_root_domain() {
+fn isolated_cpus_are_no_part_of_the_root_domain() {
     let asked =
         Asked::Scheduling { scheduling: DEADLINE.parse().unwrap(), confined_to: Some(cpus("0-1")) };
-    let facts = root(|facts| facts.processor.isolated = Some(cpus("2-3")));
+    let facts = root(|facts| facts.cpu.isolated = Some(cpus("2-3")));
     let found = diagnose(&asked, Refusal::PERM, &facts);
     assert!(found.reason.ends_with("no known cause fits"), "{}", found.reason);
 }
@@ -60,7 +60,7 @@ fn a_deadline_task_in_a_cpuset() {
             facts.permission.allowed_cpus = Some(cpus("0-1"));
             facts.cgroup.cpuset = Some(cpus("0-1"));
         }),
-        "a deadline task must be able to run on all processors of its root domain, and its cpuset confines it to 0-1, without 2-3",
+        "a deadline task must be able to run on all CPUs of its root domain, and its cpuset confines it to 0-1, without 2-3",
         Some(
             "give the cpuset a root domain of its own: echo root into its cpuset.cpus.partition \
              (cgroup v2), or cpuset.cpu_exclusive=1 with cpuset.sched_load_balance=0 above it (v1)",
@@ -85,7 +85,7 @@ fn admission_is_full() {
         &scheduling(DEADLINE),
         Refusal::BUSY,
         &root(|_| ()),
-        "admission of the deadline class is full: with 50.0 % of a processor more, its tasks would exceed 95 % of each processor",
+        "admission of the deadline class is full: with 50.0 % of a CPU more, its tasks would exceed 95 % of each CPU",
         Some("ask for a shorter runtime, or end deadline tasks: ps -eLo tid,cls,comm | grep DLN"),
     );
 }
@@ -129,7 +129,7 @@ fn an_older_kernel_knows_a_shorter_form() {
 #[test]
 fn a_deadline_task_cannot_be_confined() {
     check(
-        &Asked::Processors(cpus("1")),
+        &Asked::Cpus(cpus("1")),
         Refusal::BUSY,
         &root(|_| ()),
         "the task is of the deadline class, which cannot be confined to 1 within its root domain",

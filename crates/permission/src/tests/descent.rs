@@ -49,7 +49,7 @@ fn every_descent_ends_and_every_refusal_has_a_reason() {
         .into_iter()
         .map(scheduling)
         .chain([
-            Asked::Processors(cpus("0-9")),
+            Asked::Cpus(cpus("0-9")),
             Asked::LockedMemory { bytes: None },
             Asked::IdleExitLatency,
             Asked::TimerSlack(Nanos::ZERO),

@@ -1,4 +1,4 @@
-//! Nice values, processors, locked memory, the idle limit, io_uring.
+//! Nice values, CPUs, locked memory, the idle limit, io_uring.
 
 use super::*;
 
@@ -38,25 +38,25 @@ fn a_nice_value_below_the_limit() {
 }
 
 #[test]
-fn processors_that_cannot_be_used() {
+fn cpus_that_cannot_be_used() {
     let confined = root(|facts| {
-        facts.processor.present = Some(cpus("0-7"));
-        facts.processor.online = Some(cpus("0-5"));
+        facts.cpu.present = Some(cpus("0-7"));
+        facts.cpu.online = Some(cpus("0-5"));
         facts.cgroup.cpuset = Some(cpus("0-3"));
     });
-    let asked = |text| Asked::Processors(cpus(text));
+    let asked = |text| Asked::Cpus(cpus(text));
     check(
         &asked("4"),
         Refusal::INVAL,
         &confined,
-        "processor 4 is outside this process's cpuset",
+        "CPU 4 is outside this process's cpuset",
         Some("echo 0-4 | sudo tee /sys/fs/cgroup/user.slice/cpuset.cpus"),
     );
     check(
         &asked("6-7"),
         Refusal::INVAL,
         &confined,
-        "processors 6-7 are offline",
+        "CPUs 6-7 are offline",
         Some(
             "echo 1 | sudo tee /sys/devices/system/cpu/cpu6/online && \
              echo 1 | sudo tee /sys/devices/system/cpu/cpu7/online",
@@ -66,23 +66,23 @@ fn processors_that_cannot_be_used() {
         &asked("9"),
         Refusal::INVAL,
         &confined,
-        "processor 9 is not present in this machine",
-        Some("choose among processors 0-5"),
+        "CPU 9 is not present in this machine",
+        Some("choose among CPUs 0-5"),
     );
     check(
         &asked("5-8"),
         Refusal::INVAL,
         &confined,
-        "processor 8 is not present in this machine, and processors 6-7 are offline, \
-         and processor 5 is outside this process's cpuset",
+        "CPU 8 is not present in this machine, and CPUs 6-7 are offline, \
+         and CPU 5 is outside this process's cpuset",
         Some("echo 0-3,5 | sudo tee /sys/fs/cgroup/user.slice/cpuset.cpus"),
     );
-    check(&asked(""), Refusal::INVAL, &confined, "no processor was named", None);
+    check(&asked(""), Refusal::INVAL, &confined, "no CPU was named", None);
     check(
         &asked("3"),
         Refusal::INVAL,
         &contained("docker", |facts| facts.cgroup.cpuset = Some(cpus("0-1"))),
-        "processor 3 is outside this process's cpuset",
+        "CPU 3 is outside this process's cpuset",
         Some("docker run --cpuset-cpus=0-1,3 …"),
     );
 }

@@ -26,7 +26,7 @@ pub struct RingLayout {
 }
 
 /// Words of a ring's head: what the writer counts and what the reader counts lie two
-/// cache lines of 64 bytes apart, because processors fetch lines in pairs.
+/// cache lines of 64 bytes apart, because CPUs fetch lines in pairs.
 const HEAD_WORDS: usize = 32;
 const WRITTEN: usize = 0;
 const TAKEN: usize = 16;

@@ -108,7 +108,7 @@ impl Drainer {
             started: self.started,
             ended,
             accounts: accounts.events,
-            processors: accounts.processors,
+            cpus: accounts.cpus,
             absent: std::mem::take(&mut self.opened.absent),
             loss_windows: drain.loss_windows,
             undecoded: drain.intake.undecoded,

@@ -38,7 +38,7 @@ pub enum RecordError {
     NothingAsked,
     /// None of the CPUs is online.
     #[error("none of the CPUs {0} is online")]
-    NoProcessors(String),
+    NoCpus(String),
     /// The kernel does not allocate memory for a buffer.
     #[error("the kernel cannot allocate its buffers: {0}")]
     NoRing(SysError),
@@ -102,7 +102,7 @@ impl RecordError {
                 | Self::NotPermitted(_)
                 | Self::NoInstance(_)
                 | Self::NoEvents(_)
-                | Self::NoProcessors(_)
+                | Self::NoCpus(_)
                 | Self::NoRing(_)
         )
     }

@@ -93,10 +93,10 @@ impl Intake {
     /// Takes an occurrence of a tracepoint.
     #[inline]
     pub(super) fn sample(&mut self, sample: &Sample<'_>, chain: Option<ChainId>) {
-        let processor = &mut self.cpus[self.index];
-        match self.decoder.decode(sample.time, processor.cpu, chain, sample.raw) {
+        let cpu = &mut self.cpus[self.index];
+        match self.decoder.decode(sample.time, cpu.cpu, chain, sample.raw) {
             Ok((event_index, event)) => {
-                processor.idle_thread.take(&event.kind);
+                cpu.idle_thread.take(&event.kind);
                 let read = &mut self.read[event_index];
                 read.records += 1;
                 read.weight = read.weight.wrapping_add(sample.weight);
@@ -134,7 +134,7 @@ impl Intake {
 
     /// A shortfall for each CPU whose idle thread has no events.
     pub(super) fn mute_idle_threads(&self) -> impl Iterator<Item = Shortfall> + '_ {
-        self.cpus.iter().filter_map(|processor| processor.idle_thread.shortfall(processor.cpu))
+        self.cpus.iter().filter_map(|cpu| cpu.idle_thread.shortfall(cpu.cpu))
     }
 
     /// Takes a new thread.

@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, ProcessorAccount};
+use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, CpuAccount};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::SysError;
@@ -62,5 +62,5 @@ pub(super) struct Accounts {
     /// For each tracepoint, in the order of [`Opened::names`].
     pub(super) events: Vec<EventAccount>,
     /// For each CPU, if the kernel counts by CPU.
-    pub(super) processors: Vec<ProcessorAccount>,
+    pub(super) cpus: Vec<CpuAccount>,
 }

@@ -113,5 +113,5 @@ fn online(choice: &CpuChoice) -> Result<CpuList, RecordError> {
         }
         (CpuChoice::These(cpus), None) => cpus.clone(),
     };
-    if cpus.is_empty() { Err(RecordError::NoProcessors(choice.to_string())) } else { Ok(cpus) }
+    if cpus.is_empty() { Err(RecordError::NoCpus(choice.to_string())) } else { Ok(cpus) }
 }

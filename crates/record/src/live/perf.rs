@@ -213,7 +213,7 @@ impl Buffers for Perf {
         let events = events
             .map(|((event, read), (counted, lost))| account(event, *read, counted, lost))
             .collect();
-        Ok(Accounts { events, processors: Vec::new() })
+        Ok(Accounts { events, cpus: Vec::new() })
     }
 }
 

@@ -3,10 +3,10 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, ProcessorAccount};
+use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, CpuAccount};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
-use tactus_sys::tracefs::{Instance, ProcessorFiles, Tracefs};
+use tactus_sys::tracefs::{Instance, CpuFiles, Tracefs};
 use tactus_sys::{Errno, SysError};
 
 use super::error::RecordError;
@@ -29,7 +29,7 @@ const WATERMARK: &str = "25";
 /// An instance with its buffers.
 struct Traced {
     // Before the instance, which cannot be removed while they are open.
-    processors: Vec<Processor>,
+    cpus: Vec<Cpu>,
     instance: Instance,
     shape: PageShape,
     new_threads: Option<NewThreadLayout>,
@@ -39,8 +39,8 @@ struct Traced {
 }
 
 /// The buffer of one CPU.
-struct Processor {
-    files: ProcessorFiles,
+struct Cpu {
+    files: CpuFiles,
     /// The number of records read from it.
     read: u64,
     /// The kernel's count of losses at the last reading.
@@ -82,13 +82,13 @@ pub(super) fn open(
             }
         }
     }
-    let processors = cpus.iter().map(|cpu| {
-        let files = instance.processor(cpu, shape.page_size())?;
-        Ok(Processor { files, read: 0, lost: 0 })
+    let opened = cpus.iter().map(|cpu| {
+        let files = instance.cpu(cpu, shape.page_size())?;
+        Ok(Cpu { files, read: 0, lost: 0 })
     });
-    let processors = processors.collect::<Result<_, SysError>>()?;
+    let opened = opened.collect::<Result<_, SysError>>()?;
     let new_threads = new_threads(tracefs, &instance);
-    let traced = Traced { processors, instance, shape, new_threads, stacks, names, size };
+    let traced = Traced { cpus: opened, instance, shape, new_threads, stacks, names, size };
     Ok(Opened {
         names: traced.names.clone(),
         buffers: Box::new(traced),
@@ -222,7 +222,7 @@ fn new_threads(tracefs: &Tracefs, instance: &Instance) -> Option<NewThreadLayout
     matches!(enabled[..], [Ok(())]).then_some(layout)
 }
 
-impl Processor {
+impl Cpu {
     fn stats(&self) -> Result<BufferStats, SysError> {
         // The kernel writes these lines since 2.6.36, and the last of them since 3.9.
         self.files.stats()?.parse().map_err(|_| SysError::new("read", Errno::PROTO))
@@ -242,7 +242,7 @@ impl Buffers for Traced {
     }
 
     fn to_poll(&self) -> Vec<BorrowedFd<'_>> {
-        self.processors.iter().map(|processor| processor.files.pages.as_fd()).collect()
+        self.cpus.iter().map(|cpu| cpu.files.pages.as_fd()).collect()
     }
 
     fn size(&self) -> usize {
@@ -258,11 +258,11 @@ impl Buffers for Traced {
     }
 
     fn drain(&mut self, index: usize, intake: &mut Intake) -> Result<u64, SysError> {
-        let Self { processors, shape, new_threads, stacks, size, .. } = self;
-        let processor = &mut processors[index];
+        let Self { cpus, shape, new_threads, stacks, size, .. } = self;
+        let cpu = &mut cpus[index];
         let began = tactus_sys::clock::now::<Monotonic>();
         let mut gap = Gap::new(began, intake.last());
-        let lost_before = processor.newly_lost()?;
+        let lost_before = cpu.newly_lost()?;
         // The ring has one page more than its size, and the last page may come in two
         // parts.
         let most = *size / shape.page_size() + size_of::<u64>();
@@ -271,7 +271,7 @@ impl Buffers for Traced {
         // come with interrupts off.
         let mut after_event = false;
         for _ in 0..most {
-            let Some(page) = processor.files.pages.next_page()? else { break };
+            let Some(page) = cpu.files.pages.next_page()? else { break };
             let Ok(records) = shape.records(page) else {
                 intake.undecoded += 1;
                 continue;
@@ -282,7 +282,7 @@ impl Buffers for Traced {
                     intake.undecoded += 1;
                     break;
                 };
-                processor.read += 1;
+                cpu.read += 1;
                 gap.pass(time);
                 let chain = stacks.as_ref().and_then(|layout| layout.addresses(raw));
                 if let Some(addresses) = chain {
@@ -298,7 +298,7 @@ impl Buffers for Traced {
                 }
             }
         }
-        let lost_meanwhile = processor.newly_lost()?;
+        let lost_meanwhile = cpu.newly_lost()?;
         let ended = tactus_sys::clock::now::<Monotonic>();
         for (count, to) in [(lost_before, gap.to.unwrap_or(ended)), (lost_meanwhile, ended)] {
             if count > 0 {
@@ -313,16 +313,16 @@ impl Buffers for Traced {
         intake: &mut Intake,
         ended: Instant<Monotonic>,
     ) -> Result<Accounts, SysError> {
-        let mut processors = Vec::new();
-        for (index, processor) in self.processors.iter_mut().enumerate() {
+        let mut cpus = Vec::new();
+        for (index, cpu) in self.cpus.iter_mut().enumerate() {
             intake.stand_at(index);
-            if let count @ 1.. = processor.newly_lost()? {
+            if let count @ 1.. = cpu.newly_lost()? {
                 intake.lost(intake.last(), ended, count);
             }
-            let (cpu, read) = (intake.cpu(), processor.read);
-            let stats = processor.stats()?;
+            let stats = cpu.stats()?;
+            let (cpu, read) = (intake.cpu(), cpu.read);
             let (counted, lost) = (stats.counted(), stats.lost);
-            processors.push(ProcessorAccount { cpu, counted, read, lost });
+            cpus.push(CpuAccount { cpu, counted, read, lost });
         }
         let events = self.names.iter().zip(intake.read());
         let events = events
@@ -332,7 +332,7 @@ impl Buffers for Traced {
                 count: None,
             })
             .collect();
-        Ok(Accounts { events, processors })
+        Ok(Accounts { events, cpus })
     }
 }
 

@@ -23,7 +23,7 @@ const ENDS: [EndColumn; 10] = [
     }),
     ("other", "Another thread took its place, why then is not told", |end| end == End::Preempted),
     ("yielded", "It gave way of itself and could have gone on", |end| end == End::Yielded),
-    ("moved", "The scheduler moved it to another processor while it ran", |end| {
+    ("moved", "The scheduler moved it to another CPU while it ran", |end| {
         end == End::Migrated
     }),
     ("stopped", "A signal or a tracer stopped it", |end| end == End::Stopped),
@@ -55,7 +55,7 @@ impl Row<'_> {
     }
 }
 
-/// Who used the processors: rows that add up to the recorded time.
+/// Who used the CPUs: rows that add up to the recorded time.
 pub(super) fn usage(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Column> {
     let all = by.rows(accounts);
     let (shown, others) = all.split_at(all.len().min(most));
@@ -90,9 +90,9 @@ pub(super) fn usage(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Col
         Column::of("share", &rows, |row| {
             Entry::number(format::share(row.time().as_nanos(), whole), row.time().as_nanos())
         })
-        .meaning("Of the time of all processors"),
+        .meaning("Of the time of all CPUs"),
         Column::of("quanta", &rows, of(|account| Entry::count(account.turns())))
-            .meaning("Times it was on a processor, from switch to switch"),
+            .meaning("Times it was on a CPU, from switch to switch"),
         Column::of("a second", &rows, rate).dispensable(2),
         Column::of("median", &rows, of_histogram(|account| &account.quanta, 0.5))
             .meaning("Of the lengths of its effective quanta"),

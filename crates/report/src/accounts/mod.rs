@@ -1,4 +1,4 @@
-//! Where processor time went, for people: quanta, why they ended, and billing.
+//! Where CPU time went, for people: quanta, why they ended, and billing.
 //!
 //! What is concluded comes from `tactus_explain::account` as it stands in
 //! [`Accounts`]; here it only gets its words and its place.
@@ -17,7 +17,7 @@ pub use text::accounts_text;
 pub struct NamedAccounts {
     /// The name of the file, or what the cell is called within its run.
     pub label: String,
-    /// Where its processor time went.
+    /// Where its CPU time went.
     pub accounts: Accounts,
 }
 

@@ -4,7 +4,7 @@ use super::{AccountsBy, NamedAccounts, content, words};
 use crate::format;
 use crate::table::{TableOptions, grid, wrapped};
 
-/// Writes where the processor time of each recording went: who used it in which
+/// Writes where the CPU time of each recording went: who used it in which
 /// quanta, why those ended, and what ticks billed for it. At most `most` rows a
 /// table; the time of the others is told.
 pub fn accounts_text(

@@ -12,7 +12,7 @@ pub(super) fn headline(accounts: &Accounts) -> String {
     let mut text = format!(
         "{} on {}: {} used, {} idle",
         length(accounts.length()),
-        format::counted(accounts.processors.len() as u64, "processor"),
+        format::counted(accounts.cpus.len() as u64, "CPU"),
         share(accounts.used()),
         share(accounts.idle.used),
     );
@@ -66,7 +66,7 @@ pub(super) fn tick(accounts: &Accounts) -> String {
             };
             format!(
                 "The kernel's tick ({kind}) came {} times, every {} ({}{}Hz) where it was not stopped \
-                 on an idle processor.",
+                 on an idle CPU.",
                 format::count(tick.ticks),
                 format::latency(tick.period),
                 tick.hertz(),

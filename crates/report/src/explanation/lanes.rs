@@ -1,12 +1,12 @@
-//! Which processors of a timeline are worth a line, and what takes part in it.
+//! Which CPUs of a timeline are worth a line, and what takes part in it.
 
 use tactus_explain::timeline::{Bar, Lane, Occupant, Timeline};
 use tactus_model::time::Nanos;
 
-/// The most processors that are shown: a machine of hundreds would hide the one that matters.
+/// The most CPUs that are shown: a machine of hundreds would hide the one that matters.
 const LANES: usize = 8;
 
-/// The processors that are shown, by number, and how many are left out.
+/// The CPUs that are shown, by number, and how many are left out.
 ///
 /// Those on which the sample's own thread ran come first, then those that were
 /// the least idle.

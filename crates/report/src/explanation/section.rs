@@ -174,7 +174,7 @@ fn sample(number: usize, explained: &ExplainedSample) -> SampleView {
         let (lanes, left_out) = lanes::shown(drawn);
         let mut head = format!("{number}. {} late", format::latency(latency));
         if left_out > 0 {
-            head.push_str(&format!(", {left_out} quieter processors not shown"));
+            head.push_str(&format!(", {left_out} quieter CPUs not shown"));
         }
         let lateness =
             Lateness { head: &head, length: drawn.length, lanes: &lanes, marks: &drawn.marks };

@@ -1,4 +1,4 @@
-//! A timeline in letters: a row for each processor, a letter for who had most of each column.
+//! A timeline in letters: a row for each CPU, a letter for who had most of each column.
 
 use std::fmt::Write;
 
@@ -23,7 +23,7 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
     let (lanes, left_out) = lanes::shown(timeline);
     let parts = lanes::parts(&lanes);
     let letters = letters(&parts);
-    let names: Vec<String> = lanes.iter().map(|lane| format!("processor {}", lane.cpu)).collect();
+    let names: Vec<String> = lanes.iter().map(|lane| format!("CPU {}", lane.cpu)).collect();
     let widest = names.iter().map(String::len).max().unwrap_or(0);
     let columns = width.saturating_sub(indent.len() + widest + 4).clamp(10, COLUMNS);
     let mut text = String::new();
@@ -41,7 +41,7 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
         let _ = writeln!(
             text,
             "{indent}and {} that did less",
-            format::counted(left_out as u64, "processor")
+            format::counted(left_out as u64, "CPU")
         );
     }
     let legend: Vec<String> = parts

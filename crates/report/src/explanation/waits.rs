@@ -1,4 +1,4 @@
-//! Why threads waited for a processor, as text for the terminal.
+//! Why threads waited for a CPU, as text for the terminal.
 
 use tactus_explain::{WaitExplanation, Waits};
 use tactus_model::time::Nanos;
@@ -34,7 +34,7 @@ impl Row {
     }
 }
 
-/// Writes how long the threads of a recording waited for a processor: those that
+/// Writes how long the threads of a recording waited for a CPU: those that
 /// waited longest above `threshold` first, then why some of them did.
 pub fn waits_text(
     waits: &Waits,
@@ -55,7 +55,7 @@ pub fn waits_text(
         Column::of("together", &rows, |row| Entry::latency(Some(row.late_time))),
     ];
     let mut text = format!(
-        "How long threads waited for a processor, since they could run or their timer was due\n\n{}",
+        "How long threads waited for a CPU, since they could run or their timer was due\n\n{}",
         grid(columns, options.width)
     );
     if let Some(more) = waits.names.len().checked_sub(ROWS).filter(|more| *more > 0) {

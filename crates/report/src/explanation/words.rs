@@ -8,7 +8,7 @@ use tactus_model::time::Nanos;
 use super::TracingCost;
 use crate::format::{self, THIN_SPACE};
 
-/// What delayed the late samples most: `71.0 % of the time over 100 µs: softirq NET_RX on processor 1.`
+/// What delayed the late samples most: `71.0 % of the time over 100 µs: softirq NET_RX on cpu 1.`
 pub(super) fn headline(explanation: &Explanation) -> String {
     let pareto = &explanation.pareto;
     let threshold = format::axis_length(explanation.threshold);
@@ -84,7 +84,7 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
     }
     let all: u64 = serving.iter().map(|row| row.count).sum();
     let mut said = format!(
-        "{} of {} came due while their processor served an interrupt or a softirq",
+        "{} of {} came due while their CPU served an interrupt or a softirq",
         format::count(all),
         format::counted(*samples, "sample")
     );

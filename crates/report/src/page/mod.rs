@@ -78,7 +78,7 @@ pub fn page_with(
 pub struct Conclusions {
     /// Why the samples of its cells were late.
     pub explanations: Vec<CellExplanation>,
-    /// Where the processor time of its cells went.
+    /// Where the CPU time of its cells went.
     pub accounts: Vec<NamedAccounts>,
     /// What its cells say of longer times.
     pub tails: Vec<CellTail>,
@@ -126,7 +126,7 @@ fn title(runs: &[Run]) -> String {
     }
 }
 
-/// Writes a page on where the processor time of recordings went; `limits` is what has to be
+/// Writes a page on where the CPU time of recordings went; `limits` is what has to be
 /// known beside the figures, as [`guests_notes`](crate::guests_notes) tells it.
 ///
 /// # Errors

@@ -81,11 +81,11 @@ pub(super) struct FindingView {
 
 impl VerdictView {
     fn of(verdict: &Verdict) -> Self {
-        let against = [State::Invalidates, State::Reservation];
+        let against = [State::Invalidates, State::Warning];
         Self {
             class: match verdict.validity {
                 Validity::Invalid => "invalid",
-                Validity::WithReservations => "reserved",
+                Validity::WithWarnings => "reserved",
                 Validity::Valid => "valid",
             },
             headline: verdict::headline(verdict),
@@ -204,11 +204,11 @@ impl RunView {
 
 fn machine(run: &Run) -> String {
     let facts = &run.header.facts_before;
-    let processors = facts
-        .processor
+    let cpus = facts
+        .cpu
         .online
         .as_ref()
-        .map(|online| format::counted(online.len() as u64, "processor"));
+        .map(|online| format::counted(online.len() as u64, "CPU"));
     let kernel = facts.kernel.release.as_ref().map(|release| format!("Linux {release}"));
     let are_guests = run.header.plan.cells.iter().any(|cell| cell.target.guest().is_some());
     let kernel = kernel.map(|kernel| match are_guests {
@@ -216,7 +216,7 @@ fn machine(run: &Run) -> String {
         false => kernel,
     });
     let parts: Vec<String> =
-        [kernel, facts.processor.model.clone(), processors].into_iter().flatten().collect();
+        [kernel, facts.cpu.model.clone(), cpus].into_iter().flatten().collect();
     parts.join(" · ")
 }
 

@@ -176,7 +176,7 @@ fn billed(rate: u64, ticks: u64) -> Accounts {
         })
     };
     let made = json!({
-        "started": at(0), "ended": at(1_000_000_000), "processors": [],
+        "started": at(0), "ended": at(1_000_000_000), "cpus": [],
         "programs": [account("display")], "threads": [], "idle": account("idle"),
         "missing_switches": 0, "tick": {"Err": "not-recorded"},
     });

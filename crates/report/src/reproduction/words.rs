@@ -12,12 +12,12 @@ use crate::guests;
 /// The machine that was measured, in a line.
 pub(super) fn machine(run: &Run) -> String {
     let facts = &run.header.facts_before;
-    let processors = facts.processor.online.as_ref();
+    let cpus = facts.cpu.online.as_ref();
     let parts = [
         facts.kernel.release.as_ref().map(|release| format!("Linux {release}")),
         facts.kernel.preemption.as_ref().map(|model| format!("preempt={model}")),
-        facts.processor.model.clone(),
-        processors.map(|online| format::counted(online.len() as u64, "processor")),
+        facts.cpu.model.clone(),
+        cpus.map(|online| format::counted(online.len() as u64, "CPU")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
@@ -33,7 +33,7 @@ pub(super) fn now(run: &Run) -> String {
         None => machine(run),
         Some(GuestTime::Wall) => format!("guest kernels in wall time, on {}", machine(run)),
         Some(GuestTime::Exact(speed)) => format!(
-            "guest kernels in exact time, one processor of {} million instructions a second",
+            "guest kernels in exact time, one CPU of {} million instructions a second",
             speed.mips()
         ),
     }

@@ -1,8 +1,8 @@
-//! Who ran where while a sample was late: a row for each processor, a block for each stretch.
+//! Who ran where while a sample was late: a row for each CPU, a block for each stretch.
 //!
 //! Kinds are told by place and height as well as by colour: threads fill their
 //! row, interrupts and timers keep to its upper part, softirqs to its lower
-//! part, and an idle processor is a line. Nothing is drawn where nothing is known.
+//! part, and an idle CPU is a line. Nothing is drawn where nothing is known.
 
 use tactus_explain::timeline::{Bar, Lane, Mark, Moment, Occupant};
 use tactus_model::time::Nanos;
@@ -19,13 +19,13 @@ pub struct Lateness<'a> {
     pub head: &'a str,
     /// From the due time to the arrival.
     pub length: Nanos,
-    /// The processors that are shown.
+    /// The CPUs that are shown.
     pub lanes: &'a [&'a Lane],
     /// What happened to the sample's thread.
     pub marks: &'a [Mark],
 }
 
-/// The height of a processor's row, and the way from one to the next.
+/// The height of a CPU's row, and the way from one to the next.
 const ROW: f64 = 20.0;
 const STEP: f64 = 26.0;
 
@@ -330,7 +330,7 @@ fn describe(lateness: &Lateness<'_>) -> String {
         .filter_map(|lane| {
             let longest = lane.bars.iter().max_by_key(|bar| bar.to - bar.from)?;
             let length = format::latency(longest.to - longest.from);
-            Some(format!("processor {}: longest {} for {length}", lane.cpu, longest.occupant))
+            Some(format!("CPU {}: longest {} for {length}", lane.cpu, longest.occupant))
         })
         .collect();
     rows.join("; ")

@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_run_in_full() {
         let mut run = fixture::quick();
-        run.header.facts_after.as_mut().unwrap().processor.governors =
+        run.header.facts_after.as_mut().unwrap().cpu.governors =
             Some(vec!["powersave".to_owned()]);
         run.measurements[0].shortfalls.push(Shortfall {
             asked: "policy fifo:90".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
 use tactus_model::facts::{
-    KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, ProcessorFacts, SchedulingFacts,
+    KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, CpuFacts, SchedulingFacts,
 };
 use tactus_model::guest::{GuestAccount, Proof};
 use tactus_model::origin::{Origin, Overflow, Precision};
@@ -47,11 +47,11 @@ pub fn facts() -> MachineFacts {
             high_resolution_timers: Some(true),
             ..KernelFacts::default()
         },
-        processor: ProcessorFacts {
+        cpu: CpuFacts {
             online: Some([0, 1].into_iter().collect()),
             isolated: Some([].into_iter().collect()),
             governors: Some(vec!["performance".to_owned()]),
-            ..ProcessorFacts::default()
+            ..CpuFacts::default()
         },
         scheduling: SchedulingFacts { rt_runtime_us: Some(-1), ..SchedulingFacts::default() },
         permission: PermissionFacts {

@@ -31,16 +31,16 @@ fn the_lines_of_stat() {
             forks: Some(8843),
         }
     );
-    let times = ProcessorTimes::parse(STAT);
+    let times = CpuTimes::parse(STAT);
     assert_eq!(times.busy, Some(Nanos::from_millis((6191 + 7 + 3287 + 1 + 68) * 10)));
     assert_eq!(times.steal, Some(Nanos::from_millis(120)));
 }
 
 #[test]
 fn a_kernel_that_does_not_count_steal() {
-    let times = ProcessorTimes::parse("cpu  1 0 1 5 0 0 0\n");
-    assert_eq!(times, ProcessorTimes { busy: Some(Nanos::from_millis(20)), steal: None });
-    assert_eq!(ProcessorTimes::parse("cpu  1 0 1 5\n"), ProcessorTimes::default());
+    let times = CpuTimes::parse("cpu  1 0 1 5 0 0 0\n");
+    assert_eq!(times, CpuTimes { busy: Some(Nanos::from_millis(20)), steal: None });
+    assert_eq!(CpuTimes::parse("cpu  1 0 1 5\n"), CpuTimes::default());
 }
 
 #[test]
@@ -58,7 +58,7 @@ proptest! {
     #[test]
     fn garbage_is_read_without_a_panic(text in "(cpu |intr |ctxt |some |total=|pgfault |[0-9]{1,25}|-| |\n|\\PC){0,40}") {
         let _ = EventCounts::parse(&text);
-        let _ = ProcessorTimes::parse(&text);
+        let _ = CpuTimes::parse(&text);
         let _ = FaultCounts::parse(&text);
         let _ = some_pressure(&text);
         let _ = load_averages(&text);
@@ -67,7 +67,7 @@ proptest! {
     #[test]
     fn times_of_any_size_saturate(ticks in prop::collection::vec(any::<u64>(), 10)) {
         let words: Vec<String> = ticks.iter().map(u64::to_string).collect();
-        let times = ProcessorTimes::parse(&format!("cpu  {}\n", words.join(" ")));
+        let times = CpuTimes::parse(&format!("cpu  {}\n", words.join(" ")));
         prop_assert_eq!(times.steal, Some(Nanos::from_millis(10).saturating_mul(ticks[7])));
         prop_assert!(times.busy >= Some(Nanos::from_millis(10).saturating_mul(ticks[0])));
     }

@@ -1,7 +1,7 @@
 //! The hypervisor of the machine.
 
 use super::Tree;
-use super::processor::field;
+use super::cpu::field;
 
 /// What a hypervisor calls itself, and our word for it; the most specific comes first.
 const FIRMWARE_NAMES: [(&str, &str); 12] = [

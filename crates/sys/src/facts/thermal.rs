@@ -65,7 +65,7 @@ const TRIP_POINTS: u32 = 12;
 /// A device that slows CPUs and is active, for example `thermal-cpufreq-0 3 of 7`.
 fn cooling(tree: &Tree<'_>, device: &str) -> Option<String> {
     let kind = tree.words(&format!("{device}/type"))?;
-    let slows = ["Processor", "thermal-cpufreq", "thermal-cpuidle", "cpufreq", "intel_powerclamp"];
+    let slows = ["CPU", "thermal-cpufreq", "thermal-cpuidle", "cpufreq", "intel_powerclamp"];
     let state: i64 = tree.value(&format!("{device}/cur_state"))?;
     let most: i64 = tree.value(&format!("{device}/max_state"))?;
     (slows.iter().any(|name| kind.starts_with(name)) && state > 0)

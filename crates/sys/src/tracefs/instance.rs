@@ -23,7 +23,7 @@ pub struct Instance {
 
 /// The buffer of one CPU: its pages and its statistics.
 #[derive(Debug)]
-pub struct ProcessorFiles {
+pub struct CpuFiles {
     /// The recorded events.
     pub pages: Pages,
     stats: File,
@@ -120,14 +120,14 @@ impl Instance {
     /// # Errors
     /// - `ENOENT`: the CPU does not exist.
     /// - `EMFILE`: too many open files.
-    pub fn processor(&self, cpu: u32, page_size: usize) -> Result<ProcessorFiles, SysError> {
+    pub fn cpu(&self, cpu: u32, page_size: usize) -> Result<CpuFiles, SysError> {
         let place = self.place.join(format!("per_cpu/cpu{cpu}"));
         let stats = File::open(place.join("stats")).map_err(|error| failed("open", &error))?;
-        Ok(ProcessorFiles { pages: Pages::open(&place.join("trace_pipe_raw"), page_size)?, stats })
+        Ok(CpuFiles { pages: Pages::open(&place.join("trace_pipe_raw"), page_size)?, stats })
     }
 }
 
-impl ProcessorFiles {
+impl CpuFiles {
     /// The present text of the buffer's statistics (`stats`).
     ///
     /// # Errors

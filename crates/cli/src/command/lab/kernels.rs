@@ -29,7 +29,7 @@ pub(crate) struct KernelsArguments {
     /// Kernels to fetch or build now and describe: debian-rt, debian@6.1.0-56, built+hz=1000, ./bzImage
     #[arg(value_name = "KERNEL")]
     kernels: Vec<GuestKernel>,
-    /// Fetch and build them after this command has ended, when nothing else wants the processors
+    /// Fetch and build them after this command has ended, when nothing else wants the CPUs
     #[arg(long, requires = "kernels", conflicts_with = "json")]
     background: bool,
     /// What --background starts: let everything else of this system go first

@@ -14,7 +14,7 @@ use crate::guest_options::GuestOptions;
 ///
 /// In wall time a guest runs as the host lets it. With --exact its time is its instructions:
 /// nothing of the host enters, each cell is measured in two machines that booted by themselves,
-/// and a result is only kept when both said the same to the byte. Caches, several processors
+/// and a result is only kept when both said the same to the byte. Caches, several CPUs
 /// and the time that devices take are not in it.
 #[derive(Args)]
 pub(crate) struct LabMeasureArguments {

@@ -39,7 +39,7 @@ enum Line<'a> {
     NotRecorded { reason: &'a str, fix: Option<&'a str> },
     /// A late sample, explained.
     Late {
-        /// The processor of its task.
+        /// The CPU of its task.
         cpu: Option<u32>,
         #[serde(flatten)]
         sample: &'a ExplainedSample,
@@ -99,7 +99,7 @@ struct Watch<'a> {
     cell: &'a Cell,
     seed: u64,
     json: bool,
-    /// The processor of each task.
+    /// The CPU of each task.
     cpus: Vec<u32>,
     samples: LiveSamples,
     stopped: Receiver<()>,

@@ -1,4 +1,4 @@
-//! What slows or stops processors: frequencies, idle states, siblings, the hypervisor.
+//! What slows or stops CPUs: frequencies, idle states, siblings, the hypervisor.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
@@ -10,7 +10,7 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const HYPERVISOR: Check = Check {
     name: "hypervisor",
-    why: "Below a guest's kernel another one decides when its processors run.",
+    why: "Below a guest's kernel another one decides when its CPUs run.",
 };
 
 pub(crate) const STEAL: Check = Check {
@@ -20,22 +20,22 @@ pub(crate) const STEAL: Check = Check {
 
 pub(crate) const FREQUENCY: Check = Check {
     name: "frequency governor",
-    why: "It decides how fast a processor runs after it was idle.",
+    why: "It decides how fast a CPU runs after it was idle.",
 };
 
 pub(crate) const IDLE: Check = Check {
     name: "idle states",
-    why: "The deeper a processor sleeps, the longer it takes to wake up.",
+    why: "The deeper a CPU sleeps, the longer it takes to wake up.",
 };
 
 pub(crate) const SIBLINGS: Check = Check {
     name: "SMT siblings",
-    why: "Two logical processors of one core share what executes instructions.",
+    why: "Two logical CPUs of one core share what executes instructions.",
 };
 
 pub(crate) const ISOLATION: Check = Check {
-    name: "isolated processors",
-    why: "Nothing disturbs a task that is alone on its processor but the kernel's own tick and callbacks.",
+    name: "isolated CPUs",
+    why: "Nothing disturbs a task that is alone on its CPU but the kernel's own tick and callbacks.",
 };
 
 /// Up to here leaving an idle state is hidden among the other costs of a wakeup.
@@ -53,17 +53,17 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
 }
 
 fn virtualization(facts: &MachineFacts) -> Finding {
-    match facts.processor.virtualization.as_deref() {
-        None => HYPERVISOR.unknown("these processors do not show one"),
+    match facts.cpu.virtualization.as_deref() {
+        None => HYPERVISOR.unknown("these CPUs do not show one"),
         Some("none") => HYPERVISOR.fine("none"),
         Some(name) => HYPERVISOR
-            .reservation(
+            .warning(
                 name,
                 "What the host does counts as latency here: its pauses look like those of the kernel \
                  that is measured, and timers and interrupts take detours through it.",
             )
             .fixed_by(
-                "measure on the machine itself, or pin its virtual processors on the host \
+                "measure on the machine itself, or pin its virtual CPUs on the host \
                  (virsh vcpupin DOMAIN VCPU CPU)"
                     .to_owned(),
             ),
@@ -77,13 +77,13 @@ fn steal(facts: &MachineFacts) -> Finding {
         (_, Some(steal)) => {
             let seconds = steal.as_nanos() as f64 / 1e9;
             STEAL
-                .reservation(
-                    format!("{seconds:.2} s since boot, all processors together"),
-                    "The machine shares its processors. Runs say how much was taken while they lasted, \
+                .warning(
+                    format!("{seconds:.2} s since boot, all CPUs together"),
+                    "The machine shares its CPUs. Runs say how much was taken while they lasted, \
                      and tactus doctor --look 10s how much is taken now.",
                 )
                 .fixed_by(
-                    "ask for dedicated processors on the host; a guest cannot fix it".to_owned(),
+                    "ask for dedicated CPUs on the host; a guest cannot fix it".to_owned(),
                 )
         }
     }
@@ -97,12 +97,12 @@ pub(super) fn steal_between(before: &MachineFacts, after: &MachineFacts, over: N
     if taken == Nanos::ZERO {
         return STEAL.fine(format!("none in {seconds}"));
     }
-    let processors = after.processor.online.as_ref().map_or(1, |online| online.len().max(1));
-    let whole = over.as_nanos().saturating_mul(processors as u64);
+    let cpus = after.cpu.online.as_ref().map_or(1, |online| online.len().max(1));
+    let whole = over.as_nanos().saturating_mul(cpus as u64);
     STEAL
-        .reservation(
+        .warning(
             format!(
-                "{} in {seconds}, {} of all processor time",
+                "{} in {seconds}, {} of all CPU time",
                 format::latency(taken),
                 format::share(taken.as_nanos(), whole)
             ),
@@ -110,15 +110,15 @@ pub(super) fn steal_between(before: &MachineFacts, after: &MachineFacts, over: N
              the others is the host's.",
         )
         .fixed_by(
-            "measure when the host is quiet, or ask for dedicated processors there".to_owned(),
+            "measure when the host is quiet, or ask for dedicated CPUs there".to_owned(),
         )
 }
 
 fn frequency(facts: &MachineFacts) -> Finding {
-    let Some(governors) = &facts.processor.governors else {
+    let Some(governors) = &facts.cpu.governors else {
         return FREQUENCY.unknown("the kernel shows none");
     };
-    let drivers = facts.processor.frequency_drivers.clone().unwrap_or_default().join(", ");
+    let drivers = facts.cpu.frequency_drivers.clone().unwrap_or_default().join(", ");
     let driver = if drivers.is_empty() { drivers } else { format!(" ({drivers})") };
     let fact = format!("{}{driver}", governors.join(", "));
     if governors.is_empty() {
@@ -131,7 +131,7 @@ fn frequency(facts: &MachineFacts) -> Finding {
         return FREQUENCY.fine(fact);
     }
     FREQUENCY
-        .reservation(
+        .warning(
             fact,
             "An idle machine is slow and a busy one fast, so that a load can make latencies shorter, \
              and a probe's figures depend on what ran before it.",
@@ -143,51 +143,51 @@ fn frequency(facts: &MachineFacts) -> Finding {
 }
 
 fn idle(facts: &MachineFacts) -> Finding {
-    let processor = &facts.processor;
-    let Some(states) = &processor.idle_states else {
+    let cpu = &facts.cpu;
+    let Some(states) = &cpu.idle_states else {
         return IDLE.unknown("the kernel shows none");
     };
     if states.is_empty() {
         return IDLE.unknown(match hypervisor(facts) {
-            Some(_) => "the kernel has no driver for them; an idle processor is left to the host",
+            Some(_) => "the kernel has no driver for them; an idle CPU is left to the host",
             None => "the kernel has no driver for them; the firmware may",
         });
     }
     let names = states.join(", ");
-    let limit = processor.idle_exit_latency_limit_us;
-    if let Some((exit, limit)) = processor.idle_exit_latency_us_max.zip(limit)
+    let limit = cpu.idle_exit_latency_limit_us;
+    if let Some((exit, limit)) = cpu.idle_exit_latency_us_max.zip(limit)
         && limit < exit
         && limit <= QUICK_EXIT_US
     {
         return IDLE.fine(format!("{names}; a program keeps them to exits of {limit} µs"));
     }
-    match processor.idle_exit_latency_us_max {
+    match cpu.idle_exit_latency_us_max {
         None => IDLE.unknown(format!("{names}; how long it takes to leave them is not shown")),
         Some(exit) if exit <= QUICK_EXIT_US => {
             IDLE.fine(format!("{names}; {exit} µs to leave the deepest that is enabled"))
         }
         Some(exit) => IDLE
-            .reservation(
+            .warning(
                 format!("{names}; {exit} µs to leave the deepest"),
                 format!(
-                    "A wakeup on an idle processor comes up to {exit} µs late, and a load that keeps \
-                     processors awake makes latencies shorter."
+                    "A wakeup on an idle CPU comes up to {exit} µs late, and a load that keeps \
+                     CPUs awake makes latencies shorter."
                 ),
             )
             .fixed_by(
-                "tactus measure --cpu-dma-latency 0ns  # keeps all processors awake while it measures"
+                "tactus measure --cpu-dma-latency 0ns  # keeps all CPUs awake while it measures"
                     .to_owned(),
             ),
     }
 }
 
 fn siblings(facts: &MachineFacts) -> Finding {
-    match facts.processor.smt {
-        None => SIBLINGS.unknown("the kernel does not show which processors share a core"),
-        Some(false) => SIBLINGS.fine("each processor has a core of its own"),
+    match facts.cpu.smt {
+        None => SIBLINGS.unknown("the kernel does not show which CPUs share a core"),
+        Some(false) => SIBLINGS.fine("each CPU has a core of its own"),
         Some(true) => SIBLINGS
-            .reservation(
-                "several processors share a core",
+            .warning(
+                "several CPUs share a core",
                 "What the sibling runs slows the measured code and can double the time it takes, \
                  with no trace in the scheduler.",
             )
@@ -196,13 +196,13 @@ fn siblings(facts: &MachineFacts) -> Finding {
 }
 
 fn isolation(facts: &MachineFacts) -> Finding {
-    let Some(isolated) = &facts.processor.isolated else {
+    let Some(isolated) = &facts.cpu.isolated else {
         return ISOLATION.unknown("the kernel does not show them");
     };
     if isolated.is_empty() {
-        return ISOLATION.fine("none: measured tasks share processors with everything else");
+        return ISOLATION.fine("none: measured tasks share CPUs with everything else");
     }
-    let tickless = facts.processor.nohz_full.clone().unwrap_or_default();
+    let tickless = facts.cpu.nohz_full.clone().unwrap_or_default();
     let offloaded = without_callbacks(facts, &tickless);
     let with_tick = isolated.without(&tickless);
     let with_callbacks = isolated.without(&offloaded);
@@ -220,17 +220,17 @@ fn isolation(facts: &MachineFacts) -> Finding {
         return ISOLATION.fine(format!("{isolated}, without tick and RCU callbacks"));
     }
     ISOLATION
-        .reservation(
+        .warning(
             format!("{isolated}, but {}", lacking.join(" and ")),
-            "A task that is alone on such a processor is still interrupted, for microseconds each time.",
+            "A task that is alone on such a CPU is still interrupted, for microseconds each time.",
         )
         .fixed_by(boot::fix(facts, &parameters.join(" ")))
 }
 
-/// The processors whose RCU callbacks run elsewhere: those of `rcu_nocbs`, and
+/// The CPUs whose RCU callbacks run elsewhere: those of `rcu_nocbs`, and
 /// every one without a tick (`Documentation/admin-guide/kernel-parameters.txt`).
 fn without_callbacks(facts: &MachineFacts, tickless: &CpuList) -> CpuList {
-    let all = facts.processor.present.as_ref().or(facts.processor.online.as_ref());
+    let all = facts.cpu.present.as_ref().or(facts.cpu.online.as_ref());
     let named = match boot::value(facts, "rcu_nocbs") {
         Some("all") => all.cloned(),
         Some(list) => list.parse().ok(),

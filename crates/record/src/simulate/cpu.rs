@@ -18,7 +18,7 @@ struct Thread {
 }
 
 /// A virtual CPU with its threads.
-pub(super) struct Processor<'a> {
+pub(super) struct Cpu<'a> {
     plan: &'a Plan,
     cpu: u32,
     random: Random,
@@ -46,7 +46,7 @@ const THREADS_A_CPU: i32 = 100;
 const DEVICE: i32 = 24;
 const TIMERS: u64 = 0xffff_8880_0000_0000;
 
-impl<'a> Processor<'a> {
+impl<'a> Cpu<'a> {
     pub(super) fn new(plan: &'a Plan, cpu: u32, dictionary: &mut Dictionary) -> Self {
         let mut thread = |number: i32, name: &str, priority| Thread {
             id: ThreadId(if number == 0 { 0 } else { THREADS_A_CPU * (cpu as i32 + 1) + number }),

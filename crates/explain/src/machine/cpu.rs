@@ -36,7 +36,7 @@ pub(super) struct Known {
 
 /// A CPU at one moment of the replay.
 #[derive(Clone, Debug)]
-pub struct Processor {
+pub struct Cpu {
     /// Whether it has had an event.
     seen: bool,
     current: Known,
@@ -75,7 +75,7 @@ pub struct Processor {
     interrupted: Nanos,
 }
 
-impl Processor {
+impl Cpu {
     /// A CPU that is recorded from `started`.
     pub(super) const fn from(started: Instant<Monotonic>) -> Self {
         let start = Instant::from_nanos(0);

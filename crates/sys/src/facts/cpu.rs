@@ -1,14 +1,14 @@
 //! The CPUs, and what slows or stops them.
 
 use tactus_model::cpus::CpuList;
-use tactus_model::facts::ProcessorFacts;
+use tactus_model::facts::CpuFacts;
 
 use super::{Tree, hypervisor, interrupt};
 
 const CPUS: &str = "sys/devices/system/cpu";
 const CLOCK_SOURCES: &str = "sys/devices/system/clocksource/clocksource0";
 
-pub(super) fn read(tree: &Tree<'_>) -> ProcessorFacts {
+pub(super) fn read(tree: &Tree<'_>) -> CpuFacts {
     let cpuinfo = tree.text("proc/cpuinfo");
     let online: Option<CpuList> = tree.value(&format!("{CPUS}/online"));
     let isolated = list(tree, "isolated");
@@ -16,7 +16,7 @@ pub(super) fn read(tree: &Tree<'_>) -> ProcessorFacts {
         // Linux 4.2 introduced both files; the second one exists only if the kernel supports
         // nohz_full.
         .or_else(|| isolated.as_ref().map(|_| CpuList::default()));
-    ProcessorFacts {
+    CpuFacts {
         model: model(tree, cpuinfo.as_deref()),
         present: tree.value(&format!("{CPUS}/present")),
         smt: smt(tree, online.as_ref()),

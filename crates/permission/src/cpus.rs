@@ -1,4 +1,4 @@
-//! Why processors were refused.
+//! Why CPUs were refused.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
@@ -24,15 +24,15 @@ pub(crate) fn diagnose(
     }
 }
 
-/// Which of the processors cannot be used, and why: missing, offline, or
+/// Which of the CPUs cannot be used, and why: missing, offline, or
 /// outside the cpuset. The kernel refuses only when none can.
 fn unusable(asked: &CpuList, facts: &MachineFacts) -> Option<Diagnosis> {
     if asked.is_empty() {
-        return Some(Diagnosis::new("no processor was named", None));
+        return Some(Diagnosis::new("no CPU was named", None));
     }
-    let absent = missing(asked, facts.processor.present.as_ref());
+    let absent = missing(asked, facts.cpu.present.as_ref());
     let there = asked.without(&absent);
-    let offline = missing(&there, facts.processor.online.as_ref());
+    let offline = missing(&there, facts.cpu.online.as_ref());
     let running = there.without(&offline);
     let confined = facts.cgroup.cpuset.as_ref().or(facts.permission.allowed_cpus.as_ref());
     let outside = missing(&running, confined);
@@ -53,7 +53,7 @@ fn unusable(asked: &CpuList, facts: &MachineFacts) -> Option<Diagnosis> {
     } else if !offline.is_empty() {
         Some(bring_online(&offline))
     } else {
-        facts.processor.online.as_ref().map(|online| format!("choose among processors {online}"))
+        facts.cpu.online.as_ref().map(|online| format!("choose among CPUs {online}"))
     };
     Some(Diagnosis::new(reasons.join(", and "), fix))
 }
@@ -64,7 +64,7 @@ fn missing(asked: &CpuList, there: Option<&CpuList>) -> CpuList {
 }
 
 fn counted(cpus: &CpuList) -> String {
-    if cpus.len() == 1 { format!("processor {cpus} is") } else { format!("processors {cpus} are") }
+    if cpus.len() == 1 { format!("CPU {cpus} is") } else { format!("CPUs {cpus} are") }
 }
 
 fn bring_online(cpus: &CpuList) -> String {
@@ -81,10 +81,10 @@ fn widen(wanted: &CpuList, confined: Option<&CpuList>, facts: &MachineFacts) -> 
     match (container(facts), &facts.cgroup.cpuset_directory) {
         (Some(name @ ("docker" | "podman")), _) => format!("{name} run --cpuset-cpus={all} …"),
         (Some("kubernetes"), _) => {
-            "give the pod whole processors (static CPU manager policy, guaranteed class)".to_owned()
+            "give the pod whole CPUs (static CPU manager policy, guaranteed class)".to_owned()
         }
-        (Some(_), _) => format!("give the container processors {all} where it is started"),
+        (Some(_), _) => format!("give the container CPUs {all} where it is started"),
         (None, Some(directory)) => format!("echo {all} | sudo tee {directory}/cpuset.cpus"),
-        (None, None) => format!("start from a shell that may use processors {all}"),
+        (None, None) => format!("start from a shell that may use CPUs {all}"),
     }
 }
