@@ -15,7 +15,7 @@ pub struct RecordingSummary {
     /// The account of each event's occurrences.
     pub accounts: Vec<EventAccount>,
     /// The account of each CPU, if the kernel counts by CPU and not by event (tracefs).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, alias = "processors", skip_serializing_if = "Vec::is_empty")]
     pub cpus: Vec<CpuAccount>,
     /// Events that were requested and could not be recorded.
     pub absent: Vec<AbsentEvent>,
