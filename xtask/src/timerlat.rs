@@ -5,7 +5,7 @@
 //! same wakeups, which timerlat measured while we recorded them, then of wakeups of our own.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,10 +30,11 @@ use tactus_model::time::{Instant, Nanos};
 use tactus_model::traced::TracedStretch;
 use tactus_record::file::RecordingFile;
 use tactus_stats::LatencyHistogram;
+use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError, parse};
 
 const SEED: u64 = 1;
 
-/// Boots the guest twice, compares what it said, and prints what timerlat and we found.
+/// Boots the guest twice, compares the outputs, and prints the results of timerlat and ours.
 pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyhow::Result<()> {
     let cell = cell(kernel, load, time)?;
     let guest = cell.target.guest().context("a guest")?;
@@ -47,7 +48,7 @@ pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyh
         Machine { guest, accelerator: Accelerator::Tcg, cpus: 1, seed: SEED as u32 };
     let first = boot(&found, &archive, &request, &machine)?;
     let second = boot(&found, &archive, &request, &machine)?;
-    ensure!(first == second, "two boots did not say the same");
+    ensure!(first == second, "the outputs of two boots differ");
 
     let bytes: usize = first.iter().map(|line| line.len() + 1).sum();
     println!(
@@ -57,8 +58,8 @@ pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyh
         cell.policy.scheduling,
         cell.probe.timer().interval,
     );
-    println!("two boots said the same {bytes} bytes\n");
-    print(&hear(&first)?);
+    println!("the outputs of two boots are identical: {bytes} bytes\n");
+    print(&results(&first)?);
     Ok(())
 }
 
@@ -107,7 +108,7 @@ fn archive(program: &[u8]) -> Vec<u8> {
     archive.finish()
 }
 
-/// Boots a guest and gives the lines that it said.
+/// Boots a guest and returns the lines of its output.
 fn boot(
     kernel: &Kernel,
     archive: &[u8],
@@ -120,20 +121,28 @@ fn boot(
     fs::write(directory.path().join(REQUEST_FILE), request)?;
     symlink(fs::canonicalize(&kernel.path)?, directory.path().join(KERNEL_FILE))?;
     let mut child = emulator.start(directory.path(), &machine.arguments())?;
-    let said = BufReader::new(child.stdout.take().context("the emulator has no output")?);
-    let lines: Vec<String> = said.lines().collect::<Result<_, _>>()?;
+    let output = BufReader::new(child.stdout.take().context("the emulator has no output")?);
+    let mut output = MessageReader::new(output, MESSAGE_LIMIT);
+    let mut lines = Vec::new();
+    loop {
+        match output.read_line() {
+            Ok(line) => lines.push(line),
+            Err(WireError::Closed) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
     child.wait()?;
     if lines.is_empty() {
         let console = fs::read(directory.path().join(machine::CONSOLE_FILE))?;
-        bail!("the guest said nothing; its console: {}", String::from_utf8_lossy(&console));
+        bail!("the guest sent nothing; its console: {}", String::from_utf8_lossy(&console));
     }
     Ok(lines)
 }
 
-/// What the guest says beside the messages of our cell.
+/// What the guest sends besides the messages of our cell.
 #[derive(Deserialize)]
-#[serde(tag = "told", rename_all = "kebab-case")]
-enum Told {
+#[serde(tag = "step", rename_all = "kebab-case")]
+enum Step {
     Turn { side: Side },
     Timerlat { thread: i32, trace: String },
 }
@@ -177,64 +186,64 @@ struct Both {
     ours: Passed,
 }
 
-/// All that was measured.
+/// All results.
 #[derive(Default)]
-struct Heard {
+struct Results {
     /// timerlat's latencies while nothing was recorded: in the interrupt, in its thread.
     irq_alone: Vec<u64>,
     thread_alone: Vec<u64>,
     same: Vec<Both>,
-    /// Wakeups that timerlat told and that were not found in the recording.
+    /// Wakeups of timerlat's trace that are not in the recording.
     unmatched: usize,
     ours: Vec<Passed>,
     ours_alone: LatencyHistogram,
 }
 
-fn hear(lines: &[String]) -> anyhow::Result<Heard> {
-    let (facts, rest) = lines.split_first().context("the guest said nothing")?;
-    let facts: MachineFacts = serde_json::from_str(facts).context("the facts of the guest")?;
+fn results(lines: &[String]) -> anyhow::Result<Results> {
+    let (facts, rest) = lines.split_first().context("the guest sent nothing")?;
+    let facts: MachineFacts = parse(facts.as_bytes()).context("the facts of the guest")?;
     let source = facts.cpu.clock_source.as_deref();
     ensure!(source == Some("tsc"), "the guest's clock source is {source:?}, not tsc");
-    let mut heard = Heard::default();
+    let mut results = Results::default();
     let mut side = Side::Ours;
-    let mut told = None;
+    let mut recorded = None;
     let mut recording = Vec::new();
     let mut samples: Vec<(u32, SampleBlock)> = Vec::new();
     for line in rest {
-        match serde_json::from_str::<Told>(line) {
-            Ok(Told::Turn { side: next }) => side = next,
-            Ok(Told::Timerlat { trace, .. }) if side == Side::TimerlatAlone => {
+        match parse::<Step>(line.as_bytes()) {
+            Ok(Step::Turn { side: next }) => side = next,
+            Ok(Step::Timerlat { trace, .. }) if side == Side::TimerlatAlone => {
                 let written = written(&trace);
                 let of = |context| {
                     written.iter().filter(move |line| line.context == context).map(|it| it.latency)
                 };
-                heard.irq_alone.extend(of(ReadIn::Irq));
-                heard.thread_alone.extend(of(ReadIn::Thread));
+                results.irq_alone.extend(of(ReadIn::Irq));
+                results.thread_alone.extend(of(ReadIn::Thread));
             }
-            Ok(Told::Timerlat { thread, trace }) => told = Some((ThreadId(thread), trace)),
-            Err(_) => match serde_json::from_str::<Message>(line)? {
+            Ok(Step::Timerlat { thread, trace }) => recorded = Some((ThreadId(thread), trace)),
+            Err(_) => match parse::<Message>(line.as_bytes())? {
                 Message::Failed { reason, .. } => bail!("the guest: {reason}"),
                 Message::Recording { bytes } => recording.extend(bytes),
                 Message::TracedSamples { task, block } => samples.push((task, block)),
                 Message::Task(task) => {
-                    task.blocks.iter().for_each(|block| heard.ours_alone.merge_record(block));
+                    task.blocks.iter().for_each(|block| results.ours_alone.merge_record(block));
                 }
                 Message::Finished(measurement) => {
                     let traced = measurement.traced.context("our window was not recorded")?;
                     let recording = std::mem::take(&mut recording);
-                    heard.ours.extend(of_ours(recording, &traced, &std::mem::take(&mut samples))?);
+                    results.ours.extend(of_ours(recording, &traced, &std::mem::take(&mut samples))?);
                 }
                 _ => {}
             },
         }
         if side == Side::TimerlatRecorded && !recording.is_empty() {
-            let (thread, trace) = told.take().context("a recording of nothing")?;
+            let (thread, trace) = recorded.take().context("a recording of nothing")?;
             let (same, unmatched) = of_both(std::mem::take(&mut recording), thread, &trace)?;
-            heard.same.extend(same);
-            heard.unmatched += unmatched;
+            results.same.extend(same);
+            results.unmatched += unmatched;
         }
     }
-    Ok(heard)
+    Ok(results)
 }
 
 /// Where a latency was read.
@@ -253,7 +262,7 @@ struct Written {
     latency: u64,
 }
 
-/// Reads timerlat's lines; what is none of them is left out, as the trace's head is.
+/// Reads timerlat's lines; skips others, such as the head of the trace.
 fn written(trace: &str) -> Vec<Written> {
     let line = |line: &str| {
         let (before, after) = line.split_once(": #")?;
@@ -271,7 +280,7 @@ fn written(trace: &str) -> Vec<Written> {
     trace.lines().filter_map(line).collect()
 }
 
-/// The wakeups of timerlat's thread as it measured them and as the events tell them, and how
+/// The wakeups of timerlat's thread, each with its own latency and that of the events, and how
 /// many of its lines have no timer in the recording.
 fn of_both(
     recording: Vec<u8>,
@@ -353,8 +362,8 @@ fn witness_of(
     Ok(witness(source, vec![ProbeTask { task: 0, thread, origin, opened, samples }])?)
 }
 
-fn print(heard: &Heard) {
-    let told = |values: &mut dyn Iterator<Item = u64>| {
+fn print(results: &Results) {
+    let summary = |values: &mut dyn Iterator<Item = u64>| {
         median(values).map_or("–".to_owned(), |it| it.to_string())
     };
     let row = |name: &str, cells: [String; 5]| {
@@ -363,8 +372,8 @@ fn print(heard: &Heard) {
     };
     let none = || "–".to_owned();
     let same =
-        |place: fn(&Passed) -> u64| told(&mut heard.same.iter().map(|both| place(&both.ours)));
-    let ours = |place: fn(&Passed) -> u64| told(&mut heard.ours.iter().map(place));
+        |place: fn(&Passed) -> u64| summary(&mut results.same.iter().map(|both| place(&both.ours)));
+    let ours = |place: fn(&Passed) -> u64| summary(&mut results.ours.iter().map(place));
     println!("median, ns after due      timerlat    timerlat  its wakeups        ours      ours");
     println!("                             alone    recorded       by us    recorded     alone");
     row("irq entry", [none(), none(), same(|it| it.irq_entry), ours(|it| it.irq_entry), none()]);
@@ -372,8 +381,8 @@ fn print(heard: &Heard) {
     row(
         "timerlat's irq",
         [
-            told(&mut heard.irq_alone.iter().copied()),
-            told(&mut heard.same.iter().map(|both| both.irq)),
+            summary(&mut results.irq_alone.iter().copied()),
+            summary(&mut results.same.iter().map(|both| both.irq)),
             none(),
             none(),
             none(),
@@ -384,27 +393,27 @@ fn print(heard: &Heard) {
     row(
         "timerlat's thread",
         [
-            told(&mut heard.thread_alone.iter().copied()),
-            told(&mut heard.same.iter().map(|both| both.ours.end)),
+            summary(&mut results.thread_alone.iter().copied()),
+            summary(&mut results.same.iter().map(|both| both.ours.end)),
             none(),
             none(),
             none(),
         ],
     );
-    let alone = heard.ours_alone.quantile(0.5).map_or_else(none, |it| it.as_nanos().to_string());
+    let alone = results.ours_alone.quantile(0.5).map_or_else(none, |it| it.as_nanos().to_string());
     row("user mode", [none(), none(), none(), ours(|it| it.end), alone]);
     println!(
         "wakeups                 {:>10}{:>12}{:>12}{:>12}{:>10}\n",
-        heard.thread_alone.len(),
-        heard.same.len(),
-        heard.same.len(),
-        heard.ours.len(),
-        heard.ours_alone.count(),
+        results.thread_alone.len(),
+        results.same.len(),
+        results.same.len(),
+        results.ours.len(),
+        results.ours_alone.count(),
     );
     println!(
         "Of the same wakeups, how much later timerlat read the clock than the event was (least, \
          median, most, ns; {} of its lines have no timer in the recording):",
-        heard.unmatched
+        results.unmatched
     );
     let apart = |name: &str, differences: Vec<i64>| {
         let mut sorted = differences;
@@ -413,7 +422,7 @@ fn print(heard: &Heard) {
         println!("{name:<36}{least:>8}{:>8}{most:>8}", sorted[sorted.len() / 2]);
     };
     let difference = |later: u64, earlier: u64| later as i64 - earlier as i64;
-    let of = |between: &dyn Fn(&Both) -> i64| heard.same.iter().map(between).collect();
+    let of = |between: &dyn Fn(&Both) -> i64| results.same.iter().map(between).collect();
     apart("its irq after irq entry", of(&|it| difference(it.irq, it.ours.irq_entry)));
     apart("its irq after the timer handler", of(&|it| difference(it.irq, it.ours.handler)));
     apart("our wakeup after its irq", of(&|it| difference(it.ours.wakeup, it.irq)));

@@ -1,10 +1,10 @@
-//! What `cargo xtask timerlat` boots: a guest in which the kernel's timerlat tracer and our
+//! The guest of `cargo xtask timerlat`, in which the kernel's timerlat tracer and our
 //! measurement take turns.
 //!
-//! timerlat (the kernel's *Documentation/trace/timerlat-tracer.rst*) is driven by its files,
-//! as rtla drives it. Each round has three turns, in another order every time: timerlat
-//! alone; timerlat while our recorder keeps the events of its thread's wakeups, so that both
-//! tell of the same wakeups; and our own cell, alone and recorded.
+//! It controls timerlat (the kernel's *Documentation/trace/timerlat-tracer.rst*) through its
+//! files, like rtla. Each round has three turns, in another order every time: timerlat alone;
+//! timerlat while our recorder keeps the events of its thread's wakeups, so both describe the
+//! same wakeups; and our own cell, alone and recorded.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -23,16 +23,16 @@ use tactus_model::recording::ThreadId;
 use tactus_model::time::Nanos;
 use tactus_record::live::{Options, Recorder, Symbols};
 
-/// How often each side has its turn; a multiple of three gives each every place.
+/// How many turns each side has; with a multiple of three, each side has every place.
 const ROUNDS: u32 = 3;
 
-/// What is told beside the messages of our cell.
+/// What the guest sends besides the messages of our cell.
 #[derive(Serialize)]
-#[serde(tag = "told", rename_all = "kebab-case")]
-enum Told<'a> {
+#[serde(tag = "step", rename_all = "kebab-case")]
+enum Step<'a> {
     /// A turn begins.
     Turn { round: u32, side: Side },
-    /// What timerlat wrote in its turn, and the thread that it measured.
+    /// The trace of timerlat in its turn, and the thread that it measured.
     Timerlat { thread: i32, trace: &'a str },
 }
 
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 fn compare() -> Result<(), FirstError> {
     let console = first::begin()?;
     if let Err(reason) = take_turns(console) {
-        console.say(&Message::Failed { reason, hint: None })?;
+        console.send(&Message::Failed { reason, hint: None })?;
     }
     first::end(console)
 }
@@ -63,12 +63,12 @@ fn take_turns(console: Console) -> Result<(), String> {
     for round in 0..ROUNDS {
         for place in 0..sides.len() {
             let side = sides[(place + round as usize) % sides.len()];
-            console.say(&Told::Turn { round, side }).map_err(told)?;
+            console.send(&Step::Turn { round, side }).map_err(text)?;
             if side == Side::Ours {
                 first::measure(console, &request)?;
                 continue;
             }
-            let executable = std::env::current_exe().map_err(told)?;
+            let executable = std::env::current_exe().map_err(text)?;
             let load = RunningLoad::start(&cell.load, &HostOptions::new(executable));
             let load = load.map_err(|error| error.reason)?;
             thread::sleep(Duration::from(cell.warmup));
@@ -80,7 +80,7 @@ fn take_turns(console: Console) -> Result<(), String> {
     Ok(())
 }
 
-/// Has timerlat measure for `duration`, and tells what it wrote.
+/// Runs timerlat for `duration`, and sends its trace.
 fn timerlat(
     console: Console,
     recorded: bool,
@@ -92,24 +92,24 @@ fn timerlat(
     set("osnoise/timerlat_period_us", &(period.as_nanos() / 1000).to_string())?;
     set("current_tracer", "timerlat")?;
     let thread = thread_of("timerlat/0").ok_or("timerlat has no thread on CPU 0")?;
-    // Its first wakeups find the thread new.
+    // Skip the first wakeups of the new thread.
     thread::sleep(Duration::from(period.saturating_mul(10)));
     let options = Options {
-        // No name of a function is wanted, and reading them takes an emulated machine seconds.
+        // Function names are not needed, and reading them takes seconds on an emulated machine.
         symbols: Some(Arc::new(Symbols::default())),
         ..Options::of_wakeups(&[ThreadId(thread)])
     };
-    let recorder = recorded.then(|| Recorder::start(options)).transpose().map_err(told)?;
+    let recorder = recorded.then(|| Recorder::start(options)).transpose().map_err(text)?;
     thread::sleep(Duration::from(duration));
-    let recorded = recorder.map(Recorder::stop).transpose().map_err(told)?;
+    let recorded = recorder.map(Recorder::stop).transpose().map_err(text)?;
     set("tracing_on", "0")?;
-    let trace = fs::read_to_string(place("trace")).map_err(told)?;
+    let trace = fs::read_to_string(place("trace")).map_err(text)?;
     set("current_tracer", "nop")?;
     set("tracing_on", "1")?;
-    console.say(&Told::Timerlat { thread, trace: &trace }).map_err(told)?;
+    console.send(&Step::Timerlat { thread, trace: &trace }).map_err(text)?;
     if let Some(recorded) = recorded {
-        let bytes = recorded.recording.into_bytes().map_err(told)?;
-        console.say(&Message::Recording { bytes }).map_err(told)?;
+        let bytes = recorded.recording.into_bytes().map_err(text)?;
+        console.send(&Message::Recording { bytes }).map_err(text)?;
     }
     Ok(())
 }
@@ -120,26 +120,25 @@ fn place(file: &str) -> String {
 
 fn set(file: &str, value: &str) -> Result<(), String> {
     fs::write(place(file), value).map_err(|error| match error.kind() {
-        // The tracer, or its files.
+        // The tracer or its files are missing.
         io::ErrorKind::InvalidInput | io::ErrorKind::NotFound => format!(
-            "this kernel has no timerlat (CONFIG_TIMERLAT_TRACER): {file} does not take {value}"
+            "this kernel has no timerlat (CONFIG_TIMERLAT_TRACER): cannot write {value} to {file}"
         ),
-        _ => format!("{file} does not take {value}: {error}"),
+        _ => format!("cannot write {value} to {file}: {error}"),
     })
 }
 
-/// The number of the thread of this name; of several the last.
+/// The ID of the thread with this name; of several, the largest ID.
 fn thread_of(name: &str) -> Option<i32> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers
-        .filter(|number| {
-            let named = fs::read_to_string(format!("/proc/{number}/comm"));
-            named.is_ok_and(|named| named.trim() == name)
-        })
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    ids.filter(|id| {
+        let found = fs::read_to_string(format!("/proc/{id}/comm"));
+        found.is_ok_and(|found| found.trim() == name)
+    })
         .max()
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }

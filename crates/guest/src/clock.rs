@@ -1,21 +1,21 @@
-//! Waiting for the clock that is measured by.
+//! Waiting for the clock source that measurements use.
 
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// The clock sources that are read without leaving user mode. The kernel boots by
-/// another one and changes when it has calibrated and watched them for about a second.
+/// The clock sources that are readable without leaving user mode. The kernel boots with another
+/// clock source, calibrates and watches these for about a second, and then switches.
 const FAST: [&str; 2] = ["tsc", "kvm-clock"];
 
 const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// How long the change is waited for, and how often it is looked for.
+/// The longest wait for the switch, and the polling interval.
 const PATIENCE: Duration = Duration::from_secs(8);
 const STEP: Duration = Duration::from_millis(50);
 
-/// Waits until the kernel reads a fast clock. Whether it came to that is a fact of the
-/// machine, which whoever ordered the measurement judges.
+/// Waits until the kernel uses a fast clock source, or the wait ends. The facts of the machine
+/// name the clock source, and the requester judges it.
 pub(crate) fn settle() {
     for _ in 0..PATIENCE.as_millis() / STEP.as_millis() {
         let source = fs::read_to_string(CURRENT).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The way out of the guest: lines to the debug console, and the end by the exit device.
+//! The output of the guest: lines to the debug console, and its end through the exit device.
 
 use std::io::{self, Write};
 use std::thread;
@@ -15,33 +15,33 @@ use tactus_wire::{MESSAGE_LIMIT, encode};
 pub struct Console(Ports);
 
 impl Console {
-    /// Takes permission to use the ports.
+    /// Gets access to the ports.
     pub(crate) fn open() -> Result<Self, SysError> {
         Ports::take().map(Self)
     }
 
-    /// Says `message` as a line of JSON.
+    /// Sends `message` as a line of JSON.
     ///
     /// # Errors
-    /// It cannot be written as JSON, or is too large.
-    pub fn say(self, message: &impl Serialize) -> io::Result<()> {
+    /// JSON cannot represent it, or it is too large.
+    pub fn send(self, message: &impl Serialize) -> io::Result<()> {
         self.0.write_all(MESSAGE_PORT, &encode(message, MESSAGE_LIMIT)?);
         Ok(())
     }
 
-    /// Says a line that is written already.
-    pub(crate) fn pass_on(self, line: &str) {
+    /// Sends a line that is already JSON.
+    pub(crate) fn send_line(self, line: &str) {
         self.0.write_all(MESSAGE_PORT, format!("{line}\n").as_bytes());
     }
 
-    /// Lets the emulator stop the guest while it sleeps here, if it wants to keep its state.
+    /// Sleeps, so that the emulator can stop the guest here to save its state.
     pub(crate) fn pause(self) {
         self.0.write_all(PAUSE_PORT, &[PAUSE]);
         thread::sleep(Duration::from_secs(PAUSE_SECONDS));
     }
 
-    /// Reads one of the emulator's items, as its `docs/specs/fw_cfg.rst` describes them;
-    /// none of this name is there when it answers nothing.
+    /// Reads an item of the emulator's `fw_cfg` device (QEMU's `docs/specs/fw_cfg.rst`); `None`
+    /// if there is no item with this name.
     pub(crate) fn item(self, name: &str) -> Option<Vec<u8>> {
         const DIRECTORY: u16 = 0x19;
         const ENTRY: usize = 64;
@@ -50,14 +50,14 @@ impl Console {
         self.0.write_word(selector, DIRECTORY);
         let mut count = [0; 4];
         self.0.read_all(data, &mut count);
-        // Where there is no such device every bit is set.
+        // Without such a device, every bit is set.
         let count = Some(u32::from_be_bytes(count)).filter(|count| *count <= MOST)?;
         let mut entry = [0; ENTRY];
         for _ in 0..count {
             self.0.read_all(data, &mut entry);
-            let (head, called) = entry.split_at(8);
-            let called = called.split(|byte| *byte == 0).next()?;
-            if called == name.as_bytes() {
+            let (head, found) = entry.split_at(8);
+            let found = found.split(|byte| *byte == 0).next()?;
+            if found == name.as_bytes() {
                 let size = u32::from_be_bytes([head[0], head[1], head[2], head[3]]);
                 let mut content = vec![0; usize::try_from(size).ok()?];
                 self.0.write_word(selector, u16::from_be_bytes([head[4], head[5]]));
@@ -68,10 +68,9 @@ impl Console {
         None
     }
 
-    /// Ends the guest, as one that did what it was asked; comes back only where there is
-    /// no exit device.
+    /// Ends the guest with `status`; returns only if there is no exit device.
     pub(crate) fn end(self, status: u8) {
-        // What still waits to be written to the console comes first.
+        // Flush what is not yet written to the console.
         let _ = io::stderr().flush();
         self.0.write_all(EXIT_PORT, &[status]);
     }

@@ -1,5 +1,5 @@
-//! The first process: it mounts the kernel's filesystems, tells what machine this is,
-//! and measures the cell that the request in the emulator names.
+//! The first process: it mounts the kernel's filesystems, sends the facts of the machine, and
+//! measures the cell of the request in the emulator.
 
 use std::fs;
 use std::io;
@@ -15,20 +15,20 @@ use tactus_wire::{Start, parse};
 use crate::clock;
 use crate::console::Console;
 
-/// Why nothing could be measured or told; the kernel panics when its first process ends,
-/// so this is the last line but those of its console.
+/// Why the guest could send nothing. The kernel panics when its first process ends, so only
+/// the kernel's own lines follow this error on the console.
 #[derive(Debug, thiserror::Error)]
 pub enum FirstError {
-    /// The guest cannot speak.
-    #[error("the debug console cannot be reached: {0}")]
+    /// The debug console is not accessible.
+    #[error("cannot access the debug console: {0}")]
     Console(#[from] SysError),
-    /// The facts cannot be written down.
+    /// A message cannot be encoded.
     #[error("{0}")]
     Message(#[from] io::Error),
 }
 
-/// What is mounted, in this order. The last ones are for recordings and for loads that
-/// want them, and a kernel may lack any of them.
+/// The mounts, in this order. The last ones serve recordings and some loads; a kernel may lack
+/// any of them.
 const MOUNTS: [(&str, &str); 8] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -40,92 +40,92 @@ const MOUNTS: [(&str, &str); 8] = [
     ("cgroup2", "/sys/fs/cgroup"),
 ];
 
-/// What brings the loopback interface up, as netdevice(7) numbers it, and where it is
-/// written; its address it has from the kernel then.
+/// The file and the flag, from netdevice(7), that bring the loopback interface up; the kernel
+/// then gives it its address.
 const LOOPBACK_FLAGS: &str = "/sys/class/net/lo/flags";
 const IFF_UP: &str = "0x1";
 
-/// Does all that the guest is booted for, and ends it.
+/// Measures the requested cell, and ends the guest.
 ///
 /// # Errors
-/// Nobody can be told anything.
+/// The guest can send nothing.
 pub fn main() -> Result<(), FirstError> {
     let console = begin()?;
     if let Err(reason) = request(console).and_then(|request| measure(console, &request)) {
-        console.say(&Message::Failed { reason, hint: None })?;
+        console.send(&Message::Failed { reason, hint: None })?;
     }
     end(console)
 }
 
-/// Prepares the system, and tells what machine this is.
+/// Prepares the system, and sends the facts of the machine.
 ///
 /// # Errors
-/// The guest cannot speak.
+/// The guest can send nothing.
 pub fn begin() -> Result<Console, FirstError> {
     for (filesystem, directory) in MOUNTS {
         prepare(filesystem, Path::new(directory));
     }
     if let Err(error) = fs::write(LOOPBACK_FLAGS, IFF_UP) {
-        eprintln!("tactus-guest: the loopback interface is not up: {error}");
+        eprintln!("tactus-guest: cannot bring up the loopback interface: {error}");
     }
     let console = Console::open()?;
     clock::settle();
     console.pause();
-    console.say(&facts::read(Path::new("/")))?;
+    console.send(&facts::read(Path::new("/")))?;
     Ok(console)
 }
 
-/// Ends the guest as one that did what it was asked.
+/// Ends the guest with the status for success.
 pub fn end(console: Console) -> ! {
     console.end(DONE);
-    // Without an exit device the emulator is ended from outside.
+    // Without an exit device, the host ends the emulator.
     loop {
         thread::park();
     }
 }
 
 fn prepare(filesystem: &str, directory: &Path) {
-    // Sysfs makes its own directories, and refuses others.
+    // Sysfs creates its own directories, and refuses others.
     let _ = fs::create_dir(directory);
     if let Err(error) = mount::mount(filesystem, directory) {
-        eprintln!("tactus-guest: {filesystem} is not at {}: {error}", directory.display());
+        eprintln!("tactus-guest: cannot mount {filesystem} at {}: {error}", directory.display());
     }
 }
 
-/// The request that the emulator has for the guest.
+/// The request in the emulator.
 ///
 /// # Errors
-/// There is none, in a sentence.
+/// There is no valid request; the reason, in a sentence.
 pub fn request(console: Console) -> Result<CellRequest, String> {
     let item = console.item(REQUEST_ITEM);
     let item = item.ok_or_else(|| "the emulator has no request for the guest".to_owned())?;
-    parse(&item).map_err(|error| format!("the request for the guest cannot be read: {error}"))
+    parse(&item).map_err(|error| format!("cannot read the request for the guest: {error}"))
 }
 
-/// Has `request` carried out by a measuring process, and passes on what that says, line by line.
+/// Starts a measuring process for `request`, and forwards its output, line by line.
 ///
 /// # Errors
-/// The process could not be started or did not end well, in a sentence.
+/// The process cannot be started, or it failed; the reason, in a sentence.
 pub fn measure(console: Console, request: &CellRequest) -> Result<(), String> {
     let unstartable =
-        |error: io::Error| format!("the measuring process cannot be started in the guest: {error}");
+        |error: io::Error| format!("cannot start the measuring process in the guest: {error}");
     let mut command = Command::new(std::env::current_exe().map_err(unstartable)?);
     command.args(["internal", "cell"]).env("PATH", "/bin");
-    let (mut cell, mut answers) = Start::new(command).start().map_err(unstartable)?;
+    let (mut cell, mut messages) = Start::new(command).start().map_err(unstartable)?;
     cell.send(request).map_err(|error| unstartable(error.into()))?;
     loop {
-        match answers.read_line() {
-            Ok(line) => console.pass_on(&line),
+        match messages.read_line() {
+            Ok(line) => console.send_line(&line),
             Err(error) if error.is_end() => break,
             Err(error) => {
-                return Err(format!("the measuring process cannot be understood: {error}"));
+                return Err(format!("invalid output of the measuring process: {error}"));
             }
         }
     }
-    // Its input was open until now, since a load ends with whoever requested it.
+    // Its input stayed open until now: a load ends when its requester closes the input.
     match cell.wait() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("the measuring process ended: {status}")),
-        Err(error) => Err(format!("the end of the measuring process cannot be learnt: {error}")),
+        Ok(status) => Err(format!("the measuring process failed: {status}")),
+        Err(error) => Err(format!("cannot wait for the measuring process: {error}")),
     }
 }

@@ -1,11 +1,9 @@
-//! The program of a guest kernel: as its first process it prepares the system, has one
-//! cell measured, and ends the guest; as any other it is what measuring starts, by the
-//! same arguments as `tactus internal`.
+//! The program of a guest kernel. As the first process it prepares the system, measures one
+//! cell, and ends the guest. As any other process it takes the arguments of `tactus internal`.
 //!
-//! It is built static, so that the archive it is booted from holds nothing else.
+//! It is linked statically, so the archive from which it boots contains no other program.
 //!
-//! The library is what this program and the chores have in common that boot a guest for
-//! something else.
+//! The library is shared with chores that boot a guest for another purpose.
 #![forbid(unsafe_code)]
 
 mod clock;
@@ -17,15 +15,15 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs this process of the guest: `first` where it is the first one, and otherwise the part
-/// of measuring that its arguments name.
+/// Runs this process of the guest: `first` in the first process, and otherwise the part of
+/// the measurement that its arguments name.
 pub fn run(first: fn() -> Result<(), first::FirstError>) -> ExitCode {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let rest: Vec<String> =
         arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
     if Path::new(&name).file_name() == Some(OsStr::new("true")) {
-        // The load `process` starts a program that does nothing, and there is no other here.
+        // The load `process` starts a program that does nothing, and there is no other in a guest.
         return ExitCode::SUCCESS;
     }
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
@@ -39,7 +37,7 @@ pub fn run(first: fn() -> Result<(), first::FirstError>) -> ExitCode {
         ["internal", "load-worker"] => {
             tactus_load::worker_main().map_err(|error| error.to_string())
         }
-        // The kernel gives its first process what it did not understand of its own line.
+        // The kernel passes unknown parameters of its command line to its first process.
         _ if std::process::id() == 1 => first().map_err(|error| error.to_string()),
         _ => Err("this program is the first process of a guest kernel; \
                   `tactus lab measure` boots it"

@@ -1,11 +1,11 @@
-//! The archive a guest boots from: cpio of the "newc" format, the same bytes for the
-//! same content.
+//! The archive from which a guest boots: cpio in the "newc" format, with the same bytes for
+//! the same content.
 //!
-//! The kernel unpacks it into its first filesystem; its format is described in the
-//! kernel's `Documentation/driver-api/early-userspace/buffer-format.rst`. Every entry
-//! belongs to root and was last altered in 1970, whoever writes it and whenever.
+//! The kernel unpacks it into its first filesystem; the kernel's
+//! `Documentation/driver-api/early-userspace/buffer-format.rst` describes the format. Every
+//! entry belongs to root and has the modification time 0.
 
-/// An archive that is being written. Directories come before what is in them.
+/// An archive under construction. A directory precedes its entries.
 #[derive(Clone, Debug)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -18,7 +18,7 @@ const REGULAR: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 
-/// What is written of an entry besides its name and its content.
+/// The fields of an entry besides its name and its content.
 #[derive(Clone, Copy, Default)]
 struct Kind {
     mode: u32,
@@ -26,30 +26,30 @@ struct Kind {
 }
 
 impl Archive {
-    /// An archive with nothing in it.
+    /// An empty archive.
     pub const fn new() -> Self {
         Self { bytes: Vec::new(), entries: 0 }
     }
 
-    /// Adds a directory that everybody may read.
+    /// Adds a directory that everyone may read.
     #[must_use]
     pub fn directory(self, path: &str) -> Self {
         self.entry(path, Kind { mode: DIRECTORY | 0o755, ..Kind::default() }, &[])
     }
 
-    /// Adds a character device of these numbers.
+    /// Adds a character device with these numbers.
     #[must_use]
     pub fn device(self, path: &str, major: u32, minor: u32) -> Self {
         self.entry(path, Kind { mode: CHARACTER_DEVICE | 0o600, device: (major, minor) }, &[])
     }
 
-    /// Adds a file that can be read.
+    /// Adds a readable file.
     #[must_use]
     pub fn file(self, path: &str, content: &[u8]) -> Self {
         self.entry(path, Kind { mode: REGULAR | 0o644, ..Kind::default() }, content)
     }
 
-    /// Adds a file that can be run.
+    /// Adds an executable file.
     #[must_use]
     pub fn program(self, path: &str, content: &[u8]) -> Self {
         self.entry(path, Kind { mode: REGULAR | 0o755, ..Kind::default() }, content)
@@ -61,21 +61,22 @@ impl Archive {
         self.entry(path, Kind { mode: LINK | 0o777, ..Kind::default() }, target.as_bytes())
     }
 
-    /// Ends the archive and gives its bytes.
+    /// Finishes the archive and returns its bytes.
     pub fn finish(self) -> Vec<u8> {
-        // The kernel knows the end by this name; its inode and mode mean nothing.
+        // This name marks the end; the kernel ignores its inode and mode.
         self.entry("TRAILER!!!", Kind::default(), &[]).bytes
     }
 
     /// # Panics
-    /// A file of 4 GiB or more, which the format cannot hold; a guest's are far smaller.
+    /// The file has 4 GiB or more, which the format cannot represent; files of guests are far
+    /// smaller.
     fn entry(mut self, path: &str, kind: Kind, content: &[u8]) -> Self {
         self.entries += 1;
         let size = u32::try_from(content.len()).expect("a guest's files are small");
         let name = u32::try_from(path.len() + 1).expect("a guest's paths are short");
         let (links, (major, minor)) = (1, kind.device);
         // inode, mode, user, group, links, time, size, device of the archive (2), device
-        // that the entry is (2), length of the name with its zero, checksum.
+        // of the entry (2), length of the name with its zero, checksum.
         let fields = [self.entries, kind.mode, 0, 0, links, 0, size, 0, 0, major, minor, name, 0];
         self.bytes.extend_from_slice(b"070701");
         for field in fields {
@@ -89,7 +90,7 @@ impl Archive {
         self
     }
 
-    /// Header with name, and content, each begin on a multiple of four bytes.
+    /// Pads to a multiple of four bytes, where headers and contents begin.
     fn align(&mut self) {
         let length = self.bytes.len().next_multiple_of(4);
         self.bytes.resize(length, 0);
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked() {
+    fn a_packed_archive_is_unpacked() {
         let packed = Archive::new()
             .directory("dev")
             .device("dev/console", 5, 1)
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_contents_of_every_length_are_aligned() {
+    fn names_and_contents_of_any_length_are_aligned() {
         for length in 0..9 {
             let (name, content) = ("n".repeat(length + 1), vec![b'c'; length]);
             let packed = Archive::new().file(&name, &content).finish();
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_the_formats() {
+    fn the_header_has_the_documented_format() {
         let packed = Archive::new().file("a", b"b").finish();
         let header = "070701\
             00000001000081A40000000000000000000000010000000000000001\

@@ -1,4 +1,4 @@
-//! Gathers what the machines of one turn say, and tells a listener what may count.
+//! Collects the output of the machines of one turn, and passes valid results to a listener.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,69 +13,69 @@ use crate::emulator::last_words;
 use crate::monitor::Monitor;
 use crate::running::Slot;
 use crate::stage::{Stage, activity, stages};
-use crate::transcript::{Hearing, end_of, prove};
-use crate::turn::{GuestTurn, Heard};
+use crate::transcript::{Decoder, end_of, prove};
+use crate::turn::{GuestTurn, MachineEvent};
 
-/// Hears what arrives from the guests of a turn, the last message last.
+/// Receives the messages of the guests of a turn.
 pub type Listener = Box<dyn FnMut(Input<Message>) + Send>;
 
-/// Gathers what the machines of one turn say, and tells a listener.
+/// Collects the output of the machines of one turn.
 pub struct Collector {
-    hearing: Hearing,
+    decoder: Decoder,
     is_exact: bool,
     transcripts: Vec<Vec<String>>,
-    /// How far each machine came.
+    /// The progress of each machine.
     stages: Vec<Stage>,
     turn: Arc<GuestTurn>,
     slots: Vec<Arc<Slot>>,
     limit: Duration,
-    /// Where the console is kept if the turn fails.
-    keep: PathBuf,
+    /// The file for the console if the turn fails.
+    console_file: PathBuf,
     listener: Listener,
 }
 
 impl Collector {
-    /// Listens to the machines of `turn`, which run in `slots`, for `limit` at most. If the
-    /// turn fails the console is kept as `keep`.
+    /// Collects the output of the machines of `turn`, which run in `slots`, for `limit` at
+    /// most. If the turn fails, the console is written to `console_file`.
     pub fn new(
         turn: Arc<GuestTurn>,
         slots: Vec<Arc<Slot>>,
-        hearing: Hearing,
+        decoder: Decoder,
         limit: Duration,
-        keep: PathBuf,
+        console_file: PathBuf,
         listener: Listener,
     ) -> Self {
         let machines = turn.machines;
         Self {
-            hearing,
+            decoder,
             is_exact: turn.guest.time.is_exact(),
             transcripts: vec![Vec::new(); machines],
             stages: vec![Stage::Boot; machines],
             turn,
             slots,
             limit,
-            keep,
+            console_file,
             listener,
         }
     }
 
-    /// Hears all machines to their ends, and tells the listener what came of the turn.
-    pub fn collect(mut self, heard: &Receiver<Heard>) {
+    /// Waits for the end of all machines, and passes the outcome of the turn to the listener.
+    pub fn collect(mut self, events: &Receiver<MachineEvent>) {
         let deadline = Instant::now() + self.limit;
         while self.stages.iter().any(|stage| *stage != Stage::End) {
-            match heard.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Heard::Line(number, line)) => {
+            match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(MachineEvent::Line(number, line)) => {
                     self.stages[number] = self.stages[number].after(&line);
                     if self.is_exact {
                         self.transcripts[number].push(line);
                     } else {
-                        self.tell(&line);
+                        self.forward(&line);
                     }
                 }
-                Ok(Heard::End(number)) => self.stages[number] = Stage::End,
-                Ok(Heard::Fault(_)) if self.is_ended() => return,
-                Ok(Heard::Fault(error)) => {
-                    return self.fail(format!("the guest cannot be run: {error}"));
+                Ok(MachineEvent::End(number)) => self.stages[number] = Stage::End,
+                Ok(MachineEvent::Fault(_)) if self.is_ended() => return,
+                Ok(MachineEvent::Fault(error)) => {
+                    return self.fail(format!("cannot run the guest: {error}"));
                 }
                 Err(RecvTimeoutError::Timeout) => return self.fail_late(),
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -85,25 +85,25 @@ impl Collector {
             return;
         }
         if self.is_exact {
-            self.tell_what_repeats();
+            self.forward_if_repeatable();
         }
-        if !self.hearing.is_over() {
+        if !self.decoder.is_over() {
             let console = self.console();
-            let end = end_of(&console).unwrap_or("nothing");
-            self.fail(format!("the guest ended before its cell did; its console ends: {end}"));
+            let end = end_of(&console).unwrap_or("(empty)");
+            self.fail(format!("the guest ended before its cell; last line of its console: {end}"));
         }
     }
 
-    /// Whether the turn was given up by whoever asked for it: then nothing failed.
+    /// Whether the requester ended the turn, which is not a failure.
     fn is_ended(&self) -> bool {
         self.slots.iter().any(|slot| slot.is_ended())
     }
 
-    fn tell(&mut self, line: &str) {
-        if let Some(mut input) = self.hearing.hear(line) {
-            // A kernel may say why it is not as it was asked to be.
+    fn forward(&mut self, line: &str) {
+        if let Some(mut input) = self.decoder.decode(line) {
+            // The console may explain why the kernel does not match the request.
             if let Input::Message(Message::Failed { hint, .. }) = &mut input {
-                let console = keep(&self.keep, &self.console());
+                let console = keep_console(&self.console_file, &self.console());
                 *hint = Some(match hint.take() {
                     Some(hint) => format!("{hint}; {console}"),
                     None => console,
@@ -113,31 +113,31 @@ impl Collector {
         }
     }
 
-    /// Tells what was said, when every machine said the same.
-    fn tell_what_repeats(&mut self) {
+    /// Forwards the output if it is the same for every machine.
+    fn forward_if_repeatable(&mut self) {
         let transcripts = std::mem::take(&mut self.transcripts);
         match prove(&transcripts) {
             Ok(proof) => {
-                self.hearing.note_proof(proof);
-                transcripts.iter().take(1).flatten().for_each(|line| self.tell(line));
+                self.decoder.note_proof(proof);
+                transcripts.iter().take(1).flatten().for_each(|line| self.forward(line));
             }
             Err(line) => {
-                self.hearing.give_up();
+                self.decoder.give_up();
                 let reason = format!(
-                    "the run did not repeat: what its boots said differs from line {line} on"
+                    "the run is not repeatable: the outputs of its boots differ from line {line} on"
                 );
-                let hint = keep_said(&self.keep, &transcripts);
+                let hint = keep_transcripts(&self.console_file, &transcripts);
                 (self.listener)(Input::Message(Message::Failed { reason, hint: Some(hint) }));
             }
         }
     }
 
-    /// What the machines wrote: when they booted, where that was kept, and afterwards. What
-    /// several wrote alike stands there once.
+    /// The consoles of the machines: of their boots, if these were saved, and of the time
+    /// after. Identical consoles appear once.
     fn console(&self) -> String {
         let booted = (0..self.turn.machines).filter_map(|number| {
-            let kept = self.turn.kept.find(&self.turn.name(number))?;
-            kept.remains.as_ref().map(|machine| last_words(machine.directory()))
+            let machine = self.turn.saved.find(&self.turn.name(number))?;
+            machine.remains.as_ref().map(|machine| last_words(machine.directory()))
         });
         let running = self.slots.iter().filter_map(|slot| slot.directory());
         let running = running.map(|directory| last_words(&directory));
@@ -156,23 +156,23 @@ impl Collector {
     }
 
     fn fail_with(&mut self, reason: String, console: &str) {
-        self.hearing.give_up();
-        let hint = keep(&self.keep, console);
+        self.decoder.give_up();
+        let hint = keep_console(&self.console_file, console);
         (self.listener)(Input::Message(Message::Failed { reason, hint: Some(hint) }));
     }
 
-    /// Gives the turn up since it took too long, and tells as much as can be seen of why.
+    /// Fails the turn because it took too long, with the visible signs of the reason.
     fn fail_late(&mut self) {
         let directories = self.slots.iter().filter_map(|slot| slot.directory());
-        // Only machines in exact time have a monitor, and one that boots answers nobody.
+        // Only machines in deterministic time have a monitor, and it does not respond during boot.
         let looks: Vec<String> = directories
             .filter_map(|directory| Monitor::registers(&directory).ok())
             .flatten()
             .collect();
         let stages = stages(&self.stages);
-        let activity = activity(&looks).map(|told| format!("; {told}")).unwrap_or_default();
+        let activity = activity(&looks).map(|words| format!("; {words}")).unwrap_or_default();
         let reason = format!(
-            "the guest had not ended after {} s on the host and was given up: {stages}{activity}",
+            "the guest did not end within {} s on the host and was stopped: {stages}{activity}",
             self.limit.as_secs()
         );
         let console = std::iter::once(self.console()).chain(looks).collect::<Vec<_>>().join("\n");
@@ -180,25 +180,26 @@ impl Collector {
     }
 }
 
-/// Keeps a console for who wants to know more; tells where.
-fn keep(file: &Path, console: &str) -> String {
+/// Writes a console to a file for diagnosis; returns a hint that names the file.
+fn keep_console(file: &Path, console: &str) -> String {
     let kept = file.parent().map_or(Ok(()), fs::create_dir_all);
     match kept.and_then(|()| fs::write(file, console)) {
         Ok(()) => format!("read its console: {}", file.display()),
-        Err(error) => format!("its console cannot be kept in {}: {error}", file.display()),
+        Err(error) => format!("cannot write its console to {}: {error}", file.display()),
     }
 }
 
-/// Keeps what each machine said beside where the console would be; tells where.
-fn keep_said(console: &Path, transcripts: &[Vec<String>]) -> String {
+/// Writes the output of each machine beside the console's file; returns a hint that names the
+/// files.
+fn keep_transcripts(console: &Path, transcripts: &[Vec<String>]) -> String {
     let mut files = Vec::new();
     for (number, lines) in transcripts.iter().enumerate() {
-        let file = console.with_extension(format!("said-{}", number + 1));
+        let file = console.with_extension(format!("output-{}", number + 1));
         let kept = file.parent().map_or(Ok(()), fs::create_dir_all);
         if let Err(error) = kept.and_then(|()| fs::write(&file, lines.join("\n") + "\n")) {
-            return format!("what they said cannot be kept in {}: {error}", file.display());
+            return format!("cannot write the outputs to {}: {error}", file.display());
         }
         files.push(file.display().to_string());
     }
-    format!("compare what they said: diff {}", files.join(" "))
+    format!("compare the outputs: diff {}", files.join(" "))
 }

@@ -1,5 +1,5 @@
-//! The emulator that guests run in: where it is, which it is, and whether the CPU
-//! can be used in its place.
+//! The emulator in which guests run: its file, its version, and whether hardware virtualization
+//! can replace it.
 
 use std::fs;
 use std::io;
@@ -14,45 +14,45 @@ use tactus_model::guest::{DONE, EXIT_PORT, exit_code};
 use crate::GuestError;
 use crate::machine::{Accelerator, CONSOLE_FILE};
 
-/// QEMU, as it is installed here.
+/// The QEMU that is installed here.
 #[derive(Clone, Debug)]
 pub struct Emulator {
     program: PathBuf,
-    /// What it says of its version.
+    /// The first line of `--version`.
     pub version: String,
 }
 
-/// QEMU's name for the machines that are emulated.
+/// QEMU for the architecture of the guests.
 const PROGRAM: &str = "qemu-system-x86_64";
 
 impl Emulator {
     /// Finds QEMU along `search_path`, a list of directories as `PATH` is.
     ///
     /// # Errors
-    /// It is not there, or cannot be run.
+    /// It is not installed, or cannot run.
     pub fn find(search_path: &std::ffi::OsStr) -> Result<Self, GuestError> {
         let program = std::env::split_paths(search_path)
             .map(|directory| directory.join(PROGRAM))
             .find(|file| file.is_file())
             .ok_or(GuestError::NoEmulator(PROGRAM))?;
-        let said = Command::new(&program)
+        let output = Command::new(&program)
             .arg("--version")
             .output()
             .map_err(|source| GuestError::Io { what: "run", path: program.clone(), source })?;
-        let said = String::from_utf8_lossy(&said.stdout).into_owned();
-        let version = said.lines().next().unwrap_or_default().to_owned();
+        let output = String::from_utf8_lossy(&output.stdout);
+        let version = output.lines().next().unwrap_or_default().to_owned();
         Ok(Self { program, version })
     }
 
-    /// What executes guests in wall time: the CPU, where a machine of a few
-    /// instructions shows that it does, else the emulator.
+    /// What executes guests in wall time: KVM if a trial machine of a few instructions works
+    /// with it, else the emulator.
     ///
-    /// That `/dev/kvm` is there tells little: a CPU that is virtual itself may lack
-    /// what QEMU asks of it.
+    /// The presence of `/dev/kvm` is not enough: a virtual CPU may lack features that QEMU
+    /// needs.
     pub fn accelerator(&self) -> Accelerator {
         match self.kvm_runs() {
             Ok(true) => Accelerator::Kvm,
-            // Whatever stands against it, the emulator needs nothing of the kind.
+            // The emulator works in any case.
             Ok(false) | Err(_) => Accelerator::Tcg,
         }
     }
@@ -81,8 +81,8 @@ impl Emulator {
         Ok(false)
     }
 
-    /// Starts a machine whose files lie in `directory`. Its messages come by the child's
-    /// standard output; it dies with this thread.
+    /// Starts a machine with the files in `directory`. Its messages arrive on the child's
+    /// standard output; it is killed when this thread ends.
     ///
     /// # Errors
     /// It cannot be started.
@@ -95,21 +95,21 @@ impl Emulator {
             .current_dir(directory)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            // An interrupt typed at the terminal is for us; we end guests in our own way.
+            // Ctrl-C at the terminal is for us; we decide how guests end.
             .process_group(0)
             .stderr(complaints)
             .spawn()
     }
 }
 
-/// How long the trial may take; one that works takes a tenth of a second.
+/// The longest trial; a successful trial takes a tenth of a second.
 const TRIAL_LIMIT: Duration = Duration::from_secs(3);
 
-/// What the emulator itself had to say, in its working directory.
+/// The emulator's own standard error, in its working directory.
 const COMPLAINTS_FILE: &str = "emulator";
 
-/// What a machine that ended left to read: what the emulator complained of, and what the
-/// guest's kernel wrote to its console.
+/// The texts that a machine leaves: the emulator's standard error, and the console of the
+/// guest's kernel.
 pub fn last_words(directory: &Path) -> String {
     [COMPLAINTS_FILE, CONSOLE_FILE]
         .iter()
@@ -118,8 +118,8 @@ pub fn last_words(directory: &Path) -> String {
         .collect()
 }
 
-/// Firmware that does nothing but end the machine: where the CPU begins, 16 bytes
-/// below the end, `mov al, DONE; out EXIT_PORT, al; hlt`.
+/// Firmware that only ends the machine: `mov al, DONE; out EXIT_PORT, al; hlt` at the reset
+/// vector, 16 bytes below the end.
 fn trial_firmware() -> Vec<u8> {
     const LENGTH: usize = 64 << 10;
     const HALT: u8 = 0xf4;

@@ -1,8 +1,9 @@
-//! Measures each turn in guests of its own.
+//! Measures each turn in its own guests.
 //!
-//! In wall time a guest is booted for each turn. In exact time several machines prove each
-//! other: each boots by itself, stops before it reads its request, and is kept. A turn takes
-//! all of them up, and is kept only when they say the same.
+//! In wall time, each turn boots a guest. In deterministic (instruction-counted) time, several
+//! machines verify each other: each boots separately, stops before it reads its request, and its
+//! state is saved. A turn restores all of them, and its result counts only if their outputs are
+//! identical.
 
 use std::collections::HashMap;
 use std::io;
@@ -27,23 +28,23 @@ use crate::GuestError;
 use crate::archive::Archive;
 use crate::collector::Collector;
 use crate::emulator::Emulator;
-use crate::kept::KeptMachines;
 use crate::machine::{Accelerator, Machine, timestamp_parameter};
 use crate::program::GuestProgram;
 use crate::running::Slot;
-use crate::transcript::Hearing;
+use crate::saved::SavedMachines;
+use crate::transcript::Decoder;
 use crate::turn::GuestTurn;
 
-/// Where a [`Guests`] finds and puts things.
+/// The files and directories of a [`Guests`].
 #[derive(Clone, Debug)]
 pub struct GuestPlaces {
-    /// `tactus` itself.
+    /// The program `tactus`.
     pub executable: PathBuf,
-    /// The file that `TACTUS_GUEST` names, where it does.
+    /// The value of `TACTUS_GUEST`, if set.
     pub program: Option<std::ffi::OsString>,
-    /// The directories in which programs are looked for, as `PATH`.
+    /// The directories that are searched for programs, in the form of `PATH`.
     pub search_path: std::ffi::OsString,
-    /// Where the consoles of guests that failed are kept.
+    /// The directory for the consoles of failed guests.
     pub consoles: PathBuf,
 }
 
@@ -55,24 +56,24 @@ pub struct Guests {
     program: GuestProgram,
     kernels: HashMap<KernelSource, Kernel>,
     consoles: PathBuf,
-    /// How fast this host's time stamp counter counts, where guests are emulated in wall time.
+    /// The frequency of this host's time stamp counter, if guests are emulated in wall time.
     timestamp_khz: Option<u64>,
-    /// How long a guest may take on the host; by its cell when none is given.
+    /// The time limit of a guest on the host; if `None`, it depends on the cell.
     limit: Option<Duration>,
-    /// How many machines must say the same in exact time; two at least.
+    /// How many machines must have identical outputs in deterministic time; at least two.
     pub proofs: usize,
-    kept: Arc<KeptMachines>,
+    saved: Arc<SavedMachines>,
 }
 
-/// How many machines prove each other unless told otherwise.
+/// The default number of machines that verify each other.
 const PROOFS: usize = 2;
 
 impl Guests {
-    /// Prepares to measure in the guests of `wanted`: everything that would fail fails now,
-    /// before the first is booted.
+    /// Prepares to measure in the guests of `wanted`. Whatever is missing is detected now, before
+    /// the first guest boots.
     ///
     /// # Errors
-    /// The emulator, the guests' program or one of the kernels cannot be had.
+    /// The emulator, the guests' program or a kernel is missing.
     pub fn prepare<'g>(
         places: GuestPlaces,
         kernels: &Kernels,
@@ -94,7 +95,7 @@ impl Guests {
         let is_emulated = is_wall && accelerator == Accelerator::Tcg;
         let timestamp_khz = is_emulated.then(timestamp::frequency_khz).flatten();
         let consoles = places.consoles;
-        let (proofs, kept) = (PROOFS, Arc::default());
+        let (proofs, saved) = (PROOFS, Arc::default());
         Ok(Self {
             emulator,
             accelerator,
@@ -104,25 +105,25 @@ impl Guests {
             timestamp_khz,
             limit,
             proofs,
-            kept,
+            saved,
         })
     }
 
-    /// How long a guest may take on the host to measure a cell of this length. Unless it
-    /// was told, that is booting, and then many times the length, since an emulator is slow
-    /// and a host may be busy.
+    /// How long a guest may take on the host to measure a cell of this length. By default, that
+    /// is the time for a boot and a large multiple of the length, since an emulator is slow and
+    /// a host may be busy.
     pub fn limit(&self, length: Nanos) -> Duration {
         const BOOT: Duration = Duration::from_secs(300);
         const SLOWNESS: u32 = 120;
         self.limit.unwrap_or(BOOT + Duration::from(length).saturating_mul(SLOWNESS))
     }
 
-    /// The guest with what its kernel has to be told of its clock in wall time.
+    /// The guest with the kernel parameter that it needs for its clock in wall time.
     ///
-    /// A kernel of ours has one timer to measure its time stamp counter by, and on a busy host
-    /// an emulated one gives any figure, by which all lengths would be wrong. The emulator
-    /// passes the host's counter on, so that its frequency is known.
-    fn telling_its_clock(&self, guest: &Guest) -> Guest {
+    /// A kernel of ours calibrates its time stamp counter against a single timer. On a busy host
+    /// an emulated timer gives an arbitrary frequency, which would falsify all durations. The
+    /// emulator passes the host's counter through, so its frequency is known.
+    fn with_clock_parameter(&self, guest: &Guest) -> Guest {
         let mut guest = guest.clone();
         let is_built = matches!(guest.kernel.source, KernelSource::Built(_));
         if let Some(khz) = self.timestamp_khz.filter(|_| is_built && !guest.time.is_exact()) {
@@ -136,11 +137,11 @@ impl Guests {
         let archive = directories.into_iter().fold(Archive::new(), Archive::directory);
         let archive = archive
             .device("dev/console", 5, 1)
-            // By its file's name a recording tells whose thread it is.
+            // Recordings identify our threads by this file name.
             .program("bin/tactus", &self.program.bytes)
             .link("init", "bin/tactus")
             .link("bin/true", "tactus");
-        // The facts of a kernel that was built like this are read from its configuration.
+        // The facts of a kernel are read from its configuration.
         let archive = match (&kernel.config, &kernel.release) {
             (Some(config), Some(release)) => {
                 archive.file(&format!("boot/config-{release}"), config)
@@ -150,33 +151,34 @@ impl Guests {
         archive.finish()
     }
 
-    /// Starts measuring what `request` asks for; `listener` hears everything that follows.
+    /// Starts the measurement that `request` describes; `listener` receives everything that
+    /// follows.
     ///
     /// # Errors
-    /// The cell is not for a guest, or for a guest that was not prepared.
+    /// The cell is not for a guest, or its kernel was not prepared.
     pub fn start(
         &self,
         request: &CellRequest,
         listener: impl FnMut(Input<Message>) + Send + 'static,
     ) -> io::Result<BootedGuests> {
-        let guest = request.cell.target.guest().ok_or_else(|| unprepared("no guest"))?;
+        let guest = request.cell.target.guest().ok_or_else(|| io::Error::other("the cell is not for a guest"))?;
         let kernel =
-            self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared("a kernel"))?;
-        let told = self.telling_its_clock(guest);
+            self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
+        let parametrized = self.with_clock_parameter(guest);
         let cpus = thread::available_parallelism().map_or(1, |count| count.get());
         let seed = if guest.time.is_exact() { request.boot_seed } else { request.seed };
         let machine = Machine {
-            guest: &told,
+            guest: &parametrized,
             accelerator: self.accelerator,
             cpus: cpus as u32,
-            // Half of a seed is what the emulator takes.
+            // The emulator accepts 32 bits.
             seed: seed as u32,
         };
         let archive = self.archive(kernel);
         let is_exact = guest.time.is_exact();
-        let arguments = if is_exact { machine.arguments_to_keep() } else { machine.arguments() };
-        let arguments_to_take_up = machine.arguments_to_take_up();
-        let measured_by = if is_exact { &arguments_to_take_up } else { &arguments };
+        let arguments = if is_exact { machine.arguments_to_save() } else { machine.arguments() };
+        let arguments_to_restore = machine.arguments_to_restore();
+        let measured_by = if is_exact { &arguments_to_restore } else { &arguments };
         let account = GuestAccount {
             kernel_release: kernel.release.clone(),
             kernel_sha256: kernel.sha256.clone(),
@@ -197,47 +199,47 @@ impl Guests {
             archive,
             request: encode(request, MESSAGE_LIMIT)?,
             arguments,
-            arguments_to_take_up,
+            arguments_to_restore,
             seed,
             machines,
             next: AtomicUsize::new(0),
-            kept: Arc::clone(&self.kept),
+            saved: Arc::clone(&self.saved),
         };
         let slots: Vec<Arc<Slot>> = (0..machines.min(cpus)).map(|_| Arc::default()).collect();
-        let (lines, heard) = channel();
+        let (sender, events) = channel();
         let turn = Arc::new(turn);
         let mut threads: Vec<JoinHandle<()>> = slots
             .iter()
             .map(|slot| {
-                let (turn, slot, lines) = (Arc::clone(&turn), Arc::clone(slot), lines.clone());
-                thread::spawn(move || turn.run(&slot, &lines))
+                let (turn, slot, sender) = (Arc::clone(&turn), Arc::clone(slot), sender.clone());
+                thread::spawn(move || turn.run(&slot, &sender))
             })
             .collect();
         let collector = Collector::new(
             turn,
             slots.clone(),
-            Hearing::new(guest.clone(), account),
+            Decoder::new(guest.clone(), account),
             self.limit(request.cell.length()),
             self.consoles.join(console_name(request, guest)),
             Box::new(listener),
         );
-        threads.push(thread::spawn(move || collector.collect(&heard)));
+        threads.push(thread::spawn(move || collector.collect(&events)));
         Ok(BootedGuests { slots, threads })
     }
 }
 
-fn unprepared(what: &str) -> io::Error {
-    io::Error::other(format!("the turn wants {what} that was not prepared"))
+fn unprepared(guest: &Guest) -> io::Error {
+    io::Error::other(format!("the kernel {} was not prepared", guest.kernel))
 }
 
-/// A name for the console of a turn, by its kernel and seed, of letters that every file may have.
+/// A file name for the console of a turn: its kernel and seed, in portable characters.
 fn console_name(request: &CellRequest, guest: &Guest) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-.@=".contains(c) { c } else { '_' };
     let kernel: String = guest.kernel.to_string().chars().map(plain).collect();
     format!("{kernel}-{:016x}.console", request.seed)
 }
 
-/// The machines of one turn, and the threads that follow them.
+/// The machines of one turn, and the threads that read their output.
 #[derive(Debug)]
 pub struct BootedGuests {
     slots: Vec<Arc<Slot>>,
@@ -245,12 +247,12 @@ pub struct BootedGuests {
 }
 
 impl BootedGuests {
-    /// Ends them at once, and waits until they are gone.
+    /// Kills the machines, and waits for their end.
     pub fn end(self) {
-        // Their ends let the threads end.
+        // The threads end with the machines.
         self.slots.iter().for_each(|slot| slot.end());
         for thread in self.threads {
-            // It only fails by a defect, which it has told then.
+            // A thread fails only by a panic, which has been printed.
             let _ = thread.join();
         }
     }

@@ -1,23 +1,23 @@
-//! Guests: a kernel is booted, measures one cell, and is gone.
+//! Guests: a kernel boots in an emulator, measures one cell, and ends.
 //!
-//! [`machine`] says what is booted and [`archive`] what it finds there, both from values
-//! alone. [`emulator`] runs it as a process. A `turn` boots the machines that it wants, a
-//! `collector` hears them, and `transcript` judges what they say. A guest begins from the
-//! same state every time, and one that panics loses one turn. In exact time that state is
-//! kept (`kept`) when it has booted, by the emulator's `monitor`.
+//! [`machine`] defines the emulator's arguments and [`archive`] the guest's files, both as pure
+//! values. [`emulator`] runs a machine as a process. A `turn` boots its machines, a `collector`
+//! reads their output, and `transcript` checks it. A guest begins with the same state every time,
+//! and a kernel panic loses only one turn. In deterministic time, that state is saved after the
+//! boot (`saved`), through the emulator's `monitor`.
 //!
-//! The program that runs in a guest as its first process is the crate `tactus-guest`.
+//! The first process of a guest runs the program of the crate `tactus-guest`.
 #![forbid(unsafe_code)]
 
 pub mod archive;
 mod collector;
 pub mod emulator;
 mod guests;
-mod kept;
 pub mod machine;
 mod monitor;
 mod program;
 mod running;
+mod saved;
 mod stage;
 mod transcript;
 mod turn;
@@ -31,41 +31,41 @@ pub use guests::{BootedGuests, GuestPlaces, Guests};
 pub use program::STATIC_TARGET;
 pub use transcript::prove;
 
-/// Why no guest can be booted.
+/// Why no guest can boot.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// The emulator is not installed.
-    #[error("{0} is not installed, which boots the guests")]
+    #[error("cannot boot guests: {0} is not installed")]
     NoEmulator(&'static str),
-    /// The program that runs in guests is not there.
-    #[error("the program that runs in guests is in none of these places: {}", list(.0))]
+    /// The program that runs in guests is missing.
+    #[error("cannot find the program that runs in guests; searched {}", list(.0))]
     NoProgram(Vec<PathBuf>),
-    /// The program that runs in guests needs a library, and there is none.
-    #[error("{} is not linked statically, and a guest has no libraries", .0.display())]
+    /// The program that runs in guests needs shared libraries.
+    #[error("{} is not statically linked, and a guest has no shared libraries", .0.display())]
     NotStatic(PathBuf),
-    /// The kernel cannot be had.
+    /// The kernel is not available.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// Something else of this machine failed.
+    /// Another operation on this machine failed.
     #[error("cannot {what} {}: {source}", .path.display())]
     Io {
-        /// What was to be done.
+        /// The operation, as a verb.
         what: &'static str,
-        /// With which file.
+        /// Its file.
         path: PathBuf,
-        /// What came of it.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl GuestError {
-    /// What to do about it.
+    /// The fix, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoEmulator(_) => Some("sudo apt-get install qemu-system-x86".to_owned()),
             Self::NoProgram(_) | Self::NotStatic(_) => Some(format!(
                 "rustup target add {STATIC_TARGET} && cargo build --release -p tactus-guest \
-                 --target {STATIC_TARGET}; elsewhere, set TACTUS_GUEST to its file"
+                 --target {STATIC_TARGET}; or set TACTUS_GUEST to its path"
             )),
             Self::Kernel(error) => error.hint(),
             Self::Io { .. } => None,

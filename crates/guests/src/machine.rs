@@ -1,4 +1,4 @@
-//! The virtual machine of a guest: the emulator's arguments, from values alone.
+//! The virtual machine of a guest: the emulator's arguments as pure values.
 
 use tactus_model::guest::{EXIT_PORT, Guest, GuestTime, MESSAGE_PORT, REQUEST_ITEM, Speed};
 use tactus_model::kernel::KernelSource;
@@ -8,14 +8,14 @@ use crate::monitor::MONITOR_FILE;
 /// What executes a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The CPU itself.
+    /// The CPU, through KVM.
     Kvm,
     /// The emulator.
     Tcg,
 }
 
 impl Accelerator {
-    /// Its name as QEMU has it.
+    /// QEMU's name for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Kvm => "kvm",
@@ -24,59 +24,60 @@ impl Accelerator {
     }
 }
 
-/// A virtual machine in which a guest is booted.
+/// A virtual machine in which a guest boots.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine<'a> {
     /// The kernel, and how time passes.
     pub guest: &'a Guest,
-    /// What executes its instructions; in exact time it is always the emulator.
+    /// What executes its instructions; in deterministic time always the emulator.
     pub accelerator: Accelerator,
-    /// CPUs in wall time; in exact time there is one.
+    /// CPUs in wall time; in deterministic time there is one.
     pub cpus: u32,
-    /// The seed of all random numbers that the guest gets from the emulator.
+    /// The seed of all random numbers that the emulator gives the guest.
     pub seed: u32,
 }
 
-/// The files that a machine is started with and writes, in its working directory. That
-/// they have no other name keeps one machine's command line equal to another's.
+/// The kernel, in the working directory of a machine. The names of the files are fixed, so the
+/// command lines of machines are equal.
 pub const KERNEL_FILE: &str = "kernel";
-/// As [`KERNEL_FILE`]: the archive.
+/// Like [`KERNEL_FILE`]: the archive.
 pub const ARCHIVE_FILE: &str = "archive";
-/// As [`KERNEL_FILE`]: the request, which the guest reads when it has booted.
-pub const REQUEST_FILE: &str = "order";
-/// As [`KERNEL_FILE`]: what the kernel wrote to its console.
+/// Like [`KERNEL_FILE`]: the request, which the guest reads after its boot.
+pub const REQUEST_FILE: &str = "request";
+/// Like [`KERNEL_FILE`]: the console of the guest's kernel.
 pub const CONSOLE_FILE: &str = "console";
 
-/// The CPU that is emulated: old enough for every emulator, with the time stamp
-/// counter that the kernel trusts. One that has more is slower to emulate.
+/// The emulated CPU: old enough for every emulator, with a time stamp counter that the kernel
+/// trusts. A CPU with more features is slower to emulate.
 const EMULATED_CPU: &str = "qemu64,+invtsc";
 
-/// Memory in MiB: enough for the loads, and more only makes a kernel boot longer.
+/// Memory in MiB: enough for the loads; more only prolongs the boot.
 const MEMORY_MIB: u32 = 768;
 
-/// Serial ports beside that of the console: `ttyS1` and on, for the load `serial`.
+/// Serial ports besides the console: `ttyS1` and up, for the load `serial`.
 const SERIAL_LINES: usize = 1;
 
-/// What every guest's kernel is told: to speak to the serial port, to end the emulator
-/// when it panics, and which program of the archive is its first.
+/// The parameters of every guest's kernel: its console is the serial port, a panic ends the
+/// emulator, and `/init` in the archive is the first process.
 const KERNEL_COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 rdinit=/init tsc=reliable";
 
-/// What a kernel that we built is told of its time stamp counter in exact time, in kHz: it
-/// counts virtual nanoseconds. What the kernel would measure differs by parts in a million.
+/// The frequency of the time stamp counter in deterministic time, in kHz: it counts virtual
+/// nanoseconds. Kernels that we built get it as a parameter; their own calibration would differ
+/// by parts per million.
 pub(super) const EXACT_TIMESTAMP_KHZ: u64 = 1_000_000;
 
-/// The parameter by which a kernel is told how fast its time stamp counter counts.
+/// The kernel parameter for the frequency of the time stamp counter.
 pub(super) fn timestamp_parameter(khz: u64) -> String {
     format!("tsc_early_khz={khz}")
 }
 
-/// What a kernel is told in wall time besides: not to try its timer by counting interrupts
-/// for some milliseconds. On a busy host an emulated one comes too late for that, and the
-/// kernel panics, or goes on without it and hangs.
+/// The additional parameter in wall time: do not check the timer by counting interrupts for
+/// some milliseconds. On a busy host the interrupts of an emulated timer come too late for the
+/// check, and the kernel panics, or continues without the timer and hangs.
 const NO_TIMER_CHECK: &str = "no_timer_check";
 
 impl Machine<'_> {
-    /// The CPUs that the guest has.
+    /// The CPUs of the guest.
     pub const fn cpus(&self) -> u32 {
         match self.guest.time {
             GuestTime::Wall => self.cpus,
@@ -93,15 +94,15 @@ impl Machine<'_> {
         }
     }
 
-    /// The arguments of a machine that stops when it has booted, so that its state can be kept.
-    pub fn arguments_to_keep(&self) -> Vec<String> {
+    /// The arguments of a machine that stops after its boot, so that its state can be saved.
+    pub fn arguments_to_save(&self) -> Vec<String> {
         let mut arguments = self.machine(MainLoop::Beside);
         arguments.monitor();
         arguments.0
     }
 
-    /// The arguments by which a machine that was kept is taken up, in place of booting it.
-    pub fn arguments_to_take_up(&self) -> Vec<String> {
+    /// The arguments that restore a saved machine instead of booting it.
+    pub fn arguments_to_restore(&self) -> Vec<String> {
         let mut arguments = self.machine(MainLoop::Between);
         arguments.monitor().option("-incoming", "defer");
         arguments.0
@@ -109,8 +110,8 @@ impl Machine<'_> {
 
     /// The emulator's arguments.
     ///
-    /// In exact time each of them is needed for a run to repeat: without a clock and a
-    /// seed of its own, with a second CPU or with `sleep=on` none does.
+    /// In deterministic time, each of them is needed for a repeatable run: with the host's clock
+    /// or seed, with a second CPU or with `sleep=on`, no run is repeatable.
     pub fn arguments(&self) -> Vec<String> {
         self.machine(MainLoop::Between).0
     }
@@ -138,7 +139,7 @@ impl Machine<'_> {
             .option("-append", &self.kernel_command_line())
             .option("-serial", &format!("file:{CONSOLE_FILE}"));
         for _ in 0..SERIAL_LINES {
-            // What is written there leads nowhere, and nothing ever comes from there.
+            // Output there is discarded, and no input arrives.
             arguments.option("-serial", "null");
         }
         arguments.messages().option("-fw_cfg", &format!("name={REQUEST_ITEM},file={REQUEST_FILE}"));
@@ -149,8 +150,7 @@ impl Machine<'_> {
         matches!(self.guest.kernel.source, KernelSource::Built(_))
     }
 
-    /// How many CPUs there are. The tables by which kernels of ours find them have one
-    /// for each socket.
+    /// The number of CPUs. The tables in which our kernels find them list one CPU a socket.
     fn topology(&self) -> String {
         let count = self.cpus();
         if self.is_built() { format!("{count},sockets={count}") } else { count.to_string() }
@@ -169,23 +169,24 @@ impl Machine<'_> {
     }
 }
 
-/// When the emulator's main loop works, whose part it is to move virtual time on while the
-/// CPU is idle.
+/// When the emulator's main loop runs. The main loop advances virtual time while the CPU is
+/// idle.
 ///
-/// A CPU that halts is idle a moment before it has told how far it came. A main loop
-/// that looks just then moves time on from where the CPU began, so that a wakeup
-/// comes some hundred instructions late, once in some ten thousand (`icount_start_warp_timer`
-/// and `icount_process_data` in QEMU's source).
+/// A CPU that halts is marked idle shortly before its executed instructions are accounted. If
+/// the main loop runs in between, it advances time from the CPU's previous instant, and a
+/// wakeup comes some hundred instructions late, about once in ten thousand wakeups
+/// (`icount_start_warp_timer` and `icount_process_data` in QEMU's source).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MainLoop {
-    /// Whenever it has something to do. A machine's state can be kept by this one alone.
+    /// Whenever it has something to do. Only this setting can save a machine's state.
     Beside,
-    /// Only when the CPU does not: while all is recorded for a replay, one lock keeps
-    /// the two apart. What is recorded goes nowhere.
+    /// Only when the CPU does not run: recording for a replay puts both under one lock. The
+    /// recorded data is discarded.
     Between,
 }
 
-/// The emulator's arguments for a bare kernel that measures by itself, in exact time.
+/// The emulator's arguments for a bare-metal program that measures by itself, in deterministic
+/// time.
 pub fn bare_machine(speed: Speed, samples: u32) -> Vec<String> {
     const MEMORY_MIB: u32 = 16;
     let mut arguments = Arguments(Vec::new());
@@ -204,13 +205,13 @@ pub fn bare_machine(speed: Speed, samples: u32) -> Vec<String> {
 struct Arguments(Vec<String>);
 
 impl Arguments {
-    /// Nothing is there that is not asked for.
+    /// Disables every default device and configuration.
     fn nothing_more(&mut self) -> &mut Self {
         self.flag("-nodefaults").flag("-no-user-config").flag("-no-reboot");
         self.option("-display", "none").option("-monitor", "none")
     }
 
-    /// Time is instructions.
+    /// Sets deterministic (instruction-counted) time.
     fn exact(&mut self, speed: Speed, main_loop: MainLoop) -> &mut Self {
         let recording = match main_loop {
             MainLoop::Beside => "",
@@ -222,13 +223,13 @@ impl Arguments {
             .option("-cpu", EMULATED_CPU)
     }
 
-    /// What a machine needs so that it stops by itself, and its state can be kept or taken up.
+    /// Adds the devices with which a machine stops by itself, and its state is saved or restored.
     fn monitor(&mut self) -> &mut Self {
         self.option("-device", "ib700").option("-action", "watchdog=pause");
         self.option("-qmp", &format!("unix:{MONITOR_FILE},server=on,wait=off"))
     }
 
-    /// The ways out: messages to standard output, and an exit status.
+    /// Adds the outputs: messages to standard output, and an exit status.
     fn messages(&mut self) -> &mut Self {
         self.option("-chardev", "stdio,id=messages,signal=off")
             .option("-device", &format!("isa-debugcon,iobase={MESSAGE_PORT:#x},chardev=messages"))
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_time_is_one_emulated_cpu_with_clock_and_seed_of_its_own() {
+    fn deterministic_time_is_one_emulated_cpu_with_its_own_clock_and_seed() {
         let line = arguments("debian:preempt=none", "exact:125", Accelerator::Kvm);
         for part in [
             "-accel tcg,thread=single",
@@ -273,32 +274,32 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_of_ours_is_told_how_its_clock_goes() {
-        let told = "tsc=reliable tsc_early_khz=1000000 preempt=none -serial";
+    fn a_kernel_of_ours_gets_its_clock_frequency_as_a_parameter() {
+        let parameters = "tsc=reliable tsc_early_khz=1000000 preempt=none -serial";
         let exact = arguments("built+hz=1000:preempt=none", "exact", Accelerator::Tcg);
-        assert!(exact.contains(told), "{exact}");
-        // In wall time the counter is the host's, which has to be measured.
+        assert!(exact.contains(parameters), "{exact}");
+        // In wall time the counter is the host's, whose frequency is measured.
         let wall = arguments("built+hz=1000:preempt=none", "wall", Accelerator::Tcg);
         assert!(!wall.contains("tsc_early_khz"), "{wall}");
         assert!(wall.contains("-smp 2,sockets=2 "), "{wall}");
     }
 
     #[test]
-    fn a_machine_in_exact_time_can_be_kept_and_is_taken_up_by_the_same_arguments() {
+    fn a_machine_in_deterministic_time_is_saved_and_restored_with_the_same_arguments() {
         let guest = Guest { kernel: "debian".parse().unwrap(), time: "exact".parse().unwrap() };
         let machine =
             Machine { guest: &guest, accelerator: Accelerator::Tcg, cpus: 1, seed: 1 };
-        let booted = machine.arguments_to_keep();
+        let booted = machine.arguments_to_save();
         assert!(booted.join(" ").contains("-device ib700 -action watchdog=pause"));
-        let taken_up = machine.arguments_to_take_up().join(" ");
-        let recorded = taken_up.replace(",rr=record,rrfile=/dev/null", "");
-        assert_ne!(taken_up, recorded, "while it measures the main loop does nothing beside");
+        let restored = machine.arguments_to_restore().join(" ");
+        let recorded = restored.replace(",rr=record,rrfile=/dev/null", "");
+        assert_ne!(restored, recorded, "the main loop runs only between CPU work");
         assert_eq!(recorded, format!("{} -incoming defer", booted.join(" ")));
-        assert!(!machine.arguments().join(" ").contains("ib700"), "one that is not to be kept");
+        assert!(!machine.arguments().join(" ").contains("ib700"), "not a machine to be saved");
     }
 
     #[test]
-    fn wall_time_is_the_hosts() {
+    fn wall_time_is_the_time_of_the_host() {
         let emulated = arguments("debian", "wall", Accelerator::Tcg);
         assert!(emulated.contains("-accel tcg -cpu qemu64"), "{emulated}");
         assert!(emulated.contains("-smp 2"), "{emulated}");
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn serial_lines_lead_nowhere_and_the_first_is_the_console() {
+    fn the_first_serial_port_is_the_console_and_the_others_are_null() {
         for time in ["exact", "wall"] {
             let line = arguments("debian", time, Accelerator::Tcg);
             let ports: Vec<&str> = line.split("-serial ").skip(1).collect();
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_names_no_path_of_the_host() {
+    fn the_command_line_contains_no_path_of_the_host() {
         let line = arguments("/home/ann/bzImage", "exact", Accelerator::Tcg);
         assert!(!line.contains("/home/ann"), "{line}");
     }

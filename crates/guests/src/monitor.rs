@@ -1,6 +1,6 @@
-//! The emulator's monitor: a machine that has booted is kept by it, and taken up again.
+//! The emulator's monitor, which saves the state of a booted machine and restores it.
 //!
-//! It speaks QMP, lines of JSON over a socket in the machine's working directory; see
+//! Its protocol is QMP, lines of JSON over a socket in the machine's working directory; see
 //! [QEMU's reference](https://www.qemu.org/docs/master/interop/qemu-qmp-ref.html).
 
 use std::collections::VecDeque;
@@ -19,10 +19,10 @@ use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError};
 /// The socket, in the working directory of its machine.
 pub const MONITOR_FILE: &str = "monitor";
 
-/// How long is waited between two looks at something that comes soon.
+/// The polling interval for events that come soon.
 const STEP: Duration = Duration::from_millis(5);
 
-/// How long a machine that is in trouble may take to answer.
+/// How long a machine in trouble may take to respond.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A connection to the monitor of one machine. It fails when the machine ends.
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Monitor {
     commands: MessageWriter<UnixStream>,
     lines: MessageReader<BufReader<UnixStream>>,
-    /// Events that were told while something else was waited for.
+    /// Events that arrived during the wait for something else.
     events: VecDeque<Event>,
 }
 
@@ -40,7 +40,7 @@ pub struct Monitor {
 enum Line {
     Event(Event),
     Refused { error: Refusal },
-    Answer { r#return: Value },
+    Response { r#return: Value },
     Greeting {},
 }
 
@@ -57,10 +57,10 @@ struct Refusal {
 }
 
 impl Monitor {
-    /// Connects to the machine that runs in `directory`, as soon as it listens.
+    /// Connects to the machine in `directory` as soon as it listens.
     ///
     /// # Errors
-    /// `is_alive` says that the machine has ended, or the connection fails.
+    /// The machine has ended by `is_alive`, or the connection fails.
     pub fn connect(directory: &Path, is_alive: impl Fn() -> bool) -> io::Result<Self> {
         let socket = directory.join(MONITOR_FILE);
         let stream = loop {
@@ -71,13 +71,13 @@ impl Monitor {
             }
         };
         let mut monitor = Self::on(stream)?;
-        // Else the end of a migration would have to be asked for again and again.
+        // Without events, the end of a migration would have to be polled.
         let events = json!({"capabilities": [{"capability": "events", "state": true}]});
         monitor.execute("migrate-set-capabilities", &events)?;
         Ok(monitor)
     }
 
-    /// Speaks by `stream`, which is connected.
+    /// Uses `stream`, which is connected.
     fn on(stream: UnixStream) -> io::Result<Self> {
         let lines = MessageReader::new(BufReader::new(stream.try_clone()?), MESSAGE_LIMIT);
         let commands = MessageWriter::new(stream, MESSAGE_LIMIT);
@@ -89,66 +89,65 @@ impl Monitor {
     /// Waits until the guest stops itself by [`PAUSE_PORT`](tactus_model::guest::PAUSE_PORT).
     ///
     /// # Errors
-    /// The machine ended before.
+    /// The machine ended first.
     pub fn wait_for_pause(&mut self) -> io::Result<()> {
         self.wait_for(|event| (event.event == "WATCHDOG").then_some(()))
     }
 
-    /// Writes the whole state of the stopped machine to `file`, and ends the machine.
+    /// Saves the state of the stopped machine to `file`, and ends the machine.
     ///
     /// # Errors
-    /// The state cannot be written.
-    pub fn keep(&mut self, file: &File) -> io::Result<()> {
-        // Nobody is kept waiting meanwhile, so there is no bandwidth to spare.
+    /// The state cannot be saved.
+    pub fn save(&mut self, file: &File) -> io::Result<()> {
+        // The machine is stopped, so limiting the bandwidth has no benefit.
         self.execute("migrate-set-parameters", &json!({"max-bandwidth": 1_u64 << 40}))?;
         self.execute("migrate", &json!({"uri": format!("exec:cat > {}", open_file(file))}))?;
         self.wait_for_migration()?;
-        // The last bytes may be in a pipe still, and the emulator waits for whoever writes
-        // them to the file when it has left the migration behind; told to end before, it
-        // ends, and the file may be short for a while.
+        // The last bytes may still be in the pipe to the process that writes the file. The
+        // emulator waits for that process when it leaves the migration. If it were ended
+        // before, the file could be incomplete for a while.
         while self.execute("query-status", &json!({}))?["status"] != "postmigrate" {
             thread::sleep(STEP);
         }
-        // It ends whether or not its answer comes out before.
+        // It ends whether or not its response arrives first.
         let _ = self.execute("quit", &json!({}));
         Ok(())
     }
 
-    /// What the CPU is doing, looked at several times, as QEMU's `info registers`
-    /// has it.
+    /// Samples the state of the CPU several times with QEMU's `info registers`.
     ///
     /// # Errors
-    /// The machine has ended, or does not answer within some seconds.
+    /// The machine has ended, or does not respond within some seconds.
     pub fn registers(directory: &Path) -> io::Result<Vec<String>> {
         const LOOKS: usize = 3;
         const BETWEEN: Duration = Duration::from_millis(100);
         let stream = UnixStream::connect(directory.join(MONITOR_FILE))?;
-        // While a machine boots its monitor is in use, and answers nobody else.
+        // During the boot of a machine, its monitor serves another connection and does not respond.
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut monitor = Self::on(stream)?;
         let look = json!({"command-line": "info registers"});
         (0..LOOKS)
             .map(|_| {
                 thread::sleep(BETWEEN);
-                let told = monitor.execute("human-monitor-command", &look)?;
-                Ok(told.as_str().unwrap_or_default().to_owned())
+                let registers = monitor.execute("human-monitor-command", &look)?;
+                Ok(registers.as_str().unwrap_or_default().to_owned())
             })
             .collect()
     }
 
-    /// Reads the state that [`Monitor::keep`] wrote to `file`, and lets the machine run on.
+    /// Restores the state that [`Monitor::save`] wrote to `file`, and continues the machine.
     ///
     /// # Errors
-    /// It is no state of such a machine.
-    pub fn take_up(&mut self, file: &File) -> io::Result<()> {
+    /// The file is not a state of such a machine.
+    pub fn restore(&mut self, file: &File) -> io::Result<()> {
         let uri = json!({"uri": format!("exec:cat {}", open_file(file))});
         self.execute("migrate-incoming", &uri)?;
         self.wait_for_migration()?;
-        // The machine is ready a moment after the last byte was read.
+        // The machine is ready shortly after the last byte was read.
         while self.execute("query-status", &json!({}))?["status"] == "inmigrate" {
             thread::sleep(STEP);
         }
-        // From here on nothing stops it; a kernel may have a use of its own for the watchdog.
+        // From here on nothing must stop it; a kernel may use the watchdog itself.
         self.execute("set-action", &json!({"watchdog": "none"}))?;
         self.execute("cont", &json!({})).map(drop)
     }
@@ -157,7 +156,7 @@ impl Monitor {
         self.wait_for(|event| match event.data["status"].as_str() {
             Some("completed") if event.event == "MIGRATION" => Some(Ok(())),
             Some("failed") if event.event == "MIGRATION" => {
-                Some(Err(io::Error::other("the emulator cannot keep or take up a state")))
+                Some(Err(io::Error::other("the emulator cannot save or restore a state")))
             }
             _ => None,
         })?
@@ -169,7 +168,7 @@ impl Monitor {
                 Some(event) => event,
                 None => match self.line()? {
                     Line::Event(event) => event,
-                    Line::Refused { .. } | Line::Answer { .. } | Line::Greeting {} => continue,
+                    Line::Refused { .. } | Line::Response { .. } | Line::Greeting {} => continue,
                 },
             };
             if let Some(found) = wanted(&event) {
@@ -179,17 +178,17 @@ impl Monitor {
     }
 
     fn execute(&mut self, command: &str, arguments: &Value) -> io::Result<Value> {
-        // It is written in one piece: the emulator obeys at the closing brace, and one that
-        // quits there takes no end of the line.
+        // The writer writes in one piece: the emulator acts at the closing brace, and an emulator
+        // that quits there does not read the end of the line.
         self.commands.write(&json!({"execute": command, "arguments": arguments}))?;
         loop {
             match self.line()? {
                 Line::Event(event) => self.events.push_back(event),
                 Line::Refused { error } => {
-                    let told = format!("the emulator refuses {command}: {}", error.desc);
-                    return Err(io::Error::other(told));
+                    let reason = format!("the emulator rejects {command}: {}", error.desc);
+                    return Err(io::Error::other(reason));
                 }
-                Line::Answer { r#return } => return Ok(r#return),
+                Line::Response { r#return } => return Ok(r#return),
                 Line::Greeting {} => {}
             }
         }
@@ -198,14 +197,14 @@ impl Monitor {
     fn line(&mut self) -> io::Result<Line> {
         self.lines.read().map_err(|error| match error {
             WireError::Closed => {
-                io::Error::new(io::ErrorKind::UnexpectedEof, "the emulator ended untold")
+                io::Error::new(io::ErrorKind::UnexpectedEof, "the emulator ended unexpectedly")
             }
             error => error.into(),
         })
     }
 }
 
-/// A name for a file of ours that another process can open, though it lies in no directory.
+/// A path at which another process can open a file of ours that has no name.
 fn open_file(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
@@ -217,7 +216,8 @@ mod tests {
 
     use super::*;
 
-    /// A monitor that answers each command by the lines given, and what it was asked.
+    /// Simulates a monitor that responds to each command with the given lines; returns the
+    /// commands.
     fn check(
         script: &'static [&'static str],
         act: impl FnOnce(&mut Monitor) -> io::Result<()>,
@@ -228,15 +228,15 @@ mod tests {
             let (stream, _) = listener.accept().unwrap();
             let mut out = stream.try_clone().unwrap();
             writeln!(out, r#"{{"QMP": {{"version": {{}}, "capabilities": []}}}}"#).unwrap();
-            let mut asked = Vec::new();
-            let answers = ["{\"return\": {}}"; 2].iter().chain(script);
-            // Answers first: after the last one nothing more is awaited.
-            for (answer, line) in answers.zip(BufReader::new(stream).lines()) {
+            let mut commands = Vec::new();
+            let responses = ["{\"return\": {}}"; 2].iter().chain(script);
+            // Responses first: after the last response, no command is awaited.
+            for (response, line) in responses.zip(BufReader::new(stream).lines()) {
                 let command: Value = serde_json::from_str(&line.unwrap()).unwrap();
-                asked.push(command["execute"].as_str().unwrap().to_owned());
-                writeln!(out, "{answer}").unwrap();
+                commands.push(command["execute"].as_str().unwrap().to_owned());
+                writeln!(out, "{response}").unwrap();
             }
-            asked
+            commands
         });
         let mut monitor = Monitor::connect(directory.path(), || true).unwrap();
         let done = act(&mut monitor);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_is_taken_up_when_its_state_is_read_and_not_before() {
+    fn a_machine_continues_only_after_its_state_is_read() {
         let script = &[
             "{\"event\": \"MIGRATION\", \"data\": {\"status\": \"setup\"}}\n{\"return\": {}}\n\
              {\"event\": \"MIGRATION\", \"data\": {\"status\": \"completed\"}}",
@@ -255,14 +255,14 @@ mod tests {
             "{\"event\": \"RESUME\"}\n{\"return\": {}}",
         ];
         let file = tempfile::tempfile().unwrap();
-        let (done, asked) = check(script, |monitor| monitor.take_up(&file));
+        let (done, commands) = check(script, |monitor| monitor.restore(&file));
         done.unwrap();
         let expected = ["migrate-incoming", "query-status", "query-status", "set-action", "cont"];
-        assert_eq!(asked[2..], expected);
+        assert_eq!(commands[2..], expected);
     }
 
-    /// What a machine answers that is kept; the last answer is that to `quit`.
-    const KEPT: &[&str] = &[
+    /// The responses while a machine is saved; the last is the response to `quit`.
+    const SAVED: &[&str] = &[
         "{\"return\": {}}",
         "{\"return\": {}}\n{\"event\": \"MIGRATION\", \"data\": {\"status\": \"completed\"}}",
         "{\"return\": {\"status\": \"finish-migrate\"}}",
@@ -271,34 +271,34 @@ mod tests {
     ];
 
     #[test]
-    fn a_machine_ends_when_all_of_its_state_is_written_and_not_before() {
+    fn a_machine_ends_only_after_its_state_is_written() {
         let file = tempfile::tempfile().unwrap();
-        let (done, asked) = check(KEPT, |monitor| monitor.keep(&file));
+        let (done, commands) = check(SAVED, |monitor| monitor.save(&file));
         done.unwrap();
         let expected =
             ["migrate-set-parameters", "migrate", "query-status", "query-status", "quit"];
-        assert_eq!(asked[2..], expected);
+        assert_eq!(commands[2..], expected);
     }
 
     #[test]
-    fn a_machine_that_ends_in_place_of_an_answer_to_quit_is_kept() {
+    fn a_machine_that_ends_without_a_response_to_quit_is_saved() {
         let file = tempfile::tempfile().unwrap();
-        let (done, asked) = check(&KEPT[..4], |monitor| monitor.keep(&file));
+        let (done, commands) = check(&SAVED[..4], |monitor| monitor.save(&file));
         done.unwrap();
-        assert_eq!(asked[3..], ["migrate", "query-status", "query-status"]);
+        assert_eq!(commands[3..], ["migrate", "query-status", "query-status"]);
     }
 
     #[test]
-    fn what_the_emulator_refuses_is_told() {
+    fn an_error_of_the_emulator_is_reported() {
         let script = &["{\"error\": {\"class\": \"GenericError\", \"desc\": \"no room\"}}"];
         let file = tempfile::tempfile().unwrap();
-        let (done, _) = check(script, |monitor| monitor.keep(&file));
-        let told = done.unwrap_err().to_string();
-        assert!(told.contains("migrate-set-parameters") && told.contains("no room"), "{told}");
+        let (done, _) = check(script, |monitor| monitor.save(&file));
+        let error = done.unwrap_err().to_string();
+        assert!(error.contains("migrate-set-parameters") && error.contains("no room"), "{error}");
     }
 
     #[test]
-    fn a_machine_that_ended_answers_nothing() {
+    fn an_ended_machine_is_an_error() {
         let directory = tempfile::tempdir().unwrap();
         assert!(Monitor::connect(directory.path(), || false).is_err());
         let (done, _) = check(&[], Monitor::wait_for_pause);

@@ -1,4 +1,4 @@
-//! The program that runs in guests: where it is, and whether it can run there.
+//! The program that runs in guests: its file, and whether it can run there.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::GuestError;
 
-/// The target for which it is built.
+/// The target of its build.
 pub const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 
 const NAME: &str = "tactus-guest";
@@ -14,17 +14,17 @@ const NAME: &str = "tactus-guest";
 /// The program that runs in guests.
 #[derive(Clone, Debug)]
 pub struct GuestProgram {
-    /// Its file's content.
+    /// The content of its file.
     pub bytes: Vec<u8>,
 }
 
 impl GuestProgram {
-    /// Finds the program for `executable`, which is `tactus` itself: the file that
-    /// `TACTUS_GUEST` names, else beside `executable`, where `cargo install` puts it, else
-    /// where cargo builds it beside the directory in which it built `executable`.
+    /// Finds the program for `executable`, which is `tactus` itself: the file in
+    /// `TACTUS_GUEST`, else beside `executable`, where `cargo install` puts it, else in cargo's
+    /// target directory that contains `executable`.
     ///
     /// # Errors
-    /// It is in none of these places, or it needs libraries.
+    /// It is in none of these places, or it needs shared libraries.
     pub fn find(executable: &Path, named: Option<OsString>) -> Result<Self, GuestError> {
         let places = places(executable, named);
         let Some(file) = places.iter().find(|place| place.is_file()) else {
@@ -55,8 +55,8 @@ fn places(executable: &Path, named: Option<OsString>) -> Vec<PathBuf> {
     places
 }
 
-/// Whether an executable names no interpreter, which would load its libraries: an ELF file
-/// of 64 bits whose program headers have no `PT_INTERP` (elf(5)).
+/// Whether an executable has no interpreter, which would load its libraries: a 64-bit ELF file
+/// without a `PT_INTERP` program header (elf(5)).
 fn is_static(bytes: &[u8]) -> bool {
     const INTERPRETER: u32 = 3;
     let word = |at: usize, length: usize| {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_looked_for_beside_tactus_and_where_cargo_builds_it() {
+    fn the_program_is_searched_beside_tactus_and_in_the_target_directory() {
         let executable = Path::new("/home/ann/tactus/target/release/tactus");
         let expected = [
             "/home/ann/tactus/target/release/tactus-guest",
@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(places(executable, Some("mine".into())), [PathBuf::from("mine")]);
     }
 
-    /// An ELF file with program headers of these kinds.
+    /// An ELF file with program headers of these types.
     fn elf(kinds: &[u32]) -> Vec<u8> {
         let mut bytes = vec![0; 64];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");

@@ -1,4 +1,4 @@
-//! Machines that run: where each one is, so that a turn can be ended at any moment.
+//! Running machines, held so that a turn can be ended at any moment.
 
 use std::fs;
 use std::io;
@@ -14,18 +14,18 @@ use tempfile::TempDir;
 use crate::emulator::Emulator;
 use crate::machine::{ARCHIVE_FILE, KERNEL_FILE, REQUEST_FILE};
 
-/// The files by which a machine is started.
+/// The files of a machine.
 #[derive(Clone, Debug)]
 pub struct MachineFiles<'a> {
     /// The kernel.
     pub kernel: &'a Path,
     /// The content of the archive.
     pub archive: &'a [u8],
-    /// The request that the guest reads when it has booted.
+    /// The request, which the guest reads after its boot.
     pub request: &'a [u8],
 }
 
-/// One machine that runs, with its working directory; it ends when this is dropped.
+/// A running machine with its working directory; dropping it ends the machine.
 #[derive(Debug)]
 pub struct Running {
     /// The emulator's process.
@@ -34,10 +34,10 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a machine in a working directory of its own.
+    /// Starts a machine in its own working directory.
     ///
     /// # Errors
-    /// A file cannot be written, or the emulator not be started.
+    /// A file cannot be written, or the emulator cannot be started.
     pub fn start(
         emulator: &Emulator,
         files: &MachineFiles<'_>,
@@ -59,13 +59,13 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // One that has ended already cannot be killed, which is as well.
+        // Killing fails only if it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The place of one machine of a turn: another can take it, until the turn is ended.
+/// The place of one machine of a turn at a time, until the turn is ended.
 #[derive(Debug, Default)]
 pub struct Slot(Mutex<Place>);
 
@@ -75,7 +75,7 @@ struct Place {
     machine: Option<Running>,
 }
 
-/// The turn was ended, and no machine is wanted any more.
+/// The turn was ended, so no machine may start.
 #[derive(Debug, thiserror::Error)]
 #[error("the guest was ended")]
 pub struct Ended;
@@ -87,10 +87,10 @@ impl From<Ended> for io::Error {
 }
 
 impl Slot {
-    /// Puts `machine` here; the one that was here before ends.
+    /// Puts `machine` here; the previous machine ends.
     ///
     /// # Errors
-    /// The turn was ended, and the machine is now.
+    /// The turn was ended; `machine` ends too.
     pub fn hold(&self, machine: Running) -> Result<(), Ended> {
         let mut place = self.place();
         if place.is_ended {
@@ -106,9 +106,9 @@ impl Slot {
         place.machine.as_mut().is_some_and(|machine| matches!(machine.child.try_wait(), Ok(None)))
     }
 
-    /// `error`, by which the machine was lost, and how its emulator ended where it did.
+    /// Adds the exit status of the emulator to `error`, if it has ended.
     pub fn explain(&self, error: io::Error) -> io::Error {
-        // Who closes its socket has ended a moment later.
+        // An emulator that closes its socket ends shortly after.
         const LOOKS: usize = 20;
         const BETWEEN: Duration = Duration::from_millis(10);
         for _ in 0..LOOKS {
@@ -121,7 +121,7 @@ impl Slot {
         error
     }
 
-    /// The working directory of the machine, where there is one.
+    /// The working directory of the machine, if there is one.
     pub fn directory(&self) -> Option<PathBuf> {
         self.place().machine.as_ref().map(|machine| machine.directory().to_owned())
     }
@@ -131,7 +131,7 @@ impl Slot {
         self.place().machine.take()
     }
 
-    /// Ends the machine, and lets no other in. What it wrote can be read until the slot is gone.
+    /// Ends the machine, and accepts no other. Its output stays readable while the slot exists.
     pub fn end(&self) {
         let mut place = self.place();
         place.is_ended = true;
@@ -146,7 +146,7 @@ impl Slot {
     }
 
     fn place(&self) -> MutexGuard<'_, Place> {
-        // What panicked elsewhere leaves a machine that has to be ended all the same.
+        // After a panic in another thread, the machine still has to be ended.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -158,12 +158,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_emulator_that_ended_is_told_beside_what_came_of_it() {
+    fn an_error_names_the_exit_status_of_the_emulator() {
         let slot = Slot::default();
         let child = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
         let directory = tempfile::tempdir().unwrap();
         slot.hold(Running { child, directory }).unwrap();
-        let told = slot.explain(io::ErrorKind::BrokenPipe.into()).to_string();
-        assert!(told.contains("broken pipe") && told.contains("exit status: 3"), "{told}");
+        let error = slot.explain(io::ErrorKind::BrokenPipe.into()).to_string();
+        assert!(error.contains("broken pipe") && error.contains("exit status: 3"), "{error}");
     }
 }

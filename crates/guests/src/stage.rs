@@ -1,22 +1,22 @@
-//! How far the machines of a turn came, for a turn that is given up.
+//! The progress of the machines of a turn, reported if the turn takes too long.
 
-/// How far a machine of a turn came.
+/// The progress of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// It has said nothing.
+    /// It has sent nothing.
     Boot,
-    /// It has told what machine it is, and starts its load and prepares.
+    /// It has sent its facts, starts its load and prepares.
     Preparation,
-    /// It has said something of its cell.
+    /// It has sent a message of its cell.
     Measurement,
-    /// It says nothing more.
+    /// It sends nothing more.
     End,
 }
 
 impl Stage {
-    /// The stage after the machine has said `line`.
+    /// The stage after the machine has sent `line`.
     pub fn after(self, line: &str) -> Self {
-        // What is not granted is told whenever that is known.
+        // A shortfall may arrive at any time.
         const SHORTFALL: &str = "{\"message\":\"shortfall\"";
         match self {
             Self::Boot => Self::Preparation,
@@ -25,42 +25,41 @@ impl Stage {
         }
     }
 
-    const fn told(self) -> &'static str {
+    const fn words(self) -> &'static str {
         match self {
             Self::Boot => "had not booted",
-            Self::Preparation => "had booted, and its load had not started",
+            Self::Preparation => "had booted, but its load had not started",
             Self::Measurement => "was measuring",
             Self::End => "had ended",
         }
     }
 }
 
-/// Where the machines of a turn were, in words.
+/// The stages of the machines of a turn, in words.
 pub fn stages(stages: &[Stage]) -> String {
     match stages {
-        [one] => format!("it {}", one.told()),
-        several => {
-            let told = several.iter().enumerate();
-            let told =
-                told.map(|(number, stage)| format!("machine {} {}", number + 1, stage.told()));
-            told.collect::<Vec<_>>().join(", ")
+        [stage] => format!("it {}", stage.words()),
+        stages => {
+            let words = |(index, stage): (usize, &Stage)| {
+                format!("machine {} {}", index + 1, stage.words())
+            };
+            stages.iter().enumerate().map(words).collect::<Vec<_>>().join(", ")
         }
     }
 }
 
-/// What the CPUs did when they were looked at, by QEMU's `info registers`; `None` when
-/// nobody could look.
+/// What the CPUs did, by samples of QEMU's `info registers`; `None` without samples.
 pub fn activity(looks: &[String]) -> Option<&'static str> {
     let halted = looks.iter().filter(|look| look.contains("HLT=1")).count();
     match (halted, looks.len()) {
         (_, 0) => None,
         (0, _) => {
-            Some("its CPU was at work: a longer --guest-limit, or fewer copies of the load")
+            Some("its CPU was busy; use a longer --guest-limit or fewer copies of the load")
         }
         (halted, all) if halted == all => {
-            Some("its CPU was idle, so it waited for something")
+            Some("its CPU was idle, so it waited for an event")
         }
-        _ => Some("its CPU was now at work and now idle"),
+        _ => Some("its CPU was partly busy and partly idle"),
     }
 }
 
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guest_that_is_given_up_tells_how_far_it_came() {
+    fn a_late_guest_is_described_by_its_stage() {
         assert_eq!(stages(&[Stage::Boot]), "it had not booted");
         let shortfall = Shortfall {
             asked: String::new(),
@@ -87,16 +86,16 @@ mod tests {
         assert_eq!(
             stages(&[Stage::End, measuring, preparing]),
             "machine 1 had ended, machine 2 was measuring, \
-             machine 3 had booted, and its load had not started"
+             machine 3 had booted, but its load had not started"
         );
     }
 
     #[test]
-    fn what_a_cpu_did_is_told_when_it_was_seen() {
+    fn the_activity_of_a_cpu_is_described_by_its_samples() {
         let look = |halted: u8| format!("RIP=ffffffff9c600080 CPL=0 II=0 A20=1 SMM=0 HLT={halted}");
         assert_eq!(activity(&[]), None);
-        assert!(activity(&[look(0), look(0)]).unwrap().contains("at work: a longer"));
+        assert!(activity(&[look(0), look(0)]).unwrap().contains("busy; use a longer"));
         assert!(activity(&[look(1), look(1)]).unwrap().contains("idle, so it waited"));
-        assert!(activity(&[look(1), look(0)]).unwrap().contains("now idle"));
+        assert!(activity(&[look(1), look(0)]).unwrap().contains("partly idle"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a guest says, line by line, and whether it may count.
+//! The output of a guest, line by line, and whether its result counts.
 
 use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
@@ -6,40 +6,40 @@ use tactus_model::guest::{Guest, GuestAccount, GuestTime, Proof};
 use tactus_model::message::Message;
 use tactus_wire::{Input, parse};
 
-/// Understands what a guest says: first its facts, then the messages of its cell.
+/// Decodes the output of a guest: first its facts, then the messages of its cell.
 #[derive(Debug)]
-pub struct Hearing {
+pub struct Decoder {
     guest: Guest,
-    /// Without the facts, which are heard first.
+    /// Without the facts, which arrive first.
     account: GuestAccount,
     has_facts: bool,
     is_over: bool,
 }
 
-impl Hearing {
-    /// Awaits a guest whose account, as far as it is known, is `account`.
+impl Decoder {
+    /// Begins with the known part of the guest's account.
     pub const fn new(guest: Guest, account: GuestAccount) -> Self {
         Self { guest, account, has_facts: false, is_over: false }
     }
 
-    /// Whether the last message was heard.
+    /// Whether the last message has arrived.
     pub const fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Notes that every line was the same when the guest was booted again.
+    /// Records that every boot had the same output.
     pub fn note_proof(&mut self, proof: Proof) {
         self.account.proof = Some(proof);
     }
 
-    /// Counts nothing of what may still come.
+    /// Ignores everything that follows.
     pub const fn give_up(&mut self) {
         self.is_over = true;
     }
 
-    /// Takes a line; gives what the listener is to hear of it. After the last message
-    /// nothing counts any more.
-    pub fn hear(&mut self, line: &str) -> Option<Input<Message>> {
+    /// Decodes a line to the input of the listener, if any. Lines after the last message are
+    /// ignored.
+    pub fn decode(&mut self, line: &str) -> Option<Input<Message>> {
         if self.is_over {
             return None;
         }
@@ -80,11 +80,11 @@ impl Hearing {
     }
 }
 
-/// The clock source by which Linux reads the time stamp counter before it has measured it a
-/// second time; timers of high resolution do not go by it.
+/// Linux's clock source for the time stamp counter before its second calibration; it does not
+/// permit high-resolution timers.
 const UNFINISHED_CLOCK: &str = "tsc-early";
 
-/// Why a guest with these facts is not the one that was asked for, and what to do about it.
+/// Why a guest with these facts does not match the request, and the fix.
 fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
     let source = facts.cpu.clock_source.as_deref().unwrap_or("unknown");
     let trusted: &[&str] = match guest.time {
@@ -93,40 +93,40 @@ fn refusal(guest: &Guest, facts: &MachineFacts) -> Option<(String, String)> {
     };
     if source == UNFINISHED_CLOCK {
         return Some((
-            "the guest's kernel did not come to trust its time stamp counter: it measures it \
-             once more for a second of its own ticks, and in wall time an emulator does not \
-             bring as many as a kernel of thousands a second counts on"
+            "the guest's kernel does not trust its time stamp counter: it calibrates the counter \
+             over one second of ticks, and in wall time an emulator does not deliver all ticks \
+             of a kernel with thousands of ticks per second"
                 .to_owned(),
-            "--exact, where every tick comes; or a kernel of fewer ticks a second, or a host \
-             that is less busy"
+            "use --exact, which delivers every tick, a kernel with a lower tick rate, or a less \
+             busy host"
                 .to_owned(),
         ));
     }
     if !trusted.contains(&source) {
         return Some((
             format!(
-                "the guest's kernel keeps time by the clock source {source}, and only by {} is \
-                 reading the clock short beside what is measured",
+                "the guest's clock source is {source}; only with {} is reading the clock fast \
+                 enough for this measurement",
                 trusted.join(" or ")
             ),
-            "another kernel, or leave out parameters that turn the clock source off".to_owned(),
+            "use another kernel, or omit the parameters that disable the clock source".to_owned(),
         ));
     }
     let asked = guest.kernel.preemption()?;
     let found = facts.kernel.preemption.as_deref().unwrap_or("unknown");
     (found != asked).then(|| {
         (
-            format!("the guest's preemption model is {found}, not {asked} as asked"),
-            "a kernel with PREEMPT_DYNAMIC takes preempt=; `tactus lab kernels` lists others"
+            format!("the guest's preemption model is {found}, not {asked} as requested"),
+            "only a kernel with PREEMPT_DYNAMIC accepts preempt=; `tactus lab kernels` lists others"
                 .to_owned(),
         )
     })
 }
 
-/// Compares what the boots of one guest said.
+/// Compares the outputs of the boots of one guest.
 ///
 /// # Errors
-/// They differ; the number of the first line that does, counted from 1.
+/// They differ; the number of the first differing line, counted from 1.
 pub fn prove(transcripts: &[Vec<String>]) -> Result<Proof, usize> {
     let (first, others) = transcripts.split_first().ok_or(1_usize)?;
     let differing = others.iter().filter_map(|other| first_difference(first, other));
@@ -139,14 +139,14 @@ pub fn prove(transcripts: &[Vec<String>]) -> Result<Proof, usize> {
     Ok(Proof { runs, bytes, sha256 })
 }
 
-/// The number of the first line that one has and the other has not, counted from 1.
+/// The number of the first differing line, counted from 1.
 fn first_difference(one: &[String], other: &[String]) -> Option<usize> {
     let lines = one.iter().zip(other).position(|(one, other)| one != other);
     let shorter = one.len().min(other.len());
     lines.or_else(|| (one.len() != other.len()).then_some(shorter)).map(|line| line + 1)
 }
 
-/// What a console says of how its kernel ended: the line of a panic, else its last line.
+/// The line of a console that shows the end of its kernel: a panic, else the last line.
 pub fn end_of(console: &str) -> Option<&str> {
     let lines = || console.lines().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| line.contains("Kernel panic")).or_else(|| lines().next_back())
@@ -184,45 +184,45 @@ mod tests {
     }
 
     fn check_refused(kernel: &str, time: &str, facts: &MachineFacts, part: &str) {
-        let mut hearing = Hearing::new(guest(kernel, time), account());
-        let heard = hearing.hear(&serde_json::to_string(facts).unwrap());
-        match heard {
+        let mut decoder = Decoder::new(guest(kernel, time), account());
+        let input = decoder.decode(&serde_json::to_string(facts).unwrap());
+        match input {
             Some(Input::Message(Message::Failed { reason, hint: Some(_) })) => {
                 assert!(reason.contains(part), "{reason}");
             }
             other => panic!("{other:?}"),
         }
-        assert!(hearing.is_over());
-        assert!(hearing.hear("{\"message\":\"opened\"}").is_none());
+        assert!(decoder.is_over());
+        assert!(decoder.decode("{\"message\":\"opened\"}").is_none());
     }
 
     #[test]
-    fn a_guest_that_is_not_what_was_asked_is_refused() {
-        check_refused("debian", "exact", &facts("hpet", "none"), "clock source hpet");
-        check_refused("debian", "exact", &facts("kvm-clock", "none"), "clock source kvm-clock");
-        check_refused("debian", "wall", &facts("tsc-early", "none"), "of its own ticks");
-        let asked = "debian:preempt=full";
-        check_refused(asked, "wall", &facts("tsc", "none"), "is none, not full as asked");
-        check_refused("debian-rt", "exact", &facts("tsc", "full"), "is full, not rt as asked");
+    fn a_guest_that_does_not_match_the_request_is_refused() {
+        check_refused("debian", "exact", &facts("hpet", "none"), "clock source is hpet");
+        check_refused("debian", "exact", &facts("kvm-clock", "none"), "clock source is kvm-clock");
+        check_refused("debian", "wall", &facts("tsc-early", "none"), "over one second of ticks");
+        let requested = "debian:preempt=full";
+        check_refused(requested, "wall", &facts("tsc", "none"), "is none, not full as requested");
+        check_refused("debian-rt", "exact", &facts("tsc", "full"), "is full, not rt as requested");
     }
 
     #[test]
-    fn a_guest_that_is_what_was_asked_is_heard_to_its_last_message() {
-        let mut hearing = Hearing::new(guest("debian:preempt=full", "wall"), account());
-        let told = serde_json::to_string(&facts("kvm-clock", "full")).unwrap();
-        assert!(hearing.hear(&told).is_none());
-        let opened = hearing.hear("{\"message\":\"opened\"}");
+    fn a_guest_that_matches_the_request_is_decoded_to_its_last_message() {
+        let mut decoder = Decoder::new(guest("debian:preempt=full", "wall"), account());
+        let facts = serde_json::to_string(&facts("kvm-clock", "full")).unwrap();
+        assert!(decoder.decode(&facts).is_none());
+        let opened = decoder.decode("{\"message\":\"opened\"}");
         assert!(matches!(opened, Some(Input::Message(Message::Opened))));
-        assert!(!hearing.is_over());
-        let failed = hearing.hear("{\"message\":\"failed\",\"reason\":\"no\",\"hint\":null}");
+        assert!(!decoder.is_over());
+        let failed = decoder.decode("{\"message\":\"failed\",\"reason\":\"no\",\"hint\":null}");
         assert!(matches!(failed, Some(Input::Message(Message::Failed { .. }))));
-        assert!(hearing.is_over());
+        assert!(decoder.is_over());
     }
 
     #[test]
-    fn what_is_no_message_is_garbled() {
-        let mut hearing = Hearing::new(guest("debian", "wall"), account());
-        assert!(matches!(hearing.hear("panic"), Some(Input::Garbled(line)) if line == "panic"));
+    fn an_invalid_line_is_garbled() {
+        let mut decoder = Decoder::new(guest("debian", "wall"), account());
+        assert!(matches!(decoder.decode("panic"), Some(Input::Garbled(line)) if line == "panic"));
     }
 
     fn lines(text: &str) -> Vec<String> {
@@ -230,12 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn boots_are_the_same_only_when_every_byte_is() {
+    fn boots_are_equal_only_if_every_byte_is_equal() {
         let prove =
             |texts: &[&str]| prove(&texts.iter().map(|text| lines(text)).collect::<Vec<_>>());
         let proof = prove(&["a\nb", "a\nb", "a\nb"]).unwrap();
         assert_eq!((proof.runs, proof.bytes), (3, 4));
-        // Of `printf 'a\nb\n' | sha256sum`.
+        // From `printf 'a\nb\n' | sha256sum`.
         assert_eq!(
             proof.sha256,
             "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2"
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_console_is_its_panic() {
+    fn a_panic_is_the_end_of_a_console() {
         let console = "[ 1.0] ok\n[ 2.0] Kernel panic - not syncing: VFS\n[ 2.1] CPU: 0\n";
         assert_eq!(end_of(console), Some("[ 2.0] Kernel panic - not syncing: VFS"));
         assert_eq!(end_of("[ 1.0] ok\n\n"), Some("[ 1.0] ok"));

@@ -1,4 +1,4 @@
-//! What one turn has its machines do: each boots, or is taken up, and says what it measures.
+//! One turn of its machines: each boots, or is restored, and sends its results.
 
 use std::io::{self, BufReader};
 use std::path::PathBuf;
@@ -11,16 +11,16 @@ use tactus_model::guest::Guest;
 use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError};
 
 use crate::emulator::Emulator;
-use crate::kept::{BootedMachine, KeptMachines, MachineName};
 use crate::monitor::Monitor;
 use crate::running::{MachineFiles, Running, Slot};
+use crate::saved::{BootedMachine, MachineName, SavedMachines};
 
-/// What the machines of one turn are started with.
+/// The inputs of the machines of one turn.
 #[derive(Debug)]
 pub struct GuestTurn {
-    /// What boots them.
+    /// The emulator.
     pub emulator: Emulator,
-    /// What is booted, and how time passes there.
+    /// The kernel, and how time passes.
     pub guest: Guest,
     /// The kernel's file.
     pub kernel: PathBuf,
@@ -30,68 +30,72 @@ pub struct GuestTurn {
     pub request: Vec<u8>,
     /// The emulator's arguments for a machine that boots.
     pub arguments: Vec<String>,
-    /// Those for a machine that is taken up.
-    pub arguments_to_take_up: Vec<String>,
-    /// The seed by which machines boot.
+    /// The emulator's arguments for a machine that is restored.
+    pub arguments_to_restore: Vec<String>,
+    /// The seed of the boots.
     pub seed: u64,
-    /// How many machines there are.
+    /// The number of machines.
     pub machines: usize,
-    /// The number of the next machine to be run.
+    /// The number of the next machine to run.
     pub next: AtomicUsize,
-    /// The machines that are kept, of this turn and others.
-    pub kept: Arc<KeptMachines>,
+    /// The saved machines, of this turn and others.
+    pub saved: Arc<SavedMachines>,
 }
 
-/// What a guest finds for its request while it boots: the same for every turn, so that what
-/// is kept of it knows of none.
+/// The request during a boot: the same for every turn, so that the saved state contains none.
 const NO_REQUEST: &[u8] = b"{}\n";
 
 impl GuestTurn {
-    /// Runs machines in `slot` until each of the turn was run somewhere.
-    pub fn run(&self, slot: &Slot, lines: &Sender<Heard>) {
+    /// Runs machines in `slot` until every machine of the turn has run in some slot.
+    pub fn run(&self, slot: &Slot, events: &Sender<MachineEvent>) {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= self.machines {
                 return;
             }
-            let told = match self.run_machine(number, slot, lines) {
-                Ok(()) => Heard::End(number),
-                Err(error) => Heard::Fault(error.to_string()),
+            let event = match self.run_machine(number, slot, events) {
+                Ok(()) => MachineEvent::End(number),
+                Err(error) => MachineEvent::Fault(error.to_string()),
             };
-            // Nobody listens any more when the turn was given up.
-            if lines.send(told).is_err() {
+            // The collector is gone if the turn was ended.
+            if events.send(event).is_err() {
                 return;
             }
         }
     }
 
-    fn run_machine(&self, number: usize, slot: &Slot, lines: &Sender<Heard>) -> io::Result<()> {
+    fn run_machine(
+        &self,
+        number: usize,
+        slot: &Slot,
+        events: &Sender<MachineEvent>,
+    ) -> io::Result<()> {
         let output = if self.guest.time.is_exact() {
             let Some(booted) = self.booted(number, slot)? else { return Ok(()) };
             let (output, directory) =
-                self.start(slot, &self.request, &self.arguments_to_take_up)?;
+                self.start(slot, &self.request, &self.arguments_to_restore)?;
             Monitor::connect(&directory, || slot.is_running())
-                .and_then(|mut monitor| monitor.take_up(&booted.state))
+                .and_then(|mut monitor| monitor.restore(&booted.state))
                 .map_err(|error| slot.explain(error))?;
             output
         } else {
             self.start(slot, &self.request, &self.arguments)?.0
         };
-        let mut said = said(output);
+        let mut lines = lines_of(output);
         loop {
-            let line = match said.read_line() {
+            let line = match lines.read_line() {
                 Ok(line) => line,
                 Err(error) if error.is_end() => return Ok(()),
                 Err(error) => return Err(error.into()),
             };
-            // Nobody listens any more when the turn was given up.
-            if lines.send(Heard::Line(number, line)).is_err() {
+            // The collector is gone if the turn was ended.
+            if events.send(MachineEvent::Line(number, line)).is_err() {
                 return Ok(());
             }
         }
     }
 
-    /// Starts a machine in `slot`; gives what it says and its working directory.
+    /// Starts a machine in `slot`; returns its output and its working directory.
     fn start(
         &self,
         slot: &Slot,
@@ -107,12 +111,12 @@ impl GuestTurn {
         Ok((output, directory))
     }
 
-    /// The machine of this number, booted now where it is not kept already; `None` when it
-    /// ended in place of booting, of which its console tells.
+    /// The machine with this number, booted now unless it is saved already; `None` if it ended
+    /// during the boot, which its console explains.
     fn booted(&self, number: usize, slot: &Slot) -> io::Result<Option<Arc<BootedMachine>>> {
         let name = self.name(number);
-        if let Some(kept) = self.kept.find(&name) {
-            return Ok(Some(kept));
+        if let Some(saved) = self.saved.find(&name) {
+            return Ok(Some(saved));
         }
         let (output, directory) = self.start(slot, NO_REQUEST, &self.arguments)?;
         let mut booted = BootedMachine::new()?;
@@ -120,9 +124,9 @@ impl GuestTurn {
             .and_then(|mut monitor| monitor.wait_for_pause().map(|()| monitor));
         match paused {
             Ok(mut monitor) => {
-                monitor.keep(&booted.state).map_err(|error| slot.explain(error))?;
+                monitor.save(&booted.state).map_err(|error| slot.explain(error))?;
             }
-            Err(_) if matches!(said(output).read_line(), Err(WireError::Closed)) => {
+            Err(_) if matches!(lines_of(output).read_line(), Err(WireError::Closed)) => {
                 return Ok(None);
             }
             Err(_) => return Err(io::Error::other(STALE_PROGRAM)),
@@ -132,32 +136,32 @@ impl GuestTurn {
             machine.child.wait()?;
         }
         let booted = Arc::new(booted);
-        self.kept.keep(name, Arc::clone(&booted));
+        self.saved.add(name, Arc::clone(&booted));
         Ok(Some(booted))
     }
 
-    /// By which name the machine of this number is kept.
+    /// The name under which the machine with this number is saved.
     pub fn name(&self, number: usize) -> MachineName {
         MachineName { guest: self.guest.clone(), seed: self.seed, number }
     }
 }
 
-/// What a machine says, by its emulator's output.
-fn said(output: ChildStdout) -> MessageReader<BufReader<ChildStdout>> {
+/// The lines that a machine sends, from its emulator's output.
+fn lines_of(output: ChildStdout) -> MessageReader<BufReader<ChildStdout>> {
     MessageReader::new(BufReader::new(output), MESSAGE_LIMIT)
 }
 
-/// What it means when a guest speaks and ends before it was stopped.
-const STALE_PROGRAM: &str = "the program in it did not wait for its request, so it is of another \
-    version than this tactus; build it anew";
+/// The reason if a guest sends messages before it was stopped.
+const STALE_PROGRAM: &str = "the program in it did not wait for its request: its version is not \
+    that of this tactus. Rebuild tactus-guest";
 
-/// What is heard of the machines of one turn.
+/// An event of the machines of one turn.
 #[derive(Debug)]
-pub enum Heard {
-    /// The machine of this number says a line.
+pub enum MachineEvent {
+    /// The machine with this number sent a line.
     Line(usize, String),
-    /// One of them will say nothing more.
+    /// The machine with this number sends nothing more.
     End(usize),
-    /// One of them cannot be run.
+    /// A machine cannot run; the reason.
     Fault(String),
 }

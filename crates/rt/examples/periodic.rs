@@ -9,7 +9,7 @@ const PERIOD: Nanos = Nanos::from_millis(1);
 
 fn work(due: Instant<Monotonic>, latencies: &mut TouchedVec<Nanos>) -> Result<(), SysError> {
     let woke = Nanosleep.sleep_until(due)?;
-    // The work of each period stands here. A list that is full keeps what it has.
+    // The work of each period goes here. A full list ignores further samples.
     let _ = latencies.try_push(woke - due);
     Ok(())
 }

@@ -1,20 +1,20 @@
 //! Preparing threads for real-time work, and changing settings of the machine for a while.
 //!
-//! A program becomes a real-time program in these steps. Each is tried, not predicted: what
-//! the kernel refuses becomes a [`Shortfall`](tactus_model::result::Shortfall) with the
-//! reason and the fix, and the best that is permitted takes its place.
+//! A program becomes a real-time program in these steps. Each is tried, not predicted: a
+//! refusal of the kernel becomes a [`Shortfall`](tactus_model::result::Shortfall) with the
+//! reason and the fix, and the best permitted setting takes effect instead.
 //!
 //! | step | here | why |
 //! |---|---|---|
 //! | take memory | [`TouchedVec`] | the first use of a page is a page fault |
 //! | limit idle states | [`Preparation::limit_idle_states`] | a deep idle state takes long to leave |
-//! | choose CPU and policy | [`Preparation::place`] | nothing of a lesser policy delays the thread |
-//! | touch the stack | [`touch_stack`] | it is memory too |
-//! | rehearse | [`rehearse`] | code and data are in memory before it matters |
-//! | lock memory | [`Preparation::lock_memory`] | what is in memory stays there |
-//! | read the result | [`Preparation::finish`] | what was granted, and what was not |
+//! | choose CPU and policy | [`Preparation::place`] | threads of lower policies cannot delay the thread |
+//! | touch the stack | [`touch_stack`] | its first use is a page fault too |
+//! | rehearse | [`rehearse`] | code and data are resident before they are needed |
+//! | lock memory | [`Preparation::lock_memory`] | resident pages stay resident |
+//! | read the result | [`Preparation::finish`] | reports what was granted and what was refused |
 //!
-//! Lock memory last: it keeps what was taken before.
+//! Lock memory last: it covers only what is mapped by then.
 //!
 //! # A loop of your own
 //!
@@ -26,12 +26,12 @@
 //!
 //! # Other threads
 //!
-//! [`ThreadRef`] gives a policy and CPUs to any thread, by its number or by a pidfd.
+//! [`ThreadRef`] gives a policy and CPUs to any thread, by its ID or by a pidfd.
 //!
 //! # Settings of the machine
 //!
-//! [`settings`] changes a setting (a quantum, a cpuset, the CPUs of an interrupt) and puts it
-//! back, also when the program that wanted the change is killed.
+//! [`settings`] changes a setting (a quantum, a cpuset, the CPUs of an interrupt) and restores
+//! it, even if the program that requested the change is killed.
 #![forbid(unsafe_code)]
 
 mod memory;

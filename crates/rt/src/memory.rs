@@ -1,25 +1,25 @@
-//! Memory that is there before it is needed.
+//! Memory that is resident before it is needed.
 
 use std::collections::TryReserveError;
 use std::hint::black_box;
 use std::ops::Deref;
 
-/// A list with a fixed limit, whose memory was taken and touched beforehand: pushing to it
+/// A list with a fixed limit, whose memory was allocated and touched beforehand: pushing to it
 /// allocates nothing and causes no page fault.
 ///
-/// It cannot be cloned, because the memory of a clone would be new.
+/// It has no `Clone`, because the memory of a clone would not be touched.
 #[derive(Debug)]
 pub struct TouchedVec<T> {
     items: Vec<T>,
-    /// The allocator may have given more than was asked for.
+    /// The allocator may have returned more than was requested.
     limit: usize,
 }
 
 impl<T> TouchedVec<T> {
-    /// Takes memory for `limit` items and touches all of it.
+    /// Allocates memory for `limit` items and touches all of it.
     ///
     /// # Errors
-    /// There is not so much memory.
+    /// Not enough memory.
     pub fn take(limit: usize) -> Result<Self, TryReserveError> {
         Ok(Self { items: tactus_sys::memory::touched_vec(limit)?, limit })
     }
@@ -27,7 +27,7 @@ impl<T> TouchedVec<T> {
     /// Appends an item.
     ///
     /// # Errors
-    /// The item, when the list is full.
+    /// The item, if the list is full.
     #[inline]
     pub fn try_push(&mut self, item: T) -> Result<(), T> {
         if self.items.len() < self.limit {
@@ -57,24 +57,24 @@ impl<T> Deref for TouchedVec<T> {
     }
 }
 
-/// How much stack one turn of [`touch_stack`] touches, in bytes: the smallest page of any
-/// machine that Linux runs on.
+/// The stack that one call of [`touch_stack`] touches, in bytes: the smallest page size of
+/// Linux.
 const FRAME: usize = 4096;
 
 /// Touches at least `depth` bytes of the calling thread's stack below the caller, so that
 /// calls within that depth cause no page fault.
 ///
-/// The stack must be deeper than that: 2 MiB in a thread of Rust's standard library, 8 MiB
-/// in the first thread of most programs.
+/// The stack must be larger than that. It has 2 MiB in a thread of Rust's standard library,
+/// and 8 MiB in the first thread of most programs.
 #[inline(never)]
 pub fn touch_stack(depth: usize) {
     let mut frame = [0_u8; FRAME];
-    // The compiler must believe that the bytes are looked at, or it leaves them out.
+    // Without this, the compiler removes the unused array.
     black_box(frame.as_mut_slice());
     if depth > FRAME {
         touch_stack(depth - FRAME);
     }
-    // Looked at again, so that the frames lie below each other.
+    // A use after the call prevents a tail call, so the frames are stacked.
     black_box(frame.as_mut_slice());
 }
 
@@ -92,7 +92,7 @@ mod tests {
         let before = faults();
         while list.try_push([7_u64; 2]).is_ok() {}
         let faults = faults() - before;
-        // 1.6 MB are 390 pages; a few faults may come from elsewhere in the process.
+        // 1.6 MB are 390 pages; other code of the thread may cause a few faults.
         assert!(faults < 20, "{faults} faults");
         assert_eq!((list.len(), list.try_push([0; 2])), (100_000, Err([0; 2])));
         list.clear();
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn items_of_any_type_are_kept() {
+    fn a_list_holds_items_of_any_type() {
         let mut list = TouchedVec::take(2).unwrap();
         list.try_push("text".to_owned()).unwrap();
         assert_eq!(list.iter().map(String::as_str).collect::<Vec<_>>(), ["text"]);
         assert!(TouchedVec::<u64>::take(usize::MAX / 8).is_err());
     }
 
-    /// Uses `depth` bytes of stack and more, by other frames than the function under test.
+    /// Uses at least `depth` bytes of stack, in frames of another size than the function under test.
     #[inline(never)]
     fn descend(depth: usize) {
         let mut frame = [1_u8; 1024];
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn stack_that_was_touched_needs_no_page_fault() {
+    fn touched_stack_causes_no_page_fault() {
         const DEPTH: usize = 512 << 10;
         let faults = std::thread::spawn(|| {
             touch_stack(DEPTH);
@@ -129,7 +129,7 @@ mod tests {
             faults() - before
         });
         let faults = faults.join().unwrap();
-        // It would be 64 and more on a stack that was not touched.
+        // An untouched stack would cause at least 64.
         assert!(faults < 10, "{faults} faults");
     }
 }

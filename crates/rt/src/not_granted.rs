@@ -1,4 +1,4 @@
-//! What a thread asked for and did not get.
+//! A request of a thread that the kernel refused.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_permission::{Asked, Diagnosis, Refusal, diagnose};
 
-/// What a thread asked for and did not get, and what it has instead.
+/// A request of a thread that the kernel refused, and what the thread has instead.
 ///
-/// It can be sent to another process, which then explains it: a process in namespaces of our
-/// own making would blame them.
+/// It can be sent to another process, which then explains it: a process in namespaces that we
+/// created would blame these namespaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotGranted {
@@ -25,19 +25,19 @@ pub enum NotGranted {
         granted: Scheduling,
         /// The CPUs to which the thread is confined.
         confined_to: CpuList,
-        /// The kernel's answer, as errno(3) numbers it.
+        /// The kernel's error, as an errno(3) number.
         errno: i32,
     },
-    /// To run on these CPUs alone.
+    /// Running on these CPUs only.
     Cpus {
         /// The CPUs.
         asked: CpuList,
-        /// Those it may run on instead.
+        /// The CPUs on which it may run instead.
         granted: CpuList,
-        /// The kernel's answer.
+        /// The kernel's error.
         errno: i32,
     },
-    /// To be pinned under a deadline, which the kernel grants to no thread.
+    /// Being pinned with `SCHED_DEADLINE`, which the kernel grants to no thread.
     PinnedDeadline,
     /// A timer slack.
     TimerSlack {
@@ -45,39 +45,38 @@ pub enum NotGranted {
         asked: Nanos,
         /// The slack it has instead.
         granted: Nanos,
-        /// The kernel's answer.
+        /// The kernel's error.
         errno: i32,
     },
     /// Locked memory.
     LockedMemory {
-        /// The kernel's answer.
+        /// The kernel's error.
         errno: i32,
     },
-    /// A limit on the time that it takes to leave an idle state.
+    /// A limit on the exit latency of idle states.
     IdleStates {
         /// The limit.
         microseconds: u32,
-        /// The kernel's answer.
+        /// The kernel's error.
         errno: i32,
     },
 }
 
 impl NotGranted {
-    /// Names what was asked for and what is there instead, and says why on a machine of
-    /// which `facts` are known.
+    /// Describes what was requested, what the thread has instead, and why, on a machine with
+    /// these `facts`.
     pub fn explain(&self, facts: &MachineFacts) -> Shortfall {
         let (asked, granted) = self.words();
         let Diagnosis { reason, fix } = self.diagnose(facts);
         Shortfall { asked, granted, reason, fix }
     }
 
-    /// As [`explain`](Self::explain), on this machine.
+    /// [Explains](Self::explain) the refusal on this machine.
     pub fn explain_here(&self) -> Shortfall {
         self.explain(&tactus_sys::facts::read(Path::new("/")))
     }
 
-    /// Says why it was refused, and what would grant it, on a machine of which `facts` are
-    /// known.
+    /// Finds the reason and the fix on a machine with these `facts`.
     pub fn diagnose(&self, facts: &MachineFacts) -> Diagnosis {
         let (asked, errno) = match self {
             Self::Scheduling { asked, confined_to, errno, .. } => {
@@ -93,7 +92,7 @@ impl NotGranted {
         diagnose(&asked, Refusal::from_raw_os_error(errno), facts)
     }
 
-    /// What was asked for, and what is there instead.
+    /// What was requested, and what the thread has instead.
     fn words(&self) -> (String, String) {
         match self {
             Self::Scheduling { asked, granted, .. } => {
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_refused_is_explained_by_another_process() {
+    fn another_process_explains_a_refusal() {
         let mut facts = MachineFacts::unknown(Instant::from_nanos(0));
         facts.permission.user_id = Some(1000);
         facts.permission.capabilities = Some(Vec::new());
@@ -152,16 +151,16 @@ mod tests {
             errno,
         };
         let sent = serde_json::to_string(&refused).unwrap();
-        let heard: NotGranted = serde_json::from_str(&sent).unwrap();
-        assert_eq!(heard, refused);
-        let Shortfall { asked, granted, reason, fix } = heard.explain(&facts);
+        let received: NotGranted = serde_json::from_str(&sent).unwrap();
+        assert_eq!(received, refused);
+        let Shortfall { asked, granted, reason, fix } = received.explain(&facts);
         assert_eq!((&*asked, &*granted), ("policy fifo:80", "policy other"));
         assert_eq!(reason, "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0");
         assert_eq!(fix, Some(tactus_permission::grant_all(None)));
     }
 
     #[test]
-    fn cpus_are_counted_in_words() {
+    fn one_cpu_is_singular_and_several_are_plural() {
         let words = |asked: &str| {
             let asked = asked.parse().unwrap();
             let refused = NotGranted::Cpus { asked, granted: "0-1".parse().unwrap(), errno: 22 };

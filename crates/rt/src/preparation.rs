@@ -16,25 +16,25 @@ use crate::not_granted::NotGranted;
 use crate::schedule;
 use crate::thread::ThreadRef;
 
-/// The calling thread on its way to real-time work.
+/// The preparation of the calling thread for real-time work.
 ///
-/// Each step is tried; what is refused is kept and explained, and the next step goes on. A
-/// value belongs to the thread that made it.
+/// Each step is tried; a refusal is recorded and explained, and the next step follows. Use a
+/// value in the thread that created it.
 #[derive(Debug)]
 pub struct Preparation {
     memory_locked: bool,
     shortfalls: Vec<Shortfall>,
-    /// Read at the first refusal only, since that takes milliseconds, and before anything
-    /// else is set instead: why something was refused follows from what was there then.
+    /// Read at the first refusal only, because reading takes milliseconds, and before any
+    /// fallback is set: the reason of a refusal depends on the state at that time.
     facts: LazyCell<MachineFacts>,
 }
 
 /// What a thread has after its preparation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared {
-    /// What the kernel granted, as read back from it.
+    /// What the kernel granted, read back from it.
     pub granted: Granted,
-    /// What it did not grant.
+    /// What it refused.
     pub shortfalls: Vec<Shortfall>,
 }
 
@@ -54,11 +54,11 @@ impl Preparation {
         }
     }
 
-    /// Sets by how much the kernel may delay the thread's timers. Do so before the thread has
-    /// a real-time policy: such threads have no slack and cannot set it.
+    /// Sets by how much the kernel may delay the thread's timers. Call it before the thread has
+    /// a real-time policy: such threads have no timer slack and cannot set it.
     ///
     /// # Errors
-    /// The kernel does not show the slack that the thread has.
+    /// The kernel does not show the thread's timer slack.
     pub fn set_timer_slack(&mut self, asked: Nanos) -> Result<(), SysError> {
         if let Err(refusal) = sched::set_timer_slack(asked) {
             let (granted, errno) = (sched::timer_slack()?, refusal.errno.raw_os_error());
@@ -67,10 +67,10 @@ impl Preparation {
         Ok(())
     }
 
-    /// Confines the thread to `cpus` and gives it a policy, or else the best that is permitted.
+    /// Confines the thread to `cpus` and gives it a policy, or else the best permitted policy.
     ///
-    /// A thread that is granted a deadline is not confined: the kernel grants the two only
-    /// apart, and the shortfall says so.
+    /// A thread that gets `SCHED_DEADLINE` is not confined: the kernel does not grant both, and
+    /// a shortfall reports it.
     ///
     /// # Errors
     /// The kernel does not show the thread's settings.
@@ -81,17 +81,17 @@ impl Preparation {
         Ok(())
     }
 
-    /// Keeps CPUs out of idle states that take longer than `microseconds` to leave, for as
-    /// long as the answer lives; `None` where that is not granted.
+    /// Keeps CPUs out of idle states with an exit latency above `microseconds` while the
+    /// returned value lives; `None` if the kernel refuses it.
     ///
-    /// It acts on the whole machine: one holder serves all threads.
+    /// It affects the whole machine: one holder serves all threads.
     pub fn limit_idle_states(&mut self, microseconds: u32) -> Option<IdleStateLimit> {
         limit_idle_states(microseconds).map_err(|refused| self.miss(&refused)).ok()
     }
 
-    /// Locks the memory of the process. Call it when all memory is taken.
+    /// Locks the memory of the process. Call it when all memory is allocated.
     ///
-    /// [`Lock::Present`] leaves later mappings alone. The others lock them too: under a limit
+    /// [`Lock::Present`] does not lock later mappings. The other values do: beyond the limit
     /// the kernel refuses such a mapping, and a refused allocation ends the process.
     pub fn lock_memory(&mut self, what: Lock) {
         match memory::lock(what) {
@@ -102,7 +102,7 @@ impl Preparation {
         }
     }
 
-    /// Reads back what the thread has, and hands over what was not granted.
+    /// Reads back what the thread has, and returns it with what was refused.
     ///
     /// # Errors
     /// The kernel does not show the thread's settings.
@@ -123,10 +123,10 @@ impl Preparation {
     }
 }
 
-/// Keeps CPUs out of idle states that take longer than `microseconds` to leave, for as long
-/// as the answer lives.
+/// Keeps CPUs out of idle states with an exit latency above `microseconds` while the returned
+/// value lives.
 ///
-/// It acts on the whole machine: one holder serves all threads and all processes.
+/// It affects the whole machine: one holder serves all threads and all processes.
 ///
 /// # Errors
 /// The kernel refuses it.
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_reason_and_the_rest_goes_on() {
+    fn a_refusal_is_reported_with_its_reason_and_the_next_step_follows() {
         let prepared = std::thread::spawn(|| {
             let mut preparation = Preparation::new();
             preparation.place(&"8191".parse().unwrap(), "batch:4".parse().unwrap()).unwrap();

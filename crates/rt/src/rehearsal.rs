@@ -1,21 +1,21 @@
-//! Running work before it matters, so that its code and data are in memory when it does.
+//! Running work in advance, so that its code and data are resident when it matters.
 
 use tactus_sys::{SysError, usage};
 
-/// What a rehearsal found.
+/// The result of a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rehearsal {
-    /// How often the work was done.
+    /// How often the work ran.
     pub passes: u32,
-    /// The page faults of the last pass. Not 0 when `passes` reached its limit first.
+    /// The page faults of the last pass; above 0 if `passes` reached its limit first.
     pub faults: u64,
 }
 
-/// Does `work` until a pass of it causes no page fault in the calling thread, `limit` times
-/// at most.
+/// Runs `work` until a pass causes no page fault in the calling thread, `limit` times at
+/// most.
 ///
 /// # Errors
-/// That of `work`, or of getrusage(2).
+/// Those of `work` and of getrusage(2).
 pub fn rehearse<E: From<SysError>>(
     limit: u32,
     mut work: impl FnMut() -> Result<(), E>,
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_always_causes_faults_ends_at_the_limit() {
+    fn work_that_always_causes_faults_stops_at_the_limit() {
         let rehearsal = rehearse(3, || {
             Mapping::new(1 << 20)?.bytes().fill(1);
             Ok::<_, SysError>(())

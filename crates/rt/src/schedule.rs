@@ -1,4 +1,4 @@
-//! Asking the kernel for a policy and CPUs, and descending to what it permits.
+//! Requesting a policy and CPUs, and falling back to what the kernel permits.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
@@ -8,13 +8,13 @@ use tactus_sys::{Errno, SysError};
 
 use crate::not_granted::NotGranted;
 
-/// How many fallbacks are tried at most.
+/// The maximum number of fallbacks.
 ///
-/// Each is lesser than the one before it, and four end with what the thread has already; the
-/// limit is for facts that are wrong.
+/// Each fallback is lower than the previous one, and at most four lead to what the thread has
+/// already; the limit guards against wrong facts.
 const FALLBACKS_MAX: u32 = 8;
 
-/// What the kernel is asked about one thread; simulated in tests.
+/// The system calls for one thread; simulated in tests.
 pub(crate) trait SchedulingCalls {
     fn scheduling(&self) -> Result<Scheduling, SysError>;
     fn set_scheduling(&self, scheduling: Scheduling) -> Result<(), SysError>;
@@ -22,15 +22,15 @@ pub(crate) trait SchedulingCalls {
     fn set_cpus(&self, cpus: &CpuList) -> Result<(), SysError>;
 }
 
-/// Gives `thread` a policy, or else the best that is permitted by `facts`, which are read
-/// only after a refusal.
+/// Gives `thread` a policy, or else the best policy that `facts` permit; they are read only
+/// after a refusal.
 pub(crate) fn schedule(
     thread: &impl SchedulingCalls,
     asked: Scheduling,
     facts: impl FnOnce() -> MachineFacts,
 ) -> Result<Option<NotGranted>, SysError> {
-    // What is there already needs no permission, so it is not asked for: older kernels
-    // refuse an ordinary user even the nice value he has, when it is below his limit.
+    // Older kernels refuse an unprivileged thread even its own nice value, if that is below
+    // its limit. So the present policy is not requested again.
     let present = thread.scheduling().ok();
     if present == Some(asked) {
         return Ok(None);
@@ -48,21 +48,21 @@ pub(crate) fn schedule(
     }))
 }
 
-/// Tries one lesser policy after another until one is granted or none is left; the thread
-/// stays as it is then.
+/// Tries lower policies in turn until the kernel grants one. If it grants none, the thread
+/// keeps its policy.
 fn fall_back(thread: &impl SchedulingCalls, refused: Scheduling, facts: &MachineFacts) {
     let mut attempt = refused;
     for _ in 0..FALLBACKS_MAX {
-        let lesser = best_permitted(attempt, facts);
-        // For the least there is, the answer is itself.
-        if lesser == attempt || thread.set_scheduling(lesser).is_ok() {
+        let lower = best_permitted(attempt, facts);
+        // The lowest policy is its own best permitted policy.
+        if lower == attempt || thread.set_scheduling(lower).is_ok() {
             return;
         }
-        attempt = lesser;
+        attempt = lower;
     }
 }
 
-/// The facts with the nice value of the thread itself: threads of a process may differ.
+/// The facts with the nice value of this thread: threads of a process may differ.
 fn seen_by(present: Option<Scheduling>, mut facts: MachineFacts) -> MachineFacts {
     if let Some(Scheduling::Other { nice } | Scheduling::Batch { nice }) = present {
         facts.permission.nice = Some(nice);
@@ -88,9 +88,9 @@ pub(crate) fn pin(
 
 /// Confines `thread` to `cpus` and gives it a policy, in the order that the policy needs.
 ///
-/// The kernel refuses a deadline to a thread that is pinned, and refuses to pin a thread
-/// that has a deadline: admission counts the CPUs together. So the deadline is asked for
-/// first, and a thread that has it stays where it may run.
+/// The kernel refuses `SCHED_DEADLINE` to a pinned thread, and refuses to pin a thread with
+/// `SCHED_DEADLINE`: admission control covers all CPUs of the root domain together. So the
+/// deadline is requested first, and a thread that gets it keeps its CPUs.
 pub(crate) fn place(
     thread: &impl SchedulingCalls,
     cpus: &CpuList,
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// A kernel that grants what `permits` says, and keeps what it was asked.
+    /// A kernel that grants what `permits` allows, and records the requests.
     struct Simulated {
         scheduling: Cell<Scheduling>,
         cpus: RefCell<CpuList>,
@@ -203,18 +203,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_permitted_is_granted_at_once() {
+    fn a_permitted_policy_is_granted_at_once() {
         let kernel = Simulated::new(|_| true);
         check(&kernel, "fifo:80", limited(0), &["fifo:80"], "fifo:80");
     }
 
     #[test]
-    fn what_the_thread_has_is_not_asked_for() {
+    fn the_present_policy_is_not_requested() {
         check(&Simulated::new(|_| false), "other", limited(0), &[], "other");
     }
 
     #[test]
-    fn a_refusal_descends_to_the_best_that_is_permitted() {
+    fn a_refusal_falls_back_to_the_best_permitted_policy() {
         let limit = |scheduling| !matches!(scheduling, Scheduling::Fifo(p) if p.get() > 40);
         check(&Simulated::new(limit), "fifo:80", limited(40), &["fifo:80", "fifo:40"], "fifo:40");
         let ordinary = |scheduling: Scheduling| !scheduling.is_realtime();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_refuses_everything_is_asked_a_bounded_number_of_times() {
+    fn a_kernel_that_refuses_everything_gets_a_bounded_number_of_requests() {
         let tried = ["deadline:1ms/2ms/3ms", "fifo:40", "other:-10", "other"];
         let kernel = Simulated::new(|_| false);
         check(&kernel, "deadline:1ms/2ms/3ms", limited(40), &tried, "other");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_fallback_is_the_nice_value_of_the_thread_itself() {
+    fn the_last_fallback_is_the_nice_value_of_the_thread() {
         let kernel = Simulated::new(|scheduling| scheduling == Scheduling::Other { nice: 7 });
         kernel.scheduling.set(Scheduling::Other { nice: 7 });
         check(&kernel, "fifo:80", limited(0), &["fifo:80", "other:-10", "other:7"], "other:7");
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_is_asked_for_before_the_pin_and_then_takes_its_place() {
+    fn a_deadline_is_requested_first_and_excludes_pinning() {
         let deadline: Scheduling = "deadline:1ms/2ms/3ms".parse().unwrap();
         let kernel = Simulated::new(|_| true);
         let missing = place(&kernel, &cpus("1"), deadline, || limited(0));
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_that_are_refused_leave_the_thread_where_it_was() {
+    fn refused_cpus_leave_the_thread_where_it_was() {
         let kernel = Simulated::new(|_| true);
         let errno = Errno::INVAL.raw_os_error();
         let (asked, granted) = (cpus("7"), cpus("0-1"));

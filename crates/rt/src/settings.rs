@@ -1,10 +1,10 @@
-//! Settings of the machine that are changed for a while and put back after.
+//! Settings of the machine that are changed temporarily and then restored.
 //!
-//! They are the machine's, so they must be put back whatever becomes of the program that
-//! wanted the change. A process of our own, the guardian, changes them and waits for the end
-//! of its standard input, which comes when that program ends, however it ends. The guardian
-//! first notes each old value in a file: when the guardian itself is killed, the next program
-//! puts the values back ([`put_back_left`]).
+//! They affect the whole machine, so they must be restored however the program ends that
+//! requested the change. A process of our own, the guardian, changes them and waits for the
+//! end of its standard input, which closes when that program ends. The guardian first notes
+//! each old value in a file: if the guardian itself is killed, the next program restores the
+//! values ([`put_back_left`]).
 //!
 //! ```no_run
 //! # use tactus_rt::settings::{ChangedSettings, SettingChange, put_back_left};
@@ -35,17 +35,17 @@ pub use changed::put_back_left;
 pub use guardian::guardian_main;
 use guardian::{Guardian, Request};
 
-/// A setting and the value that it is to have.
+/// A setting and its new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingChange {
     /// Its file, below the root.
     pub path: PathBuf,
-    /// The value, as the kernel takes it; [`VALUE_MAX`](tactus_sys::setting::VALUE_MAX) bytes at most.
+    /// The value as the kernel reads it; [`VALUE_MAX`](tactus_sys::setting::VALUE_MAX) bytes at most.
     pub value: String,
 }
 
 impl SettingChange {
-    /// Asks for `value` in the file at `path`, which is relative to the root.
+    /// Requests `value` for the file at `path`, which is relative to the root.
     pub fn new(path: impl Into<PathBuf>, value: impl Display) -> Self {
         Self { path: path.into(), value: value.to_string() }
     }
@@ -57,17 +57,17 @@ impl SettingChange {
 pub struct NotChanged {
     /// The reason, in a sentence.
     pub reason: String,
-    /// What would permit the change, where something would.
+    /// The command or step that would permit the change, if known.
     pub fix: Option<String>,
 }
 
 impl NotChanged {
-    /// Gives a reason and a fix.
+    /// Creates an error from a reason and a fix.
     pub fn new(reason: impl Into<String>, fix: Option<&str>) -> Self {
         Self { reason: reason.into(), fix: fix.map(str::to_owned) }
     }
 
-    /// Says what an answer of the system means, when it was asked to do `what`.
+    /// Explains an error of the system during `what`.
     pub fn of(what: &str, error: &io::Error) -> Self {
         Self::of_user(what, error, process::effective_user())
     }
@@ -78,40 +78,40 @@ impl NotChanged {
                 Self::new(format!("{what}: this kernel has no such setting"), None)
             }
             Some(Errno::ACCESS | Errno::PERM) if user == 0 => Self::new(
-                format!("{what}: the kernel refuses it to this root user"),
-                Some("start it outside of the container, or without kernel lockdown"),
+                format!("{what}: the kernel refuses this to the root user here"),
+                Some("run it outside the container, or without kernel lockdown"),
             ),
             Some(Errno::ACCESS | Errno::PERM) => {
-                Self::new(format!("{what}: only root may"), Some("start it by sudo"))
+                Self::new(format!("{what}: requires root"), Some("run it with sudo"))
             }
             Some(Errno::ROFS) => Self::new(
-                format!("{what}: the container may not change it"),
-                Some("start it outside of the container"),
+                format!("{what}: read-only in this container"),
+                Some("run it outside the container"),
             ),
             Some(Errno::WOULDBLOCK) => Self::new(
                 format!("{what}: another measurement holds it"),
-                Some("wait until that has ended"),
+                Some("wait until it ends"),
             ),
             _ => Self::new(format!("{what}: {error}"), None),
         }
     }
 }
 
-/// Settings that are changed for as long as this value lives. Dropping it waits until they
-/// are put back.
+/// Settings that stay changed while this value lives. Dropping it waits until they are
+/// restored, for a minute at most.
 #[derive(Debug)]
 pub struct ChangedSettings {
     _guardian: Guardian,
 }
 
 impl ChangedSettings {
-    /// Changes all of the settings, or none of them, by a guardian.
+    /// Changes all of the settings, or none of them, through a guardian.
     ///
     /// The guardian is the program `executable`, which must run [`guardian_main`] when its
     /// arguments are `internal guardian`.
     ///
     /// # Errors
-    /// One of the settings cannot be changed. The machine is as it was.
+    /// One of the settings cannot be changed. The machine is unchanged.
     pub fn make(executable: &Path, changes: Vec<SettingChange>) -> Result<Self, NotChanged> {
         let request = Request { root: "/".into(), changes };
         Guardian::start(executable, &request).map(|guardian| Self { _guardian: guardian })

@@ -1,4 +1,4 @@
-//! The thread that is given a policy and CPUs.
+//! A thread that gets a policy and CPUs.
 
 use std::path::Path;
 
@@ -11,68 +11,68 @@ use tactus_sys::{SysError, affinity, facts, sched};
 use crate::not_granted::NotGranted;
 use crate::schedule::{self, SchedulingCalls};
 
-/// A thread that is given a policy and CPUs.
+/// A thread that gets a policy and CPUs.
 ///
-/// Setting another user's thread takes `CAP_SYS_NICE`. The limits of another thread are
-/// taken to be those of this process; where they are lower, more fallbacks are tried.
+/// Setting another user's thread requires `CAP_SYS_NICE`. The limits of another thread are
+/// assumed to be those of this process; if they are lower, more fallbacks are tried.
 #[derive(Debug)]
 pub enum ThreadRef {
     /// The calling thread.
     Calling,
-    /// The thread of this number.
+    /// The thread with this ID.
     ///
-    /// When it has ended, the kernel may have given its number to another thread, which is
-    /// then set in its place: take this for threads that the program itself keeps alive, and
+    /// After its end the kernel may give its ID to another thread, which is then set instead.
+    /// Use this for threads that the program itself keeps alive, and
     /// [`PidFd`](Self::PidFd) for others.
     Id(ThreadId),
-    /// The thread that this descriptor means; of a process it is the first.
+    /// The thread of this descriptor; for a process, its first thread.
     ///
-    /// The kernel has no call that sets a thread by its descriptor, so each call goes to the
-    /// number that the descriptor has just before, and the descriptor is asked again just
-    /// after. When it still has that number, no other thread had it meanwhile. Otherwise the
-    /// answer is `ESRCH`: the thread ended, and was waited for, during the call. The race that
-    /// remains: another thread is set if it gets the same number within that call. The kernel
-    /// gives numbers away in turn, so all others must be used up within it first.
+    /// The kernel has no call that sets a thread by its descriptor. So the descriptor is
+    /// resolved to an ID before each call and again after it. If the ID is the same, no other
+    /// thread had it meanwhile. Otherwise the error is `ESRCH`: the thread ended, and was
+    /// waited for, during the call. One race remains: another thread is set if it gets the
+    /// same ID within that call. The kernel assigns IDs in turn, so all other IDs would have to
+    /// be used up within the call.
     PidFd(PidFd),
 }
 
 impl ThreadRef {
-    /// Gives the thread a policy, or else the best that is permitted, which the answer names.
+    /// Gives the thread a policy, or else the best permitted policy, which the result names.
     ///
-    /// Nothing is asked of the kernel when the thread has the policy already.
+    /// Nothing is requested from the kernel if the thread has the policy already.
     ///
     /// # Errors
-    /// There is no such thread, or the kernel does not show its settings.
+    /// The thread does not exist, or the kernel does not show its settings.
     pub fn schedule(&self, asked: Scheduling) -> Result<Option<NotGranted>, SysError> {
         schedule::schedule(self, asked, || facts::read(Path::new("/")))
     }
 
-    /// Confines the thread to `cpus`. Where that is refused, it runs where it ran before.
+    /// Confines the thread to `cpus`. If the kernel refuses, the thread keeps its CPUs.
     ///
     /// # Errors
-    /// There is no such thread, or the kernel does not show its settings.
+    /// The thread does not exist, or the kernel does not show its settings.
     pub fn pin(&self, cpus: &CpuList) -> Result<Option<NotGranted>, SysError> {
         schedule::pin(self, cpus)
     }
 
-    /// The policy that the thread has.
+    /// The thread's policy.
     ///
     /// # Errors
-    /// There is no such thread, or its class is not known here (`ENOTSUP`).
+    /// The thread does not exist, or its class is unknown here (`ENOTSUP`).
     pub fn scheduling(&self) -> Result<Scheduling, SysError> {
-        self.by_number(sched::get, sched::get_of)
+        self.by_id(sched::get, sched::get_of)
     }
 
     /// The CPUs on which the thread may run.
     ///
     /// # Errors
-    /// There is no such thread.
+    /// The thread does not exist.
     pub fn cpus(&self) -> Result<CpuList, SysError> {
-        self.by_number(affinity::get, affinity::get_of)
+        self.by_id(affinity::get, affinity::get_of)
     }
 
-    /// Calls the one for the calling thread, or the other for the thread of a number.
-    fn by_number<T>(
+    /// Calls `calling` for the calling thread, or `other` with the ID of another thread.
+    fn by_id<T>(
         &self,
         calling: impl FnOnce() -> Result<T, SysError>,
         other: impl FnOnce(ThreadId) -> Result<T, SysError>,
@@ -81,9 +81,9 @@ impl ThreadRef {
             Self::Calling => calling(),
             Self::Id(thread) => other(*thread),
             Self::PidFd(descriptor) => {
-                let answer = other(descriptor.id()?);
+                let result = other(descriptor.id()?);
                 descriptor.id()?;
-                answer
+                result
             }
         }
     }
@@ -95,7 +95,7 @@ impl SchedulingCalls for ThreadRef {
     }
 
     fn set_scheduling(&self, scheduling: Scheduling) -> Result<(), SysError> {
-        self.by_number(|| sched::set(scheduling), |thread| sched::set_of(thread, scheduling))
+        self.by_id(|| sched::set(scheduling), |thread| sched::set_of(thread, scheduling))
     }
 
     fn cpus(&self) -> Result<CpuList, SysError> {
@@ -103,7 +103,7 @@ impl SchedulingCalls for ThreadRef {
     }
 
     fn set_cpus(&self, cpus: &CpuList) -> Result<(), SysError> {
-        self.by_number(|| affinity::set(cpus), |thread| affinity::set_of(thread, cpus))
+        self.by_id(|| affinity::set(cpus), |thread| affinity::set_of(thread, cpus))
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// A thread that waits for its end.
+    /// A thread that waits to be ended.
     struct Other {
         id: ThreadId,
         end: Sender<()>,
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_is_set_by_its_number() {
+    fn another_thread_is_set_by_its_id() {
         let other = Other::start();
         check(&ThreadRef::Id(other.id), "batch:5");
         other.end();
     }
 
     #[test]
-    fn another_thread_is_set_to_real_time_by_its_number_as_root() {
+    fn another_thread_is_set_to_real_time_by_its_id_as_root() {
         let other = Other::start();
         check(&ThreadRef::Id(other.id), "fifo:3");
         other.end();
@@ -175,7 +175,7 @@ mod tests {
             Ok(descriptor) => check(&ThreadRef::PidFd(descriptor), "rr:2"),
             Err(error) => tactus_testing::skip(
                 tactus_testing::Need::Machine,
-                format!("threads have no pidfd before Linux 6.9: {error}"),
+                format!("a pidfd of a thread requires Linux 6.9: {error}"),
             ),
         }
         other.end();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_not_there_is_an_error_and_not_a_refusal() {
+    fn a_missing_thread_is_an_error_and_not_a_refusal() {
         let nobody = ThreadRef::Id(ThreadId(i32::MAX));
         assert_eq!(nobody.schedule(Scheduling::Idle).unwrap_err().errno, Errno::SRCH);
         assert_eq!(nobody.pin(&"0".parse().unwrap()).unwrap_err().errno, Errno::SRCH);

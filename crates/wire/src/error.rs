@@ -18,7 +18,7 @@ pub enum WireError {
         /// Its first bytes, cut and escaped.
         beginning: String,
     },
-    /// It is not JSON, or not a message that is understood.
+    /// It is not JSON, or not a message of the expected type.
     #[error("invalid message ({reason}): {beginning}")]
     Garbled {
         /// Its first bytes, cut and escaped.
@@ -38,7 +38,7 @@ pub enum WireError {
     /// No whole message came in time.
     #[error("no message within {} s", .waited.as_secs_f64())]
     Silent {
-        /// How long it was waited for.
+        /// How long the reader waited.
         waited: Duration,
     },
     /// The stream failed.
@@ -47,7 +47,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// Whether the stream ended, rather than carried something that is refused.
+    /// Whether the stream ended, rather than carried a line that is refused.
     pub const fn is_end(&self) -> bool {
         matches!(self, Self::Closed | Self::Truncated { .. } | Self::Io(_))
     }
@@ -77,8 +77,8 @@ impl From<WireError> for io::Error {
     }
 }
 
-/// The first bytes of a line, with everything escaped that a terminal would obey. Quotes and
-/// backslashes, of which JSON is full, stay as they are.
+/// The first bytes of a line, with every control character of terminals escaped. Quotes and
+/// backslashes, frequent in JSON, stay as they are.
 fn beginning(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(&line[..line.len().min(BEGINNING)]);
     let mut escaped = String::new();

@@ -1,15 +1,15 @@
-//! What a process that listens to a peer acts on.
+//! What a process receives from a peer.
 
 use crate::WireError;
 
-/// What a peer's output amounts to: messages, then its end or the first line that is not a message.
+/// What a peer's output contains: messages, then its end or the first line that is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input<M> {
     /// A message.
     Message(M),
     /// The beginning of a line that is not a message, or why the line was refused.
     Garbled(String),
-    /// The peer closed its output: nothing more will come.
+    /// The peer closed its output: nothing more follows.
     Closed,
 }
 
@@ -18,7 +18,7 @@ impl<M> From<Result<M, WireError>> for Input<M> {
         match read {
             Ok(message) => Self::Message(message),
             Err(WireError::Garbled { beginning, .. }) => Self::Garbled(beginning),
-            // A process that is killed may leave half a message behind.
+            // A killed process may leave half a message behind.
             Err(error) if error.is_end() => Self::Closed,
             Err(error) => Self::Garbled(error.to_string()),
         }

@@ -1,4 +1,4 @@
-//! The end of what a process complains of.
+//! The end of what a process writes to its standard error.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, channel};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How much of what a process writes to its standard error is kept, in bytes.
+/// How many bytes of the standard error of a process are kept.
 pub const LAST_WORDS_LIMIT: usize = 4096;
 
 /// Keeps the end of what a process writes to its standard error, while it runs.
@@ -39,10 +39,11 @@ impl LastWords {
         Ok(Self { kept, end })
     }
 
-    /// Gives the end of the complaints of a process that has ended; empty when it had none.
+    /// Returns the end of the standard error of a process that has ended; empty if it wrote
+    /// nothing.
     ///
-    /// Processes that it leaves behind may hold the stream open, so this waits for the end of
-    /// the stream no longer than `patience`.
+    /// Processes that it left behind may hold the stream open, so this waits for the end of
+    /// the stream for `patience` at most.
     pub fn take(self, patience: Duration) -> String {
         let _ = self.end.recv_timeout(patience);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,10 +2,10 @@
 //!
 //! A message is one JSON value on one line. [`MessageWriter`] writes messages, [`MessageReader`]
 //! reads them; both refuse a message of more than a limit. A reader that refuses a message
-//! closes its input: it never looks for the next line in a stream that it does not understand.
+//! closes its input: it never searches for the next line in a stream that it cannot parse.
 //!
 //! A process of ours reads its [`requests`] and writes its [`answers`]. The process that
-//! starts it does so by [`Start`], and holds it as a [`Peer`].
+//! starts it uses [`Start`], and holds it as a [`Peer`].
 //!
 //! ```
 //! use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError};
@@ -38,11 +38,10 @@ pub use message::{MessageReader, MessageWriter, answers, encode, parse, requests
 pub use output::Output;
 pub use peer::{Peer, Start, this_binary};
 
-/// The most bytes of a message between processes of a measurement, without the end of its
-/// line: 64 MiB.
+/// The maximum size of a message between our processes, without the end of its line: 64 MiB.
 ///
 /// The largest message is a block of a million samples. A sample is two integers of at most
-/// ten bytes, so that a block has 27 MB in base64 at most; samples of a fixed interval took 4
+/// ten bytes, so a block has at most 27 MB in base64; samples at a fixed interval took 4
 /// bytes each, which makes 4 MB. The result of a task is next: 0.2 MB, and 80 bytes for each
 /// second of its window, so 7 MB for a day. A piece of a recording has 0.35 MB, a request less
 /// than 1 kB.

@@ -11,14 +11,14 @@ use crate::error::WireError;
 
 /// Reads the requests of the process that started this one, on the standard input.
 ///
-/// The standard input is locked as long as the reader lives.
+/// The standard input stays locked while the reader lives.
 pub fn requests() -> MessageReader<StdinLock<'static>> {
     MessageReader::new(io::stdin().lock(), MESSAGE_LIMIT)
 }
 
 /// Writes answers to the process that started this one, on the standard output.
 ///
-/// Messages that several threads write do not mix.
+/// Messages of several threads do not mix.
 pub fn answers() -> MessageWriter<Stdout> {
     MessageWriter::new(io::stdout(), MESSAGE_LIMIT)
 }
@@ -27,7 +27,7 @@ pub fn answers() -> MessageWriter<Stdout> {
 ///
 /// # Errors
 /// - [`WireError::TooLarge`].
-/// - [`WireError::Io`]: it cannot be expressed in JSON.
+/// - [`WireError::Io`]: JSON cannot represent it.
 pub fn encode(message: &impl Serialize, limit: usize) -> Result<Vec<u8>, WireError> {
     let mut bounded = Bounded { line: Vec::new(), limit };
     let encoded = serde_json::to_writer(&mut bounded, message);
@@ -50,7 +50,7 @@ pub fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, WireError> {
     serde_json::from_slice(line).map_err(|error| WireError::garbled(line, &error))
 }
 
-/// A line that refuses to grow beyond its limit.
+/// A line that does not grow beyond its limit.
 struct Bounded {
     line: Vec<u8>,
     limit: usize,
@@ -70,12 +70,12 @@ impl Write for Bounded {
     }
 }
 
-/// Writes messages, each at once and in one piece, so that short ones from several
+/// Writes messages, each immediately and in one piece, so that short messages of several
 /// processes do not mix in one pipe
 /// ([pipe(7)](https://man7.org/linux/man-pages/man7/pipe.7.html), `PIPE_BUF`).
 #[derive(Debug)]
 pub struct MessageWriter<W> {
-    /// `None` after it has failed.
+    /// `None` after a write failed.
     output: Option<W>,
     limit: usize,
 }
@@ -89,15 +89,15 @@ impl<W: Write> MessageWriter<W> {
     /// Writes a message.
     ///
     /// # Errors
-    /// - [`WireError::TooLarge`]: nothing was written, and another message can be.
-    /// - [`WireError::Io`]: nobody reads any more, or the message cannot be expressed in JSON.
-    /// - [`WireError::Closed`]: the output failed before.
+    /// - [`WireError::TooLarge`]: nothing was written; another message can follow.
+    /// - [`WireError::Io`]: the reader is gone, or JSON cannot represent the message.
+    /// - [`WireError::Closed`]: an earlier write failed.
     pub fn write(&mut self, message: &impl Serialize) -> Result<(), WireError> {
         let line = encode(message, self.limit)?;
         let output = self.output.as_mut().ok_or(WireError::Closed)?;
         let written = output.write_all(&line).and_then(|()| output.flush());
         written.map_err(|error| {
-            // The reader would take the next message for the rest of this one.
+            // To the reader, the next message would be the rest of this one.
             self.output = None;
             WireError::Io(error)
         })
@@ -109,7 +109,7 @@ impl<W: Write> MessageWriter<W> {
     }
 }
 
-/// Reads messages, and never keeps more of one than the limit.
+/// Reads messages, and never keeps more than the limit of each.
 #[derive(Debug)]
 pub struct MessageReader<R> {
     /// `None` after the end and after an error.
@@ -136,7 +136,7 @@ impl<R: BufRead> MessageReader<R> {
     /// Waits for the next line, and does not decode it.
     ///
     /// # Errors
-    /// As [`read`](Self::read); a line that is not UTF-8 is [`WireError::Garbled`].
+    /// Those of [`read`](Self::read); a line that is not UTF-8 is [`WireError::Garbled`].
     pub fn read_line(&mut self) -> Result<String, WireError> {
         String::from_utf8(self.read_bytes()?).map_err(|error| {
             self.input = None;
@@ -149,8 +149,8 @@ impl<R: BufRead> MessageReader<R> {
         read_bytes(input, self.limit).inspect_err(|_| self.input = None)
     }
 
-    /// Reads in a thread of its own, and hands each message to `take`, at last why no further
-    /// one comes; ends earlier when `take` returns false.
+    /// Reads in a thread of its own, and passes each message to `take`, then the error that
+    /// ends the input; stops earlier when `take` returns false.
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -176,7 +176,7 @@ impl<R: BufRead> MessageReader<R> {
 
 fn read_bytes(input: &mut impl BufRead, limit: usize) -> Result<Vec<u8>, WireError> {
     let mut line = Vec::new();
-    // The byte beyond the limit is the end of the line, or too much.
+    // The byte beyond the limit is the end of the line, or one byte too many.
     input.take(limit as u64 + 1).read_until(b'\n', &mut line)?;
     if line.pop_if(|last| *last == b'\n').is_some() {
         Ok(line)

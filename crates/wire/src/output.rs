@@ -1,4 +1,4 @@
-//! The output of a process, with a deadline for what is read from it.
+//! The output of a process, with a deadline for reading.
 
 use std::io::{self, BufReader, Read};
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use crate::message::MessageReader;
 #[derive(Debug)]
 pub struct Output {
     pipe: ChildStdout,
-    /// Reading waits until then; `None` for ever.
+    /// Reading waits until then; without a limit if `None`.
     deadline: Option<Instant>,
 }
 
@@ -53,7 +53,7 @@ impl MessageReader<BufReader<Output>> {
     /// Waits for the next message, for `patience` at most.
     ///
     /// # Errors
-    /// As [`read`](Self::read), and [`WireError::Silent`].
+    /// Those of [`read`](Self::read), and [`WireError::Silent`].
     pub fn read_within<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<T, WireError> {
         self.set_deadline(Some(Instant::now() + patience));
         let message = self.read();

@@ -1,4 +1,4 @@
-//! Starting a process of ours, and holding it.
+//! Starting a process of ours, and ending it.
 
 use std::io::{self, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -14,8 +14,8 @@ use crate::last_words::LastWords;
 use crate::message::{MessageReader, MessageWriter};
 use crate::output::Output;
 
-/// A command that starts the program of this process with `arguments`, even when its file
-/// has been replaced meanwhile.
+/// A command that starts the program of this process with `arguments`, even if its file has
+/// been replaced since.
 pub fn this_binary(arguments: &[&str]) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("tactus").args(arguments);
@@ -35,22 +35,21 @@ impl Start {
         Self { command, keeps_last_words: false }
     }
 
-    /// Gives the process a group of its own: an interrupt typed at the terminal does not
-    /// reach it, so that we end it in our own way.
+    /// Gives the process its own process group: Ctrl-C at the terminal does not reach it, so
+    /// we decide how it ends.
     pub fn in_own_group(mut self) -> Self {
         self.command.process_group(0);
         self
     }
 
-    /// Has the kernel kill the process when the thread that starts it ends; see
+    /// Makes the kernel kill the process when the thread that starts it ends; see
     /// [`die_with_parent`](tactus_sys::process::die_with_parent).
     pub fn dies_with_this_thread(mut self) -> Self {
         tactus_sys::process::die_with_parent(&mut self.command);
         self
     }
 
-    /// Keeps the end of what the process writes to its standard error, which is otherwise
-    /// ours.
+    /// Keeps the end of the process's standard error; otherwise the process inherits ours.
     pub fn keeps_last_words(mut self) -> Self {
         self.command.stderr(Stdio::piped());
         self.keeps_last_words = true;
@@ -70,7 +69,7 @@ impl Start {
     /// Starts the process; its standard output is `output`.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Those of [`start`](Self::start).
     pub fn start_into(mut self, output: impl Into<Stdio>) -> io::Result<Peer> {
         let mut process = self.command.stdin(Stdio::piped()).stdout(output).spawn()?;
         let input = process.stdin.take().ok_or_else(no_pipe)?;
@@ -84,7 +83,8 @@ fn no_pipe() -> io::Error {
     io::Error::other("the process has no pipe")
 }
 
-/// A process of ours. Dropping it closes its standard input, and leaves it to itself.
+/// A process of ours. Dropping it closes its standard input, and neither kills it nor waits
+/// for it.
 #[derive(Debug)]
 pub struct Peer {
     process: Child,
@@ -93,14 +93,14 @@ pub struct Peer {
 }
 
 /// The longest wait for the end of the standard error of a process that has ended. Its load
-/// holds the stream too, and ends with it.
+/// holds the stream open too, and ends with the process.
 const LAST_WORDS_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The wait between two looks at a process that ends soon.
+/// The interval at which a process that ends soon is polled.
 const STEP: Duration = Duration::from_millis(2);
 
 impl Peer {
-    /// Its process number.
+    /// Its process ID.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
@@ -108,17 +108,17 @@ impl Peer {
     /// Writes a message to its standard input.
     ///
     /// # Errors
-    /// As [`MessageWriter::write`]; [`WireError::Closed`] when its input was closed.
+    /// Those of [`MessageWriter::write`]; [`WireError::Closed`] if its input is closed.
     pub fn send(&mut self, message: &impl Serialize) -> Result<(), WireError> {
         self.input.as_mut().ok_or(WireError::Closed)?.write(message)
     }
 
-    /// Closes its standard input: no request follows.
+    /// Closes its standard input: no further request follows.
     pub fn close(&mut self) {
         self.input = None;
     }
 
-    /// Takes its standard input, for what follows the requests there.
+    /// Takes its standard input, for data that follows the requests.
     pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.input.take()?.into_output()
     }
@@ -133,13 +133,13 @@ impl Peer {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Kills it, and does not wait until it is gone.
+    /// Kills it, and does not wait for its end.
     pub fn kill(&mut self) {
-        // This fails only when the process has ended already.
+        // This fails only if the process has ended already.
         let _ = self.process.kill();
     }
 
-    /// Waits for its end, with its standard input closed.
+    /// Closes its standard input, and waits for its end.
     ///
     /// # Errors
     /// Those of [waitpid(2)](https://man7.org/linux/man-pages/man2/wait.2.html).
@@ -148,10 +148,10 @@ impl Peer {
         self.process.wait()
     }
 
-    /// As [`wait`](Self::wait), but kills it when it has not ended after `patience`.
+    /// Closes its standard input, waits for its end, and kills it after `patience`.
     ///
     /// # Errors
-    /// As [`wait`](Self::wait).
+    /// Those of [`wait`](Self::wait).
     pub fn wait_or_kill(&mut self, patience: Duration) -> io::Result<ExitStatus> {
         self.close();
         let deadline = Instant::now() + patience;
@@ -162,8 +162,8 @@ impl Peer {
         self.process.wait()
     }
 
-    /// Ends it as [`wait_or_kill`](Self::wait_or_kill) does, and says how it ended, with its
-    /// last words.
+    /// Ends it like [`wait_or_kill`](Self::wait_or_kill), and returns how it ended, with the
+    /// end of its standard error.
     pub fn end(mut self, patience: Duration) -> String {
         let status = self.wait_or_kill(patience);
         let last_words = self.last_words.map(|words| words.take(LAST_WORDS_PATIENCE));
@@ -175,10 +175,10 @@ fn describe_end(status: io::Result<ExitStatus>, last_words: &str) -> String {
     let end = match status {
         Ok(status) => match (status.code(), status.signal()) {
             (Some(code), _) => format!("it ended with exit code {code}"),
-            (None, Some(signal)) => format!("it was ended by signal {signal}"),
+            (None, Some(signal)) => format!("it was killed by signal {signal}"),
             (None, None) => "it ended".to_owned(),
         },
-        Err(error) => format!("how it ended is unknown: {error}"),
+        Err(error) => format!("its exit status is unknown: {error}"),
     };
-    if last_words.is_empty() { end } else { format!("{end}; it said: {last_words}") }
+    if last_words.is_empty() { end } else { format!("{end}; stderr: {last_words}") }
 }

@@ -1,4 +1,4 @@
-//! Messages through streams that split, garble, cut and flood them.
+//! Messages through streams that split, garble, truncate and flood them.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -24,7 +24,7 @@ fn any_message() -> impl Strategy<Value = Message> {
     ]
 }
 
-/// A stream that comes in pieces of these lengths, over and over.
+/// A stream that arrives in pieces of these lengths, repeated cyclically.
 struct Pieces {
     bytes: io::Cursor<Vec<u8>>,
     lengths: std::iter::Cycle<std::vec::IntoIter<usize>>,
@@ -51,7 +51,7 @@ fn written(messages: &[Message]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn any_messages_come_through_however_the_stream_is_split(
+    fn messages_survive_any_split_of_the_stream(
         messages in prop::collection::vec(any_message(), 0..8),
         lengths in prop::collection::vec(1_usize..40, 1..8),
     ) {
@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_that_is_cut_yields_whole_messages_and_then_an_error(
+    fn a_truncated_stream_yields_whole_messages_and_then_an_error(
         messages in prop::collection::vec(any_message(), 1..5),
         cut in any::<prop::sample::Index>(),
     ) {
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn reader_and_writer_agree_on_what_is_too_large(message in any_message(), limit in 0_usize..200) {
+    fn reader_and_writer_agree_on_the_limit(message in any_message(), limit in 0_usize..200) {
         let line = encode(&message, MESSAGE_LIMIT).unwrap();
         let fits = line.len() - 1 <= limit;
         let mut reader = MessageReader::new(line.as_slice(), limit);
@@ -119,7 +119,7 @@ fn check_refused(stream: &[u8], expected: &str) {
 }
 
 #[test]
-fn what_is_refused_is_shown_cut_and_escaped() {
+fn an_error_shows_the_refused_line_cut_and_escaped() {
     check_refused(
         b"segmentation fault\n",
         "invalid message (expected value at line 1 column 1): segmentation fault",
@@ -153,7 +153,7 @@ fn deep_nesting_is_refused_and_does_not_exhaust_the_stack() {
     assert!(refused.unwrap_err().to_string().contains("recursion limit"), "it was followed");
 }
 
-/// A stream without end, which counts what is read of it.
+/// An endless stream that counts the bytes read from it.
 struct Flood(u64);
 
 impl Read for Flood {
@@ -165,7 +165,7 @@ impl Read for Flood {
 }
 
 #[test]
-fn a_flood_is_read_no_further_than_the_limit() {
+fn a_flood_is_read_up_to_the_limit() {
     const LIMIT: usize = 1 << 20;
     let mut flood = BufReader::new(Flood(0));
     let refused = MessageReader::new(flood.by_ref(), LIMIT).read::<IgnoredAny>();
@@ -174,7 +174,7 @@ fn a_flood_is_read_no_further_than_the_limit() {
     assert_eq!(read, LIMIT as u64 + 1);
 }
 
-/// An output that takes a few bytes, and then nothing more.
+/// An output that accepts a few bytes, then fails.
 struct Full(usize);
 
 impl io::Write for Full {
@@ -190,7 +190,7 @@ impl io::Write for Full {
 }
 
 #[test]
-fn nothing_follows_a_message_that_was_written_in_part() {
+fn nothing_follows_a_partly_written_message() {
     let mut writer = MessageWriter::new(Full(5), MESSAGE_LIMIT);
     assert!(matches!(writer.write(&1), Ok(())));
     assert!(matches!(writer.write(&123_456), Err(WireError::Io(_))));
@@ -198,7 +198,7 @@ fn nothing_follows_a_message_that_was_written_in_part() {
 }
 
 #[test]
-fn what_json_cannot_express_is_an_error_and_leaves_the_stream_whole() {
+fn a_value_that_json_cannot_represent_is_an_error_and_leaves_the_stream_intact() {
     let mut stream = Vec::new();
     let mut writer = MessageWriter::new(&mut stream, MESSAGE_LIMIT);
     let keyed = std::collections::HashMap::from([((1, 2), 3)]);
@@ -208,7 +208,7 @@ fn what_json_cannot_express_is_an_error_and_leaves_the_stream_whole() {
 }
 
 #[test]
-fn what_follows_a_message_is_left_in_the_input() {
+fn bytes_after_a_message_stay_in_the_input() {
     let mut input = b"1\nraw".as_slice();
     assert_eq!(MessageReader::new(&mut input, 1000).read::<u32>().unwrap(), 1);
     assert_eq!(input.fill_buf().unwrap(), b"raw");

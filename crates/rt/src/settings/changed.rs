@@ -1,4 +1,4 @@
-//! One setting that is changed, and the note of what it was.
+//! One changed setting, and the note of its old value.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,10 +12,10 @@ use super::{NotChanged, SettingChange};
 /// The directory of the notes of old values, below the root.
 pub(super) const NOTES: &str = "run/tactus/settings";
 
-/// The longest note, in bytes: a value in JSON, where each byte may take six, and its path.
+/// The maximum size of a note, in bytes: a path and a value in JSON, where a byte may take six.
 const NOTE_MAX: u64 = 8 * VALUE_MAX as u64;
 
-/// What a setting was; a note's content.
+/// The old value of a setting; the content of a note.
 #[derive(Debug, Serialize, Deserialize)]
 struct Was {
     path: PathBuf,
@@ -23,7 +23,7 @@ struct Was {
     value: String,
 }
 
-/// Reads a value, which older versions noted as a number.
+/// Reads a value; older versions wrote a number.
 fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -37,7 +37,7 @@ fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, 
     })
 }
 
-/// A setting that is changed until this is dropped.
+/// A setting that stays changed until this is dropped.
 pub(super) struct Changed {
     setting: Setting,
     was: String,
@@ -54,20 +54,21 @@ impl Changed {
         let setting = Setting::open(&root.join(&path)).map_err(refused)?;
         setting.lock().map_err(refused)?;
         let note = note_of(root, &path);
-        // Under the lock a note is left from a guardian that was killed.
+        // A note that exists while we hold the lock was left by a killed guardian.
         let was = match noted(&note) {
             Some(was) => was.value,
             None => setting.get().map_err(refused)?,
         };
-        // Some settings are not written as they are read: such a value could not be put back.
+        // Some settings are read in another form than they are written: such a value could not be
+        // restored.
         setting.set(&was).map_err(refused)?;
         let was = Was { path, value: was };
         keep_note(&note, &was).map_err(|error| {
             let path = was.path.display();
-            let what = format!("noting in {} what /{path} was", note.display());
+            let what = format!("writing the old value of /{path} to {}", note.display());
             NotChanged::of(&what, &error)
         })?;
-        // From here on, leaving early drops this, which puts it back.
+        // From here on, an early return drops this, which restores the value.
         let changed = Self { setting, was: was.value, note };
         changed.setting.set(&value).map_err(refused)?;
         Ok(changed)
@@ -76,14 +77,14 @@ impl Changed {
 
 impl Drop for Changed {
     fn drop(&mut self) {
-        // Where the kernel refuses what was its own value, the note stays for the next.
+        // If the kernel refuses the old value, the note stays for the next program.
         if self.setting.set(&self.was).is_ok() {
             let _ = fs::remove_file(&self.note);
         }
     }
 }
 
-/// The note of the setting at `path`; no two settings have the same.
+/// The note of the setting at `path`; unique for each setting.
 pub(super) fn note_of(root: &Path, path: &Path) -> PathBuf {
     let name = path.to_string_lossy().replace('-', "\\x2d").replace('/', "-");
     root.join(NOTES).join(name)
@@ -97,22 +98,22 @@ fn noted(note: &Path) -> Option<Was> {
 
 fn keep_note(note: &Path, was: &Was) -> io::Result<()> {
     note.parent().map_or(Ok(()), fs::create_dir_all)?;
-    // Whole or not at all: a note that was cut short would put a wrong value back.
+    // Complete or not at all: a truncated note would restore a wrong value.
     let mut beside = note.as_os_str().to_owned();
     beside.push(".new");
     fs::write(&beside, serde_json::to_string(was)?)?;
     fs::rename(beside, note)
 }
 
-/// Puts back the settings below `root` that killed guardians have left changed.
+/// Restores the settings below `root` that killed guardians have left changed.
 ///
-/// Without the right to do so there is no such note either, since it takes the same.
+/// Without permission this does nothing: leaving such a note required the same permission.
 pub fn put_back_left(root: &Path) {
     for entry in fs::read_dir(root.join(NOTES)).into_iter().flatten().flatten() {
         let note = entry.path();
         let path = noted(&note).map(|was| root.join(was.path));
         let Some(setting) = path.and_then(|path| Setting::open(&path).ok()) else { continue };
-        // A guardian that still runs holds the lock.
+        // A running guardian holds the lock.
         if setting.lock().is_ok()
             && let Some(was) = noted(&note)
             && setting.set(&was.value).is_ok()

@@ -1,115 +1,105 @@
 //! The process that changes settings for a program and outlives it.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tactus_sys::process;
+use tactus_wire::{MessageReader, MessageWriter, Peer, Start, WireError, answers, requests};
 
 use super::changed::Changed;
 use super::{NotChanged, SettingChange};
 
-/// The longest message between a program and its guardian, in bytes.
-const MESSAGE_MAX: u64 = 1 << 20;
+/// The longest wait for the guardian: for its response, and for its end.
+///
+/// Starting a program and writing a few settings takes milliseconds, and some seconds on a
+/// machine under heavy load.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a program asks of its guardian: one line of JSON.
+/// What a program requests from its guardian.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {
-    /// The root of the tree in which the settings and the notes are.
+    /// The root of the tree that contains the settings and the notes.
     pub(super) root: PathBuf,
     pub(super) changes: Vec<SettingChange>,
 }
 
-/// What the guardian answers: one line of JSON.
+/// The guardian's response.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Response {
-    /// All are changed.
+    /// All settings are changed.
     Changed,
-    /// The machine is as it was.
+    /// The machine is unchanged.
     NotChanged(NotChanged),
 }
 
-/// The process that holds settings changed, as the program that started it sees it.
+/// The process that keeps settings changed, as seen by the program that started it.
 #[derive(Debug)]
 pub(super) struct Guardian {
-    process: Child,
-    /// The guardian puts the settings back when this is closed.
-    lifeline: Option<ChildStdin>,
+    /// The guardian restores the settings when its input is closed.
+    process: Peer,
 }
 
 impl Guardian {
     pub(super) fn start(executable: &Path, request: &Request) -> Result<Self, NotChanged> {
-        let failed = |error: io::Error| {
-            NotChanged::new(format!("the guardian of settings cannot be started: {error}"), None)
+        let unstartable = |error: &dyn std::fmt::Display| {
+            NotChanged::new(format!("cannot start the guardian of settings: {error}"), None)
         };
         let mut command = Command::new(executable);
-        command
-            .args(["internal", "guardian"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // A signal to our group is meant for the program; the guardian ends after it.
-            .process_group(0);
-        let mut process = command.spawn().map_err(failed)?;
-        let lifeline = process.stdin.take();
-        let responses = process.stdout.take();
-        // From here on, leaving early drops this, which waits until all is put back.
-        let mut guardian = Self { process, lifeline };
-        let mut line = String::new();
-        if let (Some(lifeline), Some(responses)) = (&mut guardian.lifeline, responses) {
-            send(lifeline, request).map_err(failed)?;
-            BufReader::new(responses).take(MESSAGE_MAX).read_line(&mut line).map_err(failed)?;
-        }
-        match serde_json::from_str(&line) {
+        command.args(["internal", "guardian"]);
+        // A signal to our group is meant for the program; the guardian ends after it.
+        let started = Start::new(command).in_own_group().start();
+        let (process, mut responses) = started.map_err(|error| unstartable(&error))?;
+        // From here on, an early return drops this, which waits until all is restored.
+        let mut guardian = Self { process };
+        guardian.process.send(request).map_err(|error| unstartable(&error))?;
+        match responses.read_within(PATIENCE) {
             Ok(Response::Changed) => Ok(guardian),
             Ok(Response::NotChanged(reason)) => Err(reason),
-            Err(_) => Err(NotChanged::new("the guardian of settings ended", None)),
+            Err(error) => {
+                let reason = format!("no response from the guardian of settings: {error}");
+                Err(NotChanged::new(reason, None))
+            }
         }
     }
 }
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        drop(self.lifeline.take());
-        // Whatever its end was, there is nothing more to do about it here.
-        let _ = self.process.wait();
+        // If it has to be killed, the next program restores the settings.
+        let _ = self.process.wait_or_kill(PATIENCE);
     }
 }
 
-/// The whole body of `tactus internal guardian`: changes settings as its standard input
-/// asks, and puts them back when that ends.
+/// Runs `tactus internal guardian`: changes the settings that its standard input requests,
+/// and restores them when the input ends.
 ///
 /// # Errors
-/// The request cannot be read or the response not be written; the machine is as it was.
+/// The request cannot be read or the response cannot be written; the machine is unchanged.
 pub fn guardian_main() -> io::Result<()> {
-    // Before anything is changed: a guardian that is asked to end leaves nothing changed.
+    // Before anything is changed: a signal that ends the guardian would leave settings changed.
     process::ignore_requests_to_end().map_err(io::Error::other)?;
-    guard(&mut io::stdin().lock(), &mut io::stdout().lock())
+    Ok(guard(requests(), answers())?)
 }
 
-/// Changes the settings, responds, waits for the end of `input`, and puts them back.
-pub(super) fn guard(input: &mut impl BufRead, output: &mut impl Write) -> io::Result<()> {
-    let mut line = String::new();
-    input.by_ref().take(MESSAGE_MAX).read_line(&mut line)?;
-    let Request { root, changes } = serde_json::from_str(&line)?;
+/// Changes the settings, responds, waits for the end of `input`, and restores them.
+pub(super) fn guard(
+    mut input: MessageReader<impl BufRead>,
+    mut output: MessageWriter<impl Write>,
+) -> Result<(), WireError> {
+    let Request { root, changes } = input.read()?;
     let changed: Result<Vec<Changed>, NotChanged> =
         changes.into_iter().map(|change| Changed::make(&root, change)).collect();
     match changed {
-        Err(reason) => send(output, &Response::NotChanged(reason)),
+        Err(reason) => output.write(&Response::NotChanged(reason)),
         Ok(_changed) => {
-            send(output, &Response::Changed)?;
-            // Nothing more is sent, so whatever is read is the end of the program.
-            let _ = input.read(&mut [0]);
+            output.write(&Response::Changed)?;
+            // No second request follows, so this returns at the end of the program.
+            let _ = input.read_line();
             Ok(())
         }
     }
-}
-
-fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    stream.write_all(&line)?;
-    stream.flush()
 }

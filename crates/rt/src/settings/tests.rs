@@ -1,4 +1,4 @@
-//! The guardian on a made-up machine, whose settings are files of a directory.
+//! The guardian on a simulated machine, whose settings are files of a directory.
 
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -6,22 +6,23 @@ use std::path::{Path, PathBuf};
 
 use tactus_sys::Errno;
 use tactus_sys::setting::{Setting, VALUE_MAX};
+use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError};
 
 use super::changed::{Changed, NOTES, note_of};
 use super::guardian::{Request, guard};
 use super::*;
 
-/// Where the made-up machine has its one setting, which is 1280.
+/// The only setting of the simulated machine; its value is 1280.
 const PATH: &str = "sys/block/sda/queue/max_sectors_kb";
 
-struct MadeUp(tempfile::TempDir);
+struct SimulatedMachine(tempfile::TempDir);
 
-impl MadeUp {
+impl SimulatedMachine {
     fn new() -> Self {
-        let made_up = Self(tempfile::tempdir().unwrap());
-        fs::create_dir_all(made_up.file().parent().unwrap()).unwrap();
-        made_up.set("1280");
-        made_up
+        let machine = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(machine.file().parent().unwrap()).unwrap();
+        machine.set("1280");
+        machine
     }
 
     fn file(&self) -> PathBuf {
@@ -40,7 +41,7 @@ impl MadeUp {
         vec![SettingChange::new(PATH, 4)]
     }
 
-    /// What a killed guardian leaves, in a note that holds `value`.
+    /// Leaves what a killed guardian leaves, with a note that holds `value`.
     fn leave_behind(&self, value: &str) {
         let note = note_of(self.0.path(), Path::new(PATH));
         fs::create_dir_all(note.parent().unwrap()).unwrap();
@@ -53,15 +54,15 @@ impl MadeUp {
     }
 
     #[track_caller]
-    fn check_as_it_was(&self) {
+    fn check_restored(&self) {
         assert_eq!((&*self.value(), self.notes()), ("1280", 0));
     }
 }
 
-/// An input that asks, and at its end keeps what the setting is by then.
+/// An input with a request; at its end it records the value of the setting.
 struct Watching<'m> {
     request: io::Cursor<Vec<u8>>,
-    machine: &'m MadeUp,
+    machine: &'m SimulatedMachine,
     meanwhile: Option<String>,
 }
 
@@ -75,27 +76,28 @@ impl Read for Watching<'_> {
     }
 }
 
-fn guarded(machine: &MadeUp, changes: Vec<SettingChange>) -> (String, Option<String>) {
+fn guarded(machine: &SimulatedMachine, changes: Vec<SettingChange>) -> (String, Option<String>) {
     let request = Request { root: machine.0.path().to_owned(), changes };
     let request = io::Cursor::new([serde_json::to_vec(&request).unwrap(), b"\n".to_vec()].concat());
     let mut input = BufReader::new(Watching { request, machine, meanwhile: None });
     let mut output = Vec::new();
-    guard(&mut input, &mut output).unwrap();
+    let requests = MessageReader::new(&mut input, MESSAGE_LIMIT);
+    guard(requests, MessageWriter::new(&mut output, MESSAGE_LIMIT)).unwrap();
     (String::from_utf8(output).unwrap(), input.into_inner().meanwhile)
 }
 
 #[test]
-fn a_setting_is_changed_until_the_input_ends_and_then_what_it_was() {
-    let machine = MadeUp::new();
+fn a_setting_is_changed_until_the_input_ends() {
+    let machine = SimulatedMachine::new();
     let (response, meanwhile) = guarded(&machine, machine.changes());
     assert_eq!(response, "\"changed\"\n");
     assert_eq!(meanwhile.as_deref(), Some("4"));
-    machine.check_as_it_was();
+    machine.check_restored();
 }
 
 #[test]
-fn a_value_may_be_any_text_of_one_page() {
-    let machine = MadeUp::new();
+fn a_value_is_any_text_of_at_most_one_page() {
+    let machine = SimulatedMachine::new();
     machine.set("0-3,7");
     let (_, meanwhile) = guarded(&machine, vec![SettingChange::new(PATH, "0-1")]);
     assert_eq!(meanwhile.as_deref(), Some("0-1"));
@@ -107,17 +109,17 @@ fn a_value_may_be_any_text_of_one_page() {
 }
 
 #[test]
-fn when_one_of_several_is_refused_none_is_changed() {
-    let machine = MadeUp::new();
+fn one_refusal_leaves_all_settings_unchanged() {
+    let machine = SimulatedMachine::new();
     let missing = SettingChange::new("sys/no/such", 1);
     let (response, _) = guarded(&machine, [machine.changes(), vec![missing]].concat());
     assert!(response.contains("this kernel has no such setting"), "{response}");
-    machine.check_as_it_was();
+    machine.check_restored();
 }
 
 #[test]
-fn what_a_killed_guardian_left_is_put_back_and_a_running_one_is_left_alone() {
-    let machine = MadeUp::new();
+fn settings_of_a_killed_guardian_are_restored_and_those_of_a_running_guardian_are_not() {
+    let machine = SimulatedMachine::new();
     let [change] = machine.changes().try_into().unwrap();
     let running = Changed::make(machine.0.path(), change).map_err(|refused| refused.reason);
     put_back_left(machine.0.path());
@@ -125,52 +127,54 @@ fn what_a_killed_guardian_left_is_put_back_and_a_running_one_is_left_alone() {
     drop(running);
     machine.leave_behind("\"1280\"");
     put_back_left(machine.0.path());
-    machine.check_as_it_was();
+    machine.check_restored();
 }
 
 #[test]
-fn a_note_of_an_older_version_is_understood() {
-    let machine = MadeUp::new();
+fn a_note_of_an_older_version_is_read() {
+    let machine = SimulatedMachine::new();
     machine.leave_behind("1280");
     put_back_left(machine.0.path());
-    machine.check_as_it_was();
+    machine.check_restored();
 }
 
 #[test]
-fn a_value_that_was_left_is_not_taken_for_the_machines_own() {
-    let machine = MadeUp::new();
+fn a_value_left_by_a_killed_guardian_is_not_restored_as_the_old_value() {
+    let machine = SimulatedMachine::new();
     machine.leave_behind("\"1280\"");
     guarded(&machine, machine.changes());
-    machine.check_as_it_was();
+    machine.check_restored();
 }
 
 #[test]
-fn settings_have_notes_of_their_own() {
+fn every_setting_has_its_own_note() {
     let note = |path: &str| note_of(Path::new("/"), Path::new(path));
     assert_eq!(note(PATH), Path::new("/run/tactus/settings/sys-block-sda-queue-max_sectors_kb"));
     assert_ne!(note("a-b/cpuset.cpus"), note("a/b-cpuset.cpus"));
 }
 
 #[test]
-fn another_measurement_that_holds_it_is_named() {
-    let machine = MadeUp::new();
+fn a_setting_held_by_another_measurement_is_refused() {
+    let machine = SimulatedMachine::new();
     let setting = Setting::open(&machine.file()).unwrap();
     setting.lock().unwrap();
     let (response, _) = guarded(&machine, machine.changes());
     assert!(response.contains("another measurement holds it"), "{response}");
-    machine.check_as_it_was();
+    machine.check_restored();
 }
 
 #[test]
-fn a_request_without_end_is_refused() {
-    let mut endless = BufReader::new(io::repeat(b'x'));
-    assert!(guard(&mut endless, &mut Vec::new()).is_err());
+fn an_endless_request_is_refused() {
+    let requests = MessageReader::new(BufReader::new(io::repeat(b'x')), MESSAGE_LIMIT);
+    let mut output = Vec::new();
+    let refused = guard(requests, MessageWriter::new(&mut output, MESSAGE_LIMIT));
+    assert!(matches!(refused, Err(WireError::TooLarge { .. })), "{refused:?}");
 }
 
 #[test]
-fn sudo_is_not_advised_to_root() {
+fn root_is_not_advised_to_use_sudo() {
     let error = io::Error::from(Errno::PERM);
     let fix = |user| NotChanged::of_user("writing /x", &error, user).fix.unwrap();
-    assert_eq!(fix(1000), "start it by sudo");
+    assert_eq!(fix(1000), "run it with sudo");
     assert!(!fix(0).contains("sudo"));
 }
