@@ -1,17 +1,17 @@
-//! The settings that a key steps through, and how any setting is changed.
+//! The settings with a key to step through their values, and how any setting is changed.
 
 use tactus_model::cell::Cell;
 use tactus_model::settings::{self, Layer};
 
-/// A setting that has a key of its own, and its values.
+/// A setting with its own key, and its values.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
     name: &'static str,
     values: Vec<String>,
 }
 
-/// The settings that have a key, and the values it steps through unless the command line
-/// gives several.
+/// The settings with a key, and the values that the key steps through unless the command
+/// line gives several.
 const USUAL: [(&str, &[&str]); 3] = [
     ("load", &["idle", "compute:cpus", "memory:cpus", "file:cpus", "process:cpus", "net", "timer"]),
     ("policy", &["other", "fifo:90", "batch"]),
@@ -19,8 +19,8 @@ const USUAL: [(&str, &[&str]); 3] = [
 ];
 
 impl Choices {
-    /// The choices of every setting that has a key: what `options` gives several values
-    /// of is stepped through those alone.
+    /// The choices of every setting with a key. If `options` gives several values of a
+    /// setting, its key steps through those alone.
     pub(crate) fn of(options: &Layer, cell: &Cell) -> Vec<Self> {
         let of = |(name, usual): (&'static str, &[&str])| {
             let given = options.values(name).filter(|values| values.len() > 1);
@@ -37,12 +37,12 @@ impl Choices {
         USUAL.into_iter().map(of).collect()
     }
 
-    /// Its setting's name.
+    /// The setting's name.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The value after the present one, or before it; round and round.
+    /// The value after or before the present one, cyclically.
     pub(crate) fn beside(&self, cell: &Cell, forward: bool) -> &str {
         let now = value(cell, self.name);
         let count = self.values.len();
@@ -54,7 +54,7 @@ impl Choices {
     }
 }
 
-/// A setting's value as a person writes it; empty when there is no such setting.
+/// A setting's value as a person writes it; empty for an unknown setting.
 pub(crate) fn value(cell: &Cell, name: &str) -> String {
     settings::find(name).map_or_else(|_| String::new(), |setting| (setting.get)(cell))
 }
@@ -62,8 +62,8 @@ pub(crate) fn value(cell: &Cell, name: &str) -> String {
 /// The same cell with another value of a setting.
 ///
 /// # Errors
-/// There is no such setting, it does not take this value, or it contradicts others; in
-/// words that name the way out.
+/// The setting is unknown, the value is invalid, or it contradicts other settings. The text
+/// includes the fix.
 pub(crate) fn changed(cell: &Cell, name: &str, value: &str) -> Result<Cell, String> {
     let setting = settings::find(name).map_err(|error| error.to_string())?;
     let mut changed = cell.clone();
@@ -84,17 +84,17 @@ mod tests {
     }
 
     #[test]
-    fn every_usual_value_is_one_the_setting_takes() {
+    fn every_usual_value_is_valid() {
         for (name, values) in USUAL {
             for value in values {
                 let changed = changed(&cell(), name, value).unwrap();
-                assert_eq!(super::value(&changed, name), *value, "it comes back as it is written");
+                assert_eq!(super::value(&changed, name), *value, "a value survives the round trip");
             }
         }
     }
 
     #[test]
-    fn several_values_of_an_option_are_all_there_is_to_choose() {
+    fn several_values_of_an_option_replace_the_usual_ones() {
         let mut options = Layer::default();
         options.set("load", vec!["idle".to_owned(), "compile:2".to_owned()]).unwrap();
         let choices = &Choices::of(&options, &cell())[0];
@@ -105,10 +105,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_set_says_the_way_out() {
-        let told = |name, value| changed(&cell(), name, value).unwrap_err();
-        assert!(told("intervall", "1ms").contains("did you mean `interval`?"));
-        assert!(told("policy", "fifi:3").contains("did you mean `fifo`?"));
-        assert!(told("clock", "sundial").contains("monotonic"));
+    fn an_invalid_setting_suggests_a_fix() {
+        let error = |name, value| changed(&cell(), name, value).unwrap_err();
+        assert!(error("intervall", "1ms").contains("did you mean `interval`?"));
+        assert!(error("policy", "fifi:3").contains("did you mean `fifo`?"));
+        assert!(error("clock", "sundial").contains("monotonic"));
     }
 }

@@ -1,22 +1,22 @@
-//! The figures of a cell that is looked at while it is measured.
+//! The figures of a cell while it is measured.
 
 use serde::Serialize;
+use tactus_model::live::Batch;
 use tactus_model::result::Accounting;
 use tactus_model::sample::Sample;
-use tactus_model::stream::Batch;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
-/// Latencies in a few figures; each is missing when there were no wakeups.
+/// Latencies in a few figures, each `None` without wakeups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LatencyFigures {
     /// The least.
     pub min: Option<Nanos>,
     /// The median.
     pub median: Option<Nanos>,
-    /// What 99 % did not exceed.
+    /// The 99th percentile.
     pub p99: Option<Nanos>,
-    /// What 99.9 % did not exceed.
+    /// The 99.9th percentile.
     #[serde(rename = "p99.9")]
     pub p999: Option<Nanos>,
     /// The greatest.
@@ -24,7 +24,7 @@ pub struct LatencyFigures {
 }
 
 impl LatencyFigures {
-    /// Tells a histogram in a few figures.
+    /// Summarises a histogram.
     pub fn of(latencies: &LatencyHistogram) -> Self {
         Self {
             min: latencies.min(),
@@ -36,10 +36,10 @@ impl LatencyFigures {
     }
 }
 
-/// The worst of something, and the task it happened to.
+/// The longest latency or interarrival time, and its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Worst {
-    /// How long it was.
+    /// Its duration.
     pub length: Nanos,
     /// The task's number.
     pub task: u32,
@@ -47,21 +47,21 @@ pub struct Worst {
     pub came: Nanos,
 }
 
-/// What a stretch of time held, all tasks together.
+/// The figures of a period, all tasks together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StretchFigures {
-    /// What became of every due time.
+    /// The outcome of every due time.
     #[serde(flatten)]
     pub accounting: Accounting,
-    /// Latencies of the wakeups that took place.
+    /// Latencies of the observed wakeups.
     pub latency: LatencyFigures,
-    /// The wakeup that was latest.
+    /// The wakeup with the greatest latency.
     pub latest: Option<Worst>,
     /// The longest time from one arrival of a task to its next.
     pub longest_interarrival: Option<Worst>,
 }
 
-/// A stretch of time that is being filled.
+/// A period in progress.
 #[derive(Clone, Debug, Default)]
 struct Stretch {
     accounting: Accounting,
@@ -108,26 +108,26 @@ fn worse(kept: &mut Option<Worst>, other: Worst) {
     }
 }
 
-/// The figures of a cell that is looked at, since the beginning and of the second
-/// that is not over yet.
+/// The figures of a cell while it is measured: since the start, and of the second in
+/// progress.
 #[derive(Clone, Debug, Default)]
 pub struct LiveFigures {
     whole: Stretch,
     second: Stretch,
-    /// Latencies of missed due times, which the second accounting rule adds.
+    /// Latencies of missed due times, which the intended-schedule rule adds.
     missed: LatencyHistogram,
-    /// When each task last came, by number.
+    /// The last arrival of each task, by task number.
     came: Vec<Option<Nanos>>,
 }
 
 impl LiveFigures {
-    /// Starts with nothing.
+    /// Starts without samples.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes what a task did; `arrival` hears of each arrival and the time since the one
-    /// before it.
+    /// Adds a task's samples. Calls `arrival` with each arrival and the time since the
+    /// previous one.
     pub fn take(&mut self, batch: &Batch, mut arrival: impl FnMut(Sample, Nanos)) {
         let place = batch.task as usize;
         if self.came.len() <= place {
@@ -147,7 +147,7 @@ impl LiveFigures {
         }
     }
 
-    /// Ends the second and gives its figures.
+    /// Ends the second and returns its figures.
     pub fn end_second(&mut self) -> StretchFigures {
         let figures = self.second.figures();
         self.second.accounting = Accounting::default();
@@ -156,18 +156,18 @@ impl LiveFigures {
         figures
     }
 
-    /// The figures since the beginning.
+    /// The figures since the start.
     pub fn whole(&self) -> StretchFigures {
         self.whole.figures()
     }
 
-    /// The latencies since the beginning, per wakeup.
+    /// The latencies since the start, per wakeup.
     pub fn latencies(&self) -> &LatencyHistogram {
         &self.whole.latencies
     }
 
-    /// The latencies since the beginning by the intended schedule: those of missed due
-    /// times too. `None` where none was missed.
+    /// The latencies since the start by the intended schedule, including missed due times.
+    /// `None` without missed due times.
     pub fn intended_latencies(&self) -> Option<LatencyHistogram> {
         if self.missed.is_empty() {
             return None;
@@ -177,7 +177,7 @@ impl LiveFigures {
         Some(all)
     }
 
-    /// Forgets what was counted, not when tasks last came.
+    /// Resets all figures, but keeps the last arrival of each task.
     pub fn reset(&mut self) {
         let came = std::mem::take(&mut self.came);
         *self = Self { came, ..Self::default() };
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_ends_and_the_whole_goes_on() {
+    fn ending_a_second_keeps_the_total() {
         let mut figures = LiveFigures::new();
         let mut apart = Vec::new();
         let first = batch(&[sample(0, 5), sample(1_000, 3_500)], &[sample(2_000, 3_500)]);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_forgets_figures_and_not_the_last_arrival() {
+    fn a_reset_keeps_the_last_arrival() {
         let mut figures = LiveFigures::new();
         figures.take(&batch(&[sample(0, 7)], &[]), |_, _| {});
         figures.reset();

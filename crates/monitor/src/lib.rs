@@ -1,9 +1,9 @@
-//! The timing monitor: what a cell does while it is measured, as a person looks at it.
+//! The timing monitor: shows a cell to a person while it is measured.
 //!
-//! [`Monitor`] is a value that [messages](Message) change and that is drawn into places of
-//! a terminal: samples, keys and the passing of time all come from outside, and what is
-//! to be done about a key is [asked for](Request). [`LiveFigures`] are the figures of
-//! the same samples for those who write lines.
+//! [`Monitor`] is a value: [messages](Message) change it, and it draws itself into the cells
+//! of a terminal. Samples, keys and ticks of time all come from outside, and a key may result
+//! in a [request](Request) to the caller. [`LiveFigures`] computes the figures of the same
+//! samples for output as lines.
 #![forbid(unsafe_code)]
 
 mod choices;

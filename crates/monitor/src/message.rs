@@ -1,12 +1,12 @@
-//! What reaches the monitor, and what it asks for.
+//! Messages to the monitor, and its requests.
 
 use tactus_explain::ExplainedSample;
 use tactus_model::cell::Cell;
+use tactus_model::live::Batch;
 use tactus_model::result::Shortfall;
-use tactus_model::stream::Batch;
 use tactus_model::time::Nanos;
 
-/// A key as the monitor knows it.
+/// A key that the monitor understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// A character.
@@ -15,73 +15,73 @@ pub enum Key {
     Enter,
     /// The escape key, or an interrupt.
     Escape,
-    /// The key that takes back the last character.
+    /// The key that deletes the last character.
     Backspace,
-    /// To the left.
+    /// Arrow left.
     Left,
-    /// To the right.
+    /// Arrow right.
     Right,
-    /// Upwards.
+    /// Arrow up.
     Up,
-    /// Downwards.
+    /// Arrow down.
     Down,
 }
 
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// The window of the cell that was asked for last opens.
+    /// The window of the cell requested last opens.
     Opened {
         /// The CPU of each task.
         cpus: Vec<u32>,
     },
-    /// A task did something.
+    /// New samples of a task.
     Batch(Batch),
-    /// Something was not granted.
+    /// The machine did not grant a setting.
     Shortfall(Shortfall),
-    /// The window is over.
+    /// The window has ended.
     Ended,
-    /// The cell cannot be measured, or not any longer.
+    /// The measurement of the cell failed.
     Failed {
-        /// Why, in a sentence.
+        /// The reason, in a sentence.
         reason: String,
-        /// What to do about it, where that is known.
+        /// The fix, if known.
         hint: Option<String>,
     },
-    /// News of the causes.
+    /// News about the causes of late samples.
     Causes(CauseNews),
-    /// Time has passed: so long since the window opened.
+    /// Time has passed.
     Tick {
-        /// Zero as long as it has not opened.
+        /// The time since the window opened; zero before that.
         since_opened: Nanos,
     },
     /// A key was pressed.
     Key(Key),
 }
 
-/// News of what delayed late samples.
+/// News about the causes of late samples.
 #[derive(Clone, Debug)]
 pub enum CauseNews {
-    /// The kernel's events are recorded from now on.
+    /// The recorder is running.
     Recording,
-    /// They cannot be.
+    /// Kernel events cannot be recorded.
     Unavailable {
-        /// Why, in a sentence.
+        /// The reason, in a sentence.
         reason: String,
-        /// The command that would fix it, where there is one.
+        /// The command that fixes it, if there is one.
         fix: Option<String>,
     },
     /// A late sample, explained.
     Explained(ExplainedSample),
 }
 
-/// What the monitor wants done.
+/// An action that the monitor requests from its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Measure this cell from now on.
     Measure(Box<Cell>),
-    /// Record the kernel's events, or do so no longer.
+    /// Start (`true`) or stop (`false`) recording kernel events.
     Record(bool),
-    /// End.
+    /// End the program.
     Quit,
 }

@@ -1,38 +1,38 @@
-//! The monitor as lines of text, for pipes and files.
+//! The monitor's figures as lines of text, for pipes and files.
 
 use tactus_explain::ExplainedSample;
 use tactus_model::time::Nanos;
 
 use crate::StretchFigures;
-use crate::view::causes::told;
+use crate::view::causes::cause_line;
 use tactus_model::format;
 
-/// The columns' names.
+/// The names of the columns.
 pub fn plain_header() -> String {
-    row(["time", "observed", "missed", "min", "median", "p99", "max", "longest gap", "on cpu"])
+    row(["time", "observed", "missed", "min", "median", "p99", "max", "longest gap", "on CPU"])
 }
 
-/// One second, which ended at `at` since the window opened. `cpus` has the CPU of
+/// The line of one second, which ended `at` after the window opened. `cpus` has the CPU of
 /// each task.
 pub fn plain_line(at: Nanos, figures: &StretchFigures, cpus: &[u32]) -> String {
     line(format::span(at), figures, cpus)
 }
 
-/// Everything, after so long.
+/// The line of all samples, after `length`.
 pub fn plain_total(length: Nanos, figures: &StretchFigures, cpus: &[u32]) -> String {
     let mut text = line(format!("all {}", format::span(length)), figures, cpus);
     if figures.accounting.dropped > 0 {
         text.push_str(&format!(
-            "\n{} were dropped: this program could not take them away in time",
+            "\n{} dropped: this program did not read them in time",
             format::counted(figures.accounting.dropped, "sample")
         ));
     }
     text
 }
 
-/// Why a sample was late, below the second in which it was told; `cpu` is that of its task.
+/// The causes of a late sample, printed below its second; `cpu` is the CPU of its task.
 pub fn plain_cause(explained: &ExplainedSample, cpu: Option<u32>) -> String {
-    format!("{:>14}{}", "late", told(explained, cpu))
+    format!("{:>14}{}", "late", cause_line(explained, cpu))
 }
 
 fn line(first: String, figures: &StretchFigures, cpus: &[u32]) -> String {
@@ -61,14 +61,14 @@ fn row(columns: [&str; 9]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::live::Batch;
     use tactus_model::sample::Sample;
-    use tactus_model::stream::Batch;
 
     use super::*;
     use crate::LiveFigures;
 
     #[test]
-    fn a_second_is_a_line() {
+    fn every_second_has_a_line() {
         let mut figures = LiveFigures::new();
         let sample = |k: u64| {
             let due = Nanos::from_millis(k);

@@ -1,23 +1,23 @@
-//! How far the lines of the scope are apart.
+//! The distance between the lines of the scope.
 
 use tactus_model::time::Nanos;
 
-/// How far the lines of the scope are apart.
+/// The distance between the lines of the scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// So that nearly everything is within a line or two of the interval; chosen again
-    /// whenever the pen begins at the left edge.
+    /// Fits the samples: nearly all are within a line or two of the interval. Chosen again
+    /// whenever the pen returns to the left edge.
     Fitting,
-    /// As the user says.
+    /// Set by the user.
     Fixed(Nanos),
 }
 
-/// The finest and the coarsest distance that is chosen: from 1 µs to 1 s.
+/// The range of distances, as powers of ten nanoseconds: 1 µs to 1 s.
 const EXPONENTS: std::ops::RangeInclusive<u32> = 3..=9;
 
-/// The share of arrivals that shall be near the interval.
+/// The share of arrivals that must be near the interval.
 const NEARLY_ALL: f64 = 0.98;
-/// How many lines off the interval they may be.
+/// How many lines from the interval they may be.
 const LINES_OFF: f64 = 1.5;
 
 /// 1, 2, 5, 10, … microseconds, up to a second.
@@ -37,7 +37,7 @@ pub(crate) fn finer(line: Nanos) -> Nanos {
     steps().rev().find(|step| *step < line).unwrap_or(line)
 }
 
-/// The distance by which nearly all of `lengths` lie near `middle`.
+/// The distance that puts nearly all of `lengths` near `middle`.
 pub(crate) fn fitting(middle: Nanos, lengths: impl Iterator<Item = Nanos>) -> Option<Nanos> {
     let mut off: Vec<u64> =
         lengths.map(|length| length.as_nanos().abs_diff(middle.as_nanos())).collect();
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fitting_distance_leaves_out_the_few() {
+    fn the_fitting_distance_ignores_outliers() {
         let usual = (0..1000).map(|k| Nanos::from_nanos(1_000_000 + k * 28));
         let stall = std::iter::once(Nanos::from_millis(40));
         let line = fitting(Nanos::from_millis(1), usual.chain(stall));

@@ -1,4 +1,4 @@
-//! The monitor as a value: what it knows, and how messages change it.
+//! The monitor's state, and how messages change it.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::message::{CauseNews, Key, Message, Request};
 use crate::scale::{self, Scale};
 use crate::sweep::Sweep;
 
-/// How long the pen may take across the screen.
+/// The durations of one sweep that the user can choose.
 const SWEEPS: [Nanos; 8] = [
     Nanos::from_millis(500),
     Nanos::from_secs(1),
@@ -26,16 +26,16 @@ const SWEEPS: [Nanos; 8] = [
     Nanos::from_secs(60),
     Nanos::from_secs(300),
 ];
-/// The one it begins with: long enough that the eye follows the pen.
+/// The first sweep: slow enough for the eye to follow the pen.
 const FIRST_SWEEP: usize = 4;
-/// The distance of the scope's lines until something has been seen: that of the paper.
+/// The distance between the scope's lines before the first samples: the paper's.
 const FIRST_LINE: Nanos = Nanos::from_millis(1);
-/// Explained samples that are remembered.
+/// The number of explained samples kept.
 const CAUSES_KEPT: usize = 20;
-/// Characters of a setting that is being typed.
+/// The maximum length of a typed setting, in bytes.
 const LONGEST_PROMPT: usize = 200;
 
-/// The timing monitor. It changes by messages alone and reads no clock.
+/// The timing monitor. Only messages change it; it reads no clock.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     pub(crate) cell: Cell,
@@ -46,7 +46,7 @@ pub struct Monitor {
     pub(crate) cpus: Vec<u32>,
     figures: LiveFigures,
     pub(crate) live: Picture,
-    /// What is shown instead, while the picture stands still.
+    /// The picture shown instead of the live one while held.
     pub(crate) held: Option<Box<Picture>>,
     scale: Scale,
     sweep: usize,
@@ -56,7 +56,7 @@ pub struct Monitor {
     pub(crate) notice: Option<String>,
 }
 
-/// How far the cell has come.
+/// The state of the cell's measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Phase {
     Starting,
@@ -65,7 +65,7 @@ pub(crate) enum Phase {
     Failed { reason: String, hint: Option<String> },
 }
 
-/// Whether the kernel's events are recorded.
+/// Whether kernel events are recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RecorderState {
     Off,
@@ -74,31 +74,31 @@ pub(crate) enum RecorderState {
     Unavailable { reason: String, fix: Option<String> },
 }
 
-/// All that stands still while the monitor is held.
+/// Everything that does not change while the monitor is held.
 #[derive(Clone, Debug)]
 pub(crate) struct Picture {
     pub(crate) since_opened: Nanos,
     pub(crate) sweep: Sweep,
-    /// How far the scope's lines are apart.
+    /// The distance between the scope's lines.
     pub(crate) line: Nanos,
     pub(crate) shown: Shown,
-    /// The latest first.
+    /// Explained samples, the latest first.
     pub(crate) causes: VecDeque<ExplainedSample>,
 }
 
-/// What is computed anew once a second, so that it can be read.
+/// The figures that change only once a second, to be readable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     pub(crate) second: StretchFigures,
     pub(crate) whole: StretchFigures,
-    /// By the intended schedule, where that differs.
+    /// By the intended schedule, if different.
     pub(crate) intended: Option<LatencyFigures>,
     pub(crate) curve: Vec<(f64, Nanos)>,
     pub(crate) intended_curve: Vec<(f64, Nanos)>,
 }
 
 impl Monitor {
-    /// Begins with `cell`; what `options` gives several values of, keys step through.
+    /// Starts with `cell`. Keys step through settings with several values in `options`.
     pub fn new(cell: Cell, options: &Layer) -> Self {
         Self {
             choices: Choices::of(options, &cell),
@@ -119,14 +119,14 @@ impl Monitor {
         }
     }
 
-    /// The same with the scope's lines so far apart.
+    /// Sets the distance between the scope's lines.
     #[must_use]
     pub fn with_scale(mut self, scale: Scale) -> Self {
         self.set_scale(scale);
         self
     }
 
-    /// The same, told that the kernel's events will be recorded.
+    /// Sets the state to recorder starting.
     #[must_use]
     pub fn with_recording(mut self) -> Self {
         self.recording = RecorderState::Starting;
@@ -138,7 +138,7 @@ impl Monitor {
         &self.cell
     }
 
-    /// Takes a message, and says what it wants done.
+    /// Handles a message; may return a request to the caller.
     pub fn update(&mut self, message: Message) -> Option<Request> {
         match message {
             Message::Opened { cpus } => {
@@ -156,19 +156,19 @@ impl Monitor {
             }
             Message::Ended => self.phase = Phase::Ended,
             Message::Failed { reason, hint } => self.phase = Phase::Failed { reason, hint },
-            Message::Causes(news) => self.hear(news),
-            Message::Tick { since_opened } => self.pass(since_opened),
+            Message::Causes(news) => self.take_causes(news),
+            Message::Tick { since_opened } => self.advance(since_opened),
             Message::Key(key) => return self.press(key),
         }
         None
     }
 
-    /// The picture that is to be seen.
+    /// The picture to draw.
     pub(crate) fn picture(&self) -> &Picture {
         self.held.as_deref().unwrap_or(&self.live)
     }
 
-    /// The interval around which arrivals are expected.
+    /// The expected time between arrivals.
     pub(crate) fn interval(&self) -> Nanos {
         let probe = self.cell.probe.timer();
         probe.interval.mean()
@@ -179,7 +179,7 @@ impl Monitor {
         value(&self.cell, name)
     }
 
-    fn hear(&mut self, news: CauseNews) {
+    fn take_causes(&mut self, news: CauseNews) {
         match news {
             CauseNews::Recording => self.recording = RecorderState::On,
             CauseNews::Unavailable { reason, fix } => {
@@ -192,8 +192,8 @@ impl Monitor {
         }
     }
 
-    /// Lets time pass: the pen moves on, and every second the figures are told anew.
-    fn pass(&mut self, since_opened: Nanos) {
+    /// Moves the pen, and updates the shown figures every second.
+    fn advance(&mut self, since_opened: Nanos) {
         if self.phase != Phase::Measuring {
             return;
         }
@@ -230,7 +230,7 @@ impl Monitor {
         self.show(|picture, live| picture.line = live.line);
     }
 
-    /// Changes what is held too, since the user wants to see it.
+    /// Applies a change to the held picture too, for the user to see.
     fn show(&mut self, change: impl FnOnce(&mut Picture, &Picture)) {
         if let Some(held) = &mut self.held {
             change(held, &self.live);
@@ -276,14 +276,14 @@ impl Monitor {
             Key::Char('r') => self.reset(),
             Key::Char('?' | 'h') => self.help = true,
             Key::Char(other) => {
-                self.notice = Some(format!("`{other}` is no key here; ? tells which are"));
+                self.notice = Some(format!("unknown key `{other}`; press ? for help"));
             }
             Key::Enter | Key::Backspace => {}
         }
         None
     }
 
-    /// Forgets the figures and the trace; measuring goes on.
+    /// Resets the figures and the trace; measuring continues.
     fn reset(&mut self) {
         self.figures.reset();
         let live = &mut self.live;
@@ -298,11 +298,11 @@ impl Monitor {
         self.sweep = sweep;
         self.live.sweep = Sweep::new(SWEEPS[sweep]);
         self.live.sweep.advance(self.live.since_opened);
-        self.notice = Some(format!("the pen takes {} across the screen", SWEEPS[sweep]));
+        self.notice = Some(format!("one sweep takes {}", SWEEPS[sweep]));
     }
 
-    /// Recording costs time in every switch and interrupt, so figures with it and without
-    /// it are not put together.
+    /// Recording costs time in every switch and interrupt, so figures with and without it
+    /// are never pooled.
     fn toggle_recording(&mut self) -> Request {
         let record =
             matches!(self.recording, RecorderState::Off | RecorderState::Unavailable { .. });
@@ -318,7 +318,7 @@ impl Monitor {
         self.set(name, &value)
     }
 
-    /// Changes a setting: what is measured begins anew.
+    /// Changes a setting and restarts the measurement.
     fn set(&mut self, name: &str, value: &str) -> Option<Request> {
         match changed(&self.cell, name, value) {
             Ok(cell) => {
@@ -358,7 +358,7 @@ impl Monitor {
         None
     }
 
-    /// Does what was typed: `load compile:2`, `load=compile:2`.
+    /// Applies the typed setting: `load compile:2`, `load=compile:2`.
     fn enter(&mut self) -> Option<Request> {
         let typed = self.prompt.take()?;
         let typed = typed.trim();
@@ -366,7 +366,7 @@ impl Monitor {
             return None;
         }
         let Some((name, value)) = typed.split_once([' ', '=']) else {
-            self.notice = Some(format!("`{typed}` has no value: type as in load compile:2"));
+            self.notice = Some(format!("`{typed}` has no value; example: load compile:2"));
             return None;
         };
         self.set(name, value.trim())

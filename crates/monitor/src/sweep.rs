@@ -1,59 +1,58 @@
-//! The trace of the scope: a pen that goes from left to right and begins again.
+//! The trace of the scope: a pen that moves from left to right and wraps around.
 //!
 //! After the timing monitor of Dannenberg et al., *Performance measurements of the
 //! multimedia testbed on Mach 3.0* (CMU-CS-93-205, 1993), Figure 1: "When the right
-//! edge is reached, the program wraps around to the left edge". There each message is
-//! a pixel further to the right; here the pen goes by time, so that a stall is seen as
-//! the gap that it is.
+//! edge is reached, the program wraps around to the left edge". There, each message moves
+//! the pen by a pixel; here, time moves the pen, so a stall shows as a gap.
 
 use tactus_model::time::Nanos;
 
-/// The trace, in slices of time; the newest pass over the older one.
+/// The trace in slices of time; the newest pass replaces the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct Sweep {
     length: Nanos,
     slices: Vec<Slice>,
-    /// The slice in which the pen is, counted from the beginning.
+    /// The slice under the pen, counted from the start.
     pen: u64,
 }
 
-/// What came within a slice of time.
+/// The arrivals within a slice of time.
 #[derive(Clone, Debug, Default)]
 struct Slice {
-    /// Its number, counted from the beginning; a later pass takes the place of this one.
+    /// Its number, counted from the start; a later pass replaces this one.
     number: Option<u64>,
-    /// The first times between arrivals, as many as are kept.
+    /// The first interarrival times, up to [`KEPT`].
     kept: Vec<Nanos>,
     ends: Option<(Nanos, Nanos)>,
 }
 
-/// Slices of a pass: more than a terminal has dots side by side.
+/// Slices of a pass: more than the dots in a terminal's row.
 const SLICES: u64 = 480;
-/// Times between arrivals that a slice keeps besides its least and its greatest: more
-/// than that are a solid line anyway.
+/// Interarrival times that a slice keeps besides its least and greatest; more would only
+/// draw a solid line.
 const KEPT: usize = 14;
-/// Slices before the pen that are blank, so that it is seen where it is.
+/// Blank slices ahead of the pen, which make its position visible.
 const BLANK: u64 = 10;
 
 impl Sweep {
-    /// A trace whose pen crosses the screen in `length`.
+    /// A trace with a sweep of `length`.
     pub(crate) fn new(length: Nanos) -> Self {
         Self { length, slices: vec![Slice::default(); SLICES as usize], pen: 0 }
     }
 
-    /// How long the pen takes to cross the screen.
+    /// The duration of a sweep.
     pub(crate) fn length(&self) -> Nanos {
         self.length
     }
 
-    /// Moves the pen on; true when it has begun again at the left edge meanwhile.
+    /// Moves the pen; true if it wrapped around to the left edge.
     pub(crate) fn advance(&mut self, now: Nanos) -> bool {
         let before = self.pen;
         self.pen = self.pen.max(self.number(now));
         before / SLICES != self.pen / SLICES
     }
 
-    /// Draws an arrival, `apart` from the one before it.
+    /// Draws an arrival, `apart` after the previous one.
     pub(crate) fn draw(&mut self, came: Nanos, apart: Nanos) {
         let number = self.number(came);
         let slice = &mut self.slices[(number % SLICES) as usize];
@@ -71,15 +70,15 @@ impl Sweep {
         slice.ends = Some((min.min(apart), max.max(apart)));
     }
 
-    /// Where the pen is: 0 at the left edge, below 1.
+    /// The position of the pen, from 0 (left edge) to below 1.
     pub(crate) fn pen(&self) -> f64 {
         (self.pen % SLICES) as f64 / SLICES as f64
     }
 
-    /// Everything that is to be seen: where it stands from left (0) to right (below 1),
-    /// and the time between arrivals.
+    /// The visible points: the position from left (0) to right (below 1), and the
+    /// interarrival time.
     pub(crate) fn points(&self) -> impl Iterator<Item = (f64, Nanos)> + '_ {
-        // The pass before stays until the pen comes near.
+        // The previous pass stays until the pen comes near.
         let oldest = (self.pen + BLANK + 1).saturating_sub(SLICES);
         self.slices.iter().enumerate().flat_map(move |(place, slice)| {
             let shown = slice.number.is_some_and(|number| number >= oldest);
@@ -115,27 +114,27 @@ mod tests {
     }
 
     #[test]
-    fn the_pen_wraps_and_the_older_pass_stays_until_it_comes_near() {
+    fn the_previous_pass_stays_until_the_pen_comes_near() {
         let points = |sweep: &Sweep| sweep.points().count() / 3;
         let sweep = swept(0..240);
         assert_eq!((points(&sweep), sweep.pen()), (240, 239.0 / 480.0));
         let sweep = swept(0..600);
-        assert_eq!(points(&sweep), 480 - 10, "all but the blank before the pen");
+        assert_eq!(points(&sweep), 480 - 10, "all but the blank ahead of the pen");
         assert!(sweep.points().all(|(position, _)| (0.0..1.0).contains(&position)));
     }
 
     #[test]
-    fn a_stall_leaves_nothing_of_an_older_pass() {
+    fn a_stall_clears_the_previous_pass() {
         let mut sweep = swept(0..480);
-        assert!(sweep.advance(Nanos::from_millis(1_500)), "it began again");
+        assert!(sweep.advance(Nanos::from_millis(1_500)), "it wrapped");
         assert_eq!(sweep.points().count(), 0);
         sweep.draw(Nanos::from_millis(1_400), MS);
         sweep.draw(Nanos::from_millis(300), MS);
-        assert!(sweep.points().count() > 0, "a task that is read later is drawn");
+        assert!(sweep.points().count() > 0, "a task that is read later is still drawn");
     }
 
     #[test]
-    fn a_slice_keeps_its_extremes_among_many() {
+    fn a_full_slice_keeps_its_extremes() {
         let mut sweep = Sweep::new(Nanos::from_secs(480));
         for length in 1..=1000 {
             sweep.draw(MS, Nanos::from_micros(length));

@@ -1,14 +1,14 @@
-//! The monitor told a seeded stream, and looked at.
+//! Sends seeded samples to the monitor and checks the drawn screen.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tactus_explain::{Cause, Circumstance, ExplainedSample, MatchOutcome, Part};
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides};
+use tactus_model::live::Batch;
 use tactus_model::random::SplitMix64;
 use tactus_model::result::Shortfall;
 use tactus_model::sample::Sample;
 use tactus_model::settings::Layer;
-use tactus_model::stream::Batch;
 use tactus_model::time::Nanos;
 
 use super::*;
@@ -23,19 +23,19 @@ fn monitor(options: &[(&str, &[&str])]) -> Monitor {
     Monitor::new(plan.cells[0].clone(), &settings)
 }
 
-/// Two tasks that wake every millisecond; one wakeup in 900 or so is milliseconds late.
-struct Stream {
+/// Two tasks that wake every millisecond; about 1 wakeup in 900 is milliseconds late.
+struct Tasks {
     random: SplitMix64,
     /// The next due time of each task, in milliseconds.
     next: [u64; 2],
 }
 
-impl Stream {
+impl Tasks {
     fn new() -> Self {
         Self { random: SplitMix64::new(1993), next: [0; 2] }
     }
 
-    /// What both tasks did until `until`.
+    /// The samples of both tasks until `until`.
     fn batches(&mut self, until: u64) -> Vec<Batch> {
         (0..2).map(|task| self.batch(task, until)).collect()
     }
@@ -60,10 +60,10 @@ impl Stream {
     }
 }
 
-/// Watches the stream for so many milliseconds, ten frames a second.
-fn watch(monitor: &mut Monitor, stream: &mut Stream, milliseconds: std::ops::Range<u64>) {
+/// Sends the samples of `milliseconds`, with ten ticks a second.
+fn watch(monitor: &mut Monitor, tasks: &mut Tasks, milliseconds: std::ops::Range<u64>) {
     for at in milliseconds.step_by(100).skip(1) {
-        for batch in stream.batches(at) {
+        for batch in tasks.batches(at) {
             assert_eq!(monitor.update(Message::Batch(batch)), None);
         }
         monitor.update(Message::Tick { since_opened: Nanos::from_millis(at) });
@@ -76,10 +76,10 @@ fn opened(options: &[(&str, &[&str])]) -> Monitor {
     monitor
 }
 
-/// A monitor that has watched for a while.
+/// A monitor after 13 seconds.
 fn watched() -> Monitor {
     let mut monitor = opened(&[]);
-    watch(&mut monitor, &mut Stream::new(), 0..13_100);
+    watch(&mut monitor, &mut Tasks::new(), 0..13_100);
     monitor
 }
 
@@ -88,7 +88,7 @@ fn press(monitor: &mut Monitor, keys: &str) -> Vec<Request> {
     keys.chars().filter_map(|letter| monitor.update(Message::Key(key(letter)))).collect()
 }
 
-/// What stands in the places of a terminal of this size.
+/// The text on a terminal of this size.
 fn screen(monitor: &Monitor, width: u16, height: u16) -> String {
     let area = Rect { x: 0, y: 0, width, height };
     let mut buffer = Buffer::empty(area);
@@ -120,9 +120,9 @@ fn an_ordinary_terminal_shows_everything() {
 #[test]
 fn a_large_terminal_shows_causes_too() {
     let mut monitor = watched().with_recording();
-    assert!(screen(&monitor, 120, 40).contains("recording starts"));
+    assert!(screen(&monitor, 120, 40).contains("starting the recorder"));
     monitor.update(Message::Causes(CauseNews::Recording));
-    assert!(screen(&monitor, 120, 40).contains("nothing was late"));
+    assert!(screen(&monitor, 120, 40).contains("no late wakeup yet"));
     for (cause, came, late) in [
         (Cause::HostPause, 11_020, 5_120),
         (Cause::TimerWork { function: Some("tick_nohz_handler".to_owned()), cpu: 1 }, 12_300, 410),
@@ -133,16 +133,16 @@ fn a_large_terminal_shows_causes_too() {
 }
 
 #[test]
-fn a_small_terminal_is_told_what_it_takes() {
+fn a_small_terminal_shows_the_size_needed() {
     insta::assert_snapshot!(screen(&watched(), 40, 10));
-    // Whatever the size, nothing is drawn outside of it.
+    // At no size is anything drawn outside the terminal.
     for (width, height) in [(1, 1), (0, 0), (60, 16), (59, 40), (300, 16), (61, 90)] {
         screen(&watched(), width, height);
     }
 }
 
 #[test]
-fn the_least_terminal_has_a_place_for_every_part() {
+fn the_smallest_terminal_has_room_for_every_part() {
     let mut monitor = watched();
     monitor.update(Message::Batch(Batch {
         // From nanoseconds to seconds: more decades than rows.
@@ -157,7 +157,7 @@ fn the_least_terminal_has_a_place_for_every_part() {
 }
 
 #[test]
-fn the_scale_of_the_paper_has_a_line_each_millisecond() {
+fn the_scale_of_the_paper_is_one_millisecond_per_line() {
     let mut monitor =
         opened(&[("interval", &["10ms"])]).with_scale(Scale::Fixed(Nanos::from_millis(1)));
     let mut random = SplitMix64::new(7);
@@ -170,14 +170,14 @@ fn the_scale_of_the_paper_has_a_line_each_millisecond() {
     monitor.update(Message::Batch(batch));
     monitor.update(Message::Tick { since_opened: Nanos::from_secs(9) });
     let screen = screen(&monitor, 90, 30);
-    assert!(screen.contains("a line each 1\u{202f}ms"), "{screen}");
+    assert!(screen.contains("1\u{202f}ms per line"), "{screen}");
     assert!(screen.contains("worst case 7"), "{screen}");
-    assert!(screen.contains('▲'), "what is off the scale is marked\n{screen}");
+    assert!(screen.contains('▲'), "points above the scale are marked\n{screen}");
     insta::assert_snapshot!(screen);
 }
 
 #[test]
-fn help_and_prompt_are_seen() {
+fn help_and_prompt_are_shown() {
     let mut monitor = watched();
     press(&mut monitor, "?");
     insta::assert_snapshot!(screen(&monitor, 80, 24));
@@ -196,10 +196,10 @@ fn keys_change_what_is_measured() {
         }
         other => panic!("{other:?}"),
     };
-    let told: Vec<[String; 3]> = requests.iter().map(settings).collect();
-    assert_eq!(told[0], ["compute:cpus", "other", "1ms"]);
-    assert_eq!(told[1], ["compute:cpus", "fifo:90", "1ms"]);
-    assert_eq!(told[2], ["compute:cpus", "fifo:90", "5ms"]);
+    let measured: Vec<[String; 3]> = requests.iter().map(settings).collect();
+    assert_eq!(measured[0], ["compute:cpus", "other", "1ms"]);
+    assert_eq!(measured[1], ["compute:cpus", "fifo:90", "1ms"]);
+    assert_eq!(measured[2], ["compute:cpus", "fifo:90", "5ms"]);
     let shown = screen(&monitor, 80, 24);
     assert!(
         shown.contains("compute:cpus · fifo:90 · 5ms") && shown.contains("starting"),
@@ -210,30 +210,30 @@ fn keys_change_what_is_measured() {
 }
 
 #[test]
-fn what_cannot_be_set_is_told_and_measuring_goes_on() {
+fn an_invalid_setting_is_reported_and_measuring_continues() {
     let mut monitor = watched();
-    for (typed, told) in [
+    for (typed, expected) in [
         (":policy fifi:90\n", "did you mean `fifo`?"),
         (":load\n", "has no value"),
         (":sleep itimer\n", "tasks = \"processes\""),
-        ("z", "no key here"),
+        ("z", "unknown key"),
     ] {
         assert_eq!(press(&mut monitor, typed), []);
         let shown = screen(&monitor, 100, 24);
-        assert!(shown.contains(told), "{typed}\n{shown}");
+        assert!(shown.contains(expected), "{typed}\n{shown}");
     }
     assert_eq!(press(&mut monitor, ":\n"), []);
 }
 
 #[test]
-fn a_held_picture_stands_still_and_measuring_goes_on() {
-    let mut stream = Stream::new();
+fn a_held_picture_does_not_change_and_measuring_continues() {
+    let mut tasks = Tasks::new();
     let mut monitor = opened(&[]);
-    watch(&mut monitor, &mut stream, 0..2_100);
+    watch(&mut monitor, &mut tasks, 0..2_100);
     press(&mut monitor, " ");
     let held = screen(&monitor, 80, 24);
     assert!(held.contains("held at 2\u{202f}s"), "{held}");
-    watch(&mut monitor, &mut stream, 2_000..5_100);
+    watch(&mut monitor, &mut tasks, 2_000..5_100);
     assert_eq!(screen(&monitor, 80, 24), held);
     press(&mut monitor, " ");
     let shown = screen(&monitor, 80, 24);
@@ -241,32 +241,32 @@ fn a_held_picture_stands_still_and_measuring_goes_on() {
 }
 
 #[test]
-fn a_reset_forgets_and_goes_on() {
-    let mut stream = Stream::new();
+fn a_reset_clears_the_figures_and_measuring_continues() {
+    let mut tasks = Tasks::new();
     let mut monitor = opened(&[]);
-    watch(&mut monitor, &mut stream, 0..4_100);
+    watch(&mut monitor, &mut tasks, 0..4_100);
     assert!(screen(&monitor, 80, 24).contains("worst case"));
     press(&mut monitor, "r");
     assert!(!screen(&monitor, 80, 24).contains("worst case"));
-    watch(&mut monitor, &mut stream, 4_000..6_100);
+    watch(&mut monitor, &mut tasks, 4_000..6_100);
     assert!(screen(&monitor, 80, 24).contains("worst case"));
 }
 
 #[test]
-fn figures_with_and_without_recording_are_kept_apart() {
+fn figures_with_and_without_recording_are_not_pooled() {
     let mut monitor = watched();
     assert_eq!(press(&mut monitor, "t"), [Request::Record(true)]);
-    assert!(!screen(&monitor, 80, 24).contains("worst case"), "the figures begin anew");
+    assert!(!screen(&monitor, 80, 24).contains("worst case"), "the figures are reset");
     let (reason, fix) = ("CAP_PERFMON is missing".to_owned(), Some("sudo setcap …".to_owned()));
     monitor.update(Message::Causes(CauseNews::Unavailable { reason, fix }));
     let shown = screen(&monitor, 80, 24);
     assert!(shown.contains("CAP_PERFMON is missing"), "{shown}");
-    assert_eq!(press(&mut monitor, "t"), [Request::Record(true)], "it is tried again");
+    assert_eq!(press(&mut monitor, "t"), [Request::Record(true)], "the second attempt");
     assert_eq!(press(&mut monitor, "t"), [Request::Record(false)]);
 }
 
 #[test]
-fn what_was_not_granted_and_what_failed_is_told() {
+fn shortfalls_and_failures_are_shown() {
     let mut monitor = watched();
     monitor.update(Message::Shortfall(Shortfall {
         asked: "fifo:90".to_owned(),
@@ -285,13 +285,13 @@ fn scale_sweep_and_axis_have_keys() {
     let mut monitor = watched();
     let title = |monitor: &Monitor| screen(monitor, 80, 24).lines().nth(2).unwrap().to_owned();
     let before = title(&monitor);
-    assert!(before.contains("10\u{202f}s across"), "{before}");
+    assert!(before.contains("sweep 10\u{202f}s"), "{before}");
     press(&mut monitor, "-");
     assert_ne!(title(&monitor), before);
     press(&mut monitor, "a");
-    assert_eq!(title(&monitor), before, "as it fits");
+    assert_eq!(title(&monitor), before, "it fits again");
     press(&mut monitor, ">");
-    assert!(title(&monitor).contains("30\u{202f}s across"));
+    assert!(title(&monitor).contains("sweep 30\u{202f}s"));
     assert!(screen(&monitor, 80, 24).contains("exponential"));
     press(&mut monitor, "x");
     assert!(screen(&monitor, 80, 24).contains("1/(1−p)"));

@@ -1,7 +1,7 @@
-//! The monitor drawn into places of a terminal.
+//! The monitor drawn into the cells of a terminal.
 //!
-//! From top to bottom: the cell and how it goes; the scope; the latest causes; the
-//! percentile graph beside the figures; the keys.
+//! From top to bottom: the cell and its state; the scope; the latest causes; the percentile
+//! graph beside the figures; the keys.
 
 pub(crate) mod causes;
 mod figures;
@@ -19,13 +19,13 @@ use tactus_model::time::Nanos;
 use crate::state::{Monitor, Phase, RecorderState};
 use tactus_model::format;
 
-/// The least terminal in which everything has a place.
+/// The smallest terminal with room for every part, in columns.
 pub const LEAST_WIDTH: u16 = 60;
-/// See [`LEAST_WIDTH`].
+/// The smallest terminal with room for every part, in rows.
 pub const LEAST_HEIGHT: u16 = 16;
 
-/// How things are told apart: by the sixteen colours that every terminal has and its
-/// owner has chosen, or by brightness alone.
+/// How parts are distinguished: by the 16 colours of the terminal's own palette, or by
+/// brightness alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
     colour: bool,
@@ -34,7 +34,7 @@ pub struct Palette {
 impl Palette {
     /// With colours.
     pub const COLOURS: Self = Self { colour: true };
-    /// Without any (<https://no-color.org>).
+    /// Without colours (<https://no-color.org>).
     pub const NO_COLOURS: Self = Self { colour: false };
 
     fn style(self, colour: Color, otherwise: Modifier) -> Style {
@@ -45,23 +45,23 @@ impl Palette {
         if self.colour { colour } else { Color::Reset }
     }
 
-    /// What is there to be read past.
+    /// Background: grid, labels.
     fn faint(self) -> Style {
         self.style(Color::DarkGray, Modifier::DIM)
     }
 
-    /// What is late or wrong.
+    /// Late wakeups and failures.
     fn alarm(self) -> Style {
         let style = self.style(Color::Red, Modifier::REVERSED);
         style.add_modifier(Modifier::BOLD).remove_modifier(Modifier::DIM)
     }
 
-    /// What the user should notice.
+    /// Messages for the user.
     fn notice(self) -> Style {
         self.style(Color::Yellow, Modifier::BOLD)
     }
 
-    /// What is read first; also where something faint stood before.
+    /// Main figures; also removes the faint style below them.
     fn strong(self) -> Style {
         let style = Style::new().fg(Color::Reset).add_modifier(Modifier::BOLD);
         style.remove_modifier(Modifier::DIM)
@@ -86,7 +86,7 @@ impl Monitor {
         }
     }
 
-    /// Two lines: what is measured and how it goes; what there is to say about it.
+    /// Two lines: the cell and its state; a message, or more settings.
     fn draw_head(&self, palette: Palette, area: Rect, buffer: &mut Buffer) {
         let interval = self.setting("interval");
         let left = format!("{} · {} · {interval}", self.setting("load"), self.setting("policy"));
@@ -102,11 +102,11 @@ impl Monitor {
         };
         put(buffer, area, 0, &left, palette.strong());
         put_right(buffer, area, 0, &right, style);
-        let (said, style) = self.said(palette);
-        put(buffer, area, 1, &said, style);
+        let (message, style) = self.message(palette);
+        put(buffer, area, 1, &message, style);
     }
 
-    fn said(&self, palette: Palette) -> (String, Style) {
+    fn message(&self, palette: Palette) -> (String, Style) {
         let with_hint = |text: &str, hint: Option<&String>| match hint {
             Some(hint) => format!("{text}; {hint}"),
             None => text.to_owned(),
@@ -121,23 +121,23 @@ impl Monitor {
             return (with_hint(reason, hint.as_ref()), palette.alarm());
         }
         if let Some(shortfall) = self.shortfalls.last() {
-            let told = format!(
+            let message = format!(
                 "asked for {}, got {}: {}",
                 shortfall.asked, shortfall.granted, shortfall.reason
             );
-            return (with_hint(&told, shortfall.fix.as_ref()), palette.notice());
+            return (with_hint(&message, shortfall.fix.as_ref()), palette.notice());
         }
         let tasks = match self.cpus.len() as u64 {
             0 => String::new(),
             tasks => format!(", {}", format::counted(tasks, "task")),
         };
-        let told = format!(
-            "{} by the {} clock, cpus {}{tasks}",
+        let settings = format!(
+            "{} on the {} clock, CPUs: {}{tasks}",
             self.setting("sleep"),
             self.setting("clock"),
             self.setting("cpus")
         );
-        (told, palette.faint())
+        (settings, palette.faint())
     }
 
     fn draw_foot(&self, palette: Palette, area: Rect, buffer: &mut Buffer) {
@@ -149,7 +149,7 @@ impl Monitor {
             ("l", "load"),
             ("p", "policy"),
             ("i", "interval"),
-            ("t", "trace"),
+            ("t", "causes"),
             (":", "set"),
             ("+ -", "scale"),
             ("< >", "sweep"),
@@ -167,7 +167,7 @@ impl Monitor {
     }
 }
 
-/// Where the parts stand.
+/// The places of the parts.
 struct Places {
     head: Rect,
     scope: Rect,
@@ -178,8 +178,7 @@ struct Places {
 }
 
 impl Places {
-    /// Shares the rows out: the scope has most of what is left, causes as many as there
-    /// is room for when they are wanted.
+    /// Divides the rows: causes, if wanted, get some; the scope gets most of the rest.
     fn within(area: Rect, causes_wanted: bool) -> Self {
         let rows = area.height - 3;
         let causes = match rows {
@@ -206,10 +205,10 @@ impl Places {
 
 fn too_small(area: Rect, buffer: &mut Buffer) {
     let lines = [
-        format!("{}×{} is too small:", area.width, area.height),
-        format!("it takes {LEAST_WIDTH}×{LEAST_HEIGHT}."),
+        format!("{}×{} is too small;", area.width, area.height),
+        format!("{LEAST_WIDTH}×{LEAST_HEIGHT} is needed."),
         "tactus watch --plain".to_owned(),
-        "writes lines. q quits".to_owned(),
+        "prints lines; q quits".to_owned(),
     ];
     for (row, line) in (0..area.height).zip(lines) {
         put(buffer, area, row, &line, Style::new());
@@ -220,7 +219,7 @@ fn whole_seconds(length: Nanos) -> Nanos {
     Nanos::from_secs(length.as_nanos() / 1_000_000_000)
 }
 
-/// Writes text at the left of a row, cut where the area ends.
+/// Writes text at the left of a row, cut at the end of the area.
 fn put(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
     if row < area.height {
         buffer.set_stringn(area.x, area.y + row, text, area.width.into(), style);
@@ -234,7 +233,7 @@ fn put_right(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style
     put(buffer, place, row, text, style);
 }
 
-/// How many places a text takes.
+/// The width of a text, in columns.
 fn columns(text: &str) -> usize {
     ratatui::text::Span::raw(text).width()
 }

@@ -1,7 +1,7 @@
-//! Kernels beside each other: a paper's part as it was measured in several of them.
+//! Comparison of kernels: a part of a paper that was measured in several of them.
 //!
-//! A paper that compares two kernels has tables that no single kernel can be set beside.
-//! Where a run has both kinds, a claim about the two is judged on a pair of them.
+//! The tables of a paper that compares two kernels cannot be compared with a single kernel.
+//! If a run has both kinds, a claim about the two is judged on a pair of them.
 
 use serde::Serialize;
 
@@ -10,32 +10,31 @@ use crate::condition::{Condition, unmet};
 use crate::paper::{Graph, Part};
 use crate::{Row, StudyRun, View, row};
 
-/// The kernels in which a part was measured, beside each other.
+/// A comparison of the kernels in which a part was measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Across<'a> {
-    /// The part as the paper has it.
+    /// The part of the paper.
     #[serde(rename = "name", serialize_with = "crate::by_name")]
     pub part: &'a Part,
     /// The kernels, in the order of the run.
     pub kernels: Vec<&'a str>,
-    /// One for each cell of each graph, where another does not tell the same of it: its rows
-    /// have a kernel each.
+    /// One view for each cell of each graph, without duplicates, with a row for each kernel.
     pub views: Vec<View<'a>>,
-    /// Every claim by every kernel, or by every pair where it is about two.
+    /// Every claim for every kernel, or for every pair if the claim is about two.
     pub claims: Vec<JudgedAcross<'a>>,
 }
 
-/// A claim and what became of it in some kernels.
+/// A claim and its outcome in some kernels.
 #[derive(Clone, Debug, Serialize)]
 pub struct JudgedAcross<'a> {
-    /// The kernels whose figures decide, in the order in which the claim names them.
+    /// The kernels of the deciding figures, in the claim's order.
     pub kernels: Vec<&'a str>,
-    /// What became of it.
+    /// The claim and its outcome.
     #[serde(flatten)]
     pub judged: Judged<'a>,
 }
 
-/// Sets the kernels beside each other in which `part` was measured.
+/// Compares the kernels in which `part` was measured.
 pub(super) fn across<'a>(part: &'a Part, machines: &'a [StudyRun<'a>]) -> Across<'a> {
     Across {
         part,
@@ -45,7 +44,7 @@ pub(super) fn across<'a>(part: &'a Part, machines: &'a [StudyRun<'a>]) -> Across
     }
 }
 
-/// The cells of all graphs, each once although several graphs may tell the same of it.
+/// The cells of all graphs, without those that an earlier graph shows with the same figures.
 fn views<'a>(part: &'a Part, machines: &'a [StudyRun<'a>]) -> Vec<View<'a>> {
     let mut views: Vec<View<'a>> = Vec::new();
     for graph in &part.graphs {
@@ -68,7 +67,7 @@ fn rows<'a>(graph: &'a Graph, cell: &'a str, machines: &'a [StudyRun<'a>]) -> Ve
     let mut rows = Vec::new();
     for &measure in &graph.measures {
         for machine in machines.iter().filter(|machine| machine.shows(graph)) {
-            for transfers in crate::transfers_told(graph, machine) {
+            for transfers in crate::distinct_transfers(graph, machine) {
                 let row = row(graph, measure, transfers, cell, &machine.measured);
                 rows.extend(row.map(|row| Row { kernel: machine.kernel(), ..row }));
             }
@@ -77,27 +76,27 @@ fn rows<'a>(graph: &'a Graph, cell: &'a str, machines: &'a [StudyRun<'a>]) -> Ve
     rows
 }
 
-/// A claim in each kernel, or where its figures ask for different ones, in each choice of them.
-/// A kernel that is as all of them ask is judged alone.
+/// Judges a claim in each kernel, or if its figures require different kernels, in each choice
+/// of kernels. A kernel that meets all conditions is judged alone.
 fn judged<'a>(
     claim: &'a Claim,
     part: &Part,
     machines: &'a [StudyRun<'a>],
 ) -> Vec<JudgedAcross<'a>> {
-    let asked: Vec<Condition> =
+    let required: Vec<Condition> =
         claim.holds.figures().into_iter().map(|figure| claim.condition(figure, part)).collect();
     let is_all = |machine: &&StudyRun<'_>| {
-        asked.iter().all(|condition| unmet(condition, machine.facts).is_none())
+        required.iter().all(|condition| unmet(condition, machine.facts).is_none())
     };
-    let alone = |machine: &'a StudyRun<'a>| vec![machine; asked.len()];
+    let alone = |machine: &'a StudyRun<'a>| vec![machine; required.len()];
     let (fit, others): (Vec<&StudyRun<'_>>, Vec<_>) = machines.iter().partition(is_all);
-    let choices: Vec<Vec<&StudyRun<'_>>> = match choices(&asked, &others) {
+    let choices: Vec<Vec<&StudyRun<'_>>> = match choices(&required, &others) {
         none if none.is_empty() => machines.iter().map(alone).collect(),
         of_several => fit.into_iter().map(alone).chain(of_several).collect(),
     };
     let of_choice = |choice: Vec<&'a StudyRun<'a>>| {
         let mut kernels: Vec<&str> = Vec::new();
-        // A claim that no experiment here varies names no figure, and so no kernel.
+        // An untestable claim (`Holds::Elsewhere`) names no figure, and so no kernel.
         for kernel in choice.iter().filter_map(|machine| machine.kernel()) {
             if !kernels.contains(&kernel) {
                 kernels.push(kernel);
@@ -114,12 +113,15 @@ fn judged<'a>(
     judged
 }
 
-/// Every way to give each figure a machine that is as its condition asks, the same one to
-/// those that ask for the same; none where all ask for the same, or one asks for what no
-/// machine is.
-fn choices<'a>(asked: &[Condition], machines: &[&'a StudyRun<'a>]) -> Vec<Vec<&'a StudyRun<'a>>> {
+/// Every assignment of machines to figures in which each machine meets the figure's condition
+/// and equal conditions get the same machine. Empty if all conditions are equal, or if no
+/// machine meets one of them.
+fn choices<'a>(
+    required: &[Condition],
+    machines: &[&'a StudyRun<'a>],
+) -> Vec<Vec<&'a StudyRun<'a>>> {
     let mut distinct: Vec<Condition> = Vec::new();
-    for &condition in asked {
+    for &condition in required {
         if !distinct.contains(&condition) {
             distinct.push(condition);
         }
@@ -137,7 +139,7 @@ fn choices<'a>(asked: &[Condition], machines: &[&'a StudyRun<'a>]) -> Vec<Vec<&'
     }
     let place = |condition: &Condition| distinct.iter().position(|known| known == condition);
     let given = |way: Vec<&'a StudyRun<'a>>| -> Vec<&'a StudyRun<'a>> {
-        asked.iter().filter_map(place).filter_map(|place| way.get(place).copied()).collect()
+        required.iter().filter_map(place).filter_map(|place| way.get(place).copied()).collect()
     };
     ways.into_iter().map(given).collect()
 }

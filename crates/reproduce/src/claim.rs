@@ -1,10 +1,9 @@
-//! Claims of a paper, and what becomes of them.
+//! Claims of a paper, and their outcomes.
 //!
-//! A claim is about shape, not about size: that one figure is a few times another,
-//! that figures grow along loads, that a share stays below a limit. It names
-//! figures of the paper's tables. Judged on the paper's own figures it must hold,
-//! which a test makes sure of; judged on this machine's it is held, not held, or
-//! not testable here.
+//! A claim is about shape, not about size: that a figure is a few times another, that figures
+//! grow along loads, that a share stays below a limit. It names figures of the paper's tables.
+//! For the paper's own figures it must hold, which a test checks; for this machine's figures
+//! it is held, not held, or not testable here.
 
 use serde::{Deserialize, Serialize};
 use tactus_model::format::{self, THIN_SPACE};
@@ -15,49 +14,49 @@ use crate::paper::{FigureOf, Part};
 use crate::quantity::{Kind, Statistic};
 use crate::{Beside, Figure, StudyRun};
 
-/// What a paper concludes.
+/// A conclusion of a paper.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The claim, in a sentence.
     pub text: String,
-    /// Where in the paper it stands or can be seen.
+    /// Its place in the paper, or that of its figures.
     pub place: String,
-    /// What of the tables' conditions it is independent of, as the paper has it.
+    /// The conditions of the tables that do not apply to the claim.
     #[serde(default, skip_serializing)]
     pub whatever: Vec<Aspect>,
-    /// What it is about and a guest may not have.
+    /// The features it needs, which a guest may lack.
     #[serde(default, skip_serializing)]
     pub needs: Vec<Need>,
-    /// What must hold.
+    /// The condition on the figures.
     #[serde(skip_serializing)]
     pub holds: Holds,
 }
 
-/// What must hold of figures.
+/// A condition on figures.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Holds {
-    /// One figure over another lies between limits, both excluded.
+    /// The ratio of two figures lies between limits, both excluded.
     Ratio {
-        /// The figure.
+        /// The numerator.
         figure: FigureOf,
-        /// What it is divided by.
+        /// The denominator.
         to: FigureOf,
-        /// The ratio is greater.
+        /// The lower limit.
         above: Option<f64>,
-        /// The ratio is less.
+        /// The upper limit.
         below: Option<f64>,
     },
-    /// Each figure is greater than the one before, or less by no more than `slack`.
+    /// Each figure is at least the previous one, less a share of `slack`.
     Rises {
-        /// The figures, in the order in which they rise.
+        /// The figures, in rising order.
         figures: Vec<FigureOf>,
-        /// By which share a figure may lie below the one before it; 0 for not at all.
+        /// The share by which a figure may be below the previous one; 0 for none.
         #[serde(default)]
         slack: f64,
     },
-    /// No figure exceeds the limit, in the base unit: nanoseconds for lengths.
+    /// No figure exceeds the limit, in the base unit: nanoseconds for durations.
     AtMost {
         /// The figures.
         figures: Vec<FigureOf>,
@@ -73,22 +72,22 @@ pub enum Holds {
     },
     /// No figure differs from the paper's own by more than `apart`.
     ///
-    /// For shares and ratios, which do not depend on how fast a machine is.
+    /// For shares and ratios, which do not depend on the speed of a machine.
     AsPublished {
         /// The figures.
         figures: Vec<FigureOf>,
         /// The greatest difference.
         apart: f64,
     },
-    /// It takes something that no experiment here varies.
+    /// The claim cannot be tested by any experiment here.
     Elsewhere {
-        /// What it takes, in a sentence.
+        /// What a test would need, in a sentence.
         needs: String,
     },
 }
 
 impl Holds {
-    /// The figures it is about.
+    /// The figures of the condition.
     pub fn figures(&self) -> Vec<&FigureOf> {
         match self {
             Self::Ratio { figure, to, .. } => vec![figure, to],
@@ -100,10 +99,10 @@ impl Holds {
         }
     }
 
-    /// Whether it holds of `values`, which are one for each of [`Self::figures`];
-    /// `published` are the paper's own.
+    /// Whether it holds for `values`, one for each of [`Self::figures`]. `published` are the
+    /// paper's own values.
     ///
-    /// A ratio to nothing holds of nothing.
+    /// A ratio with denominator 0 never holds.
     pub fn of(&self, values: &[f64], published: &[f64]) -> bool {
         match self {
             Self::Ratio { above, below, .. } => ratio(values).is_some_and(|ratio| {
@@ -122,8 +121,8 @@ impl Holds {
         }
     }
 
-    /// What is demanded of the figures, in words that follow a colon.
-    pub fn demand(&self) -> String {
+    /// The condition in words, to follow a colon.
+    pub fn requirement(&self) -> String {
         match self {
             Self::Ratio { above: Some(above), below: Some(below), .. } => {
                 format!("a ratio between {above} and {below}")
@@ -132,17 +131,19 @@ impl Holds {
             Self::Ratio { above: None, below: Some(below), .. } => format!("a ratio below {below}"),
             Self::Ratio { above: None, below: None, .. } => "any ratio".to_owned(),
             Self::Rises { slack: 0.0, .. } => "rising".to_owned(),
-            Self::Rises { slack, .. } => format!("rising, or falling by {slack} of itself at most"),
-            Self::AtMost { limit, figures } => format!("at most {}", told(figures, *limit)),
-            Self::AtLeast { limit, figures } => format!("at least {}", told(figures, *limit)),
+            Self::Rises { slack, .. } => {
+                format!("rising, with falls of at most {}", percentage(*slack))
+            }
+            Self::AtMost { limit, figures } => format!("at most {}", written(figures, *limit)),
+            Self::AtLeast { limit, figures } => format!("at least {}", written(figures, *limit)),
             Self::AsPublished { apart, figures } => {
-                format!("no more than {} from the paper's", told(figures, *apart))
+                format!("no more than {} from the paper's", written(figures, *apart))
             }
             Self::Elsewhere { needs } => needs.clone(),
         }
     }
 
-    /// What of these values decides, where that is a single number: the ratio.
+    /// The ratio of these values, if the condition is about a ratio.
     fn deciding(&self, values: &[f64]) -> Option<f64> {
         match self {
             Self::Ratio { .. } => ratio(values),
@@ -151,14 +152,18 @@ impl Holds {
     }
 }
 
-/// A limit as its figures are told.
-fn told(figures: &[FigureOf], limit: f64) -> String {
+/// A limit, in the form of its figures.
+fn written(figures: &[FigureOf], limit: f64) -> String {
     match figures.first().map(|figure| figure.statistic.kind()) {
         Some(Kind::Length) => format::axis_length(Nanos::from_nanos(limit.round() as u64)),
-        Some(Kind::Share) => format!("{}{THIN_SPACE}%", (limit * 1e4).round() / 100.0),
+        Some(Kind::Share) => percentage(limit),
         Some(Kind::PerSecond) => format!("{limit}/s"),
         Some(Kind::Count | Kind::Ratio) | None => limit.to_string(),
     }
+}
+
+fn percentage(share: f64) -> String {
+    format!("{}{THIN_SPACE}%", (share * 1e4).round() / 100.0)
 }
 
 fn ratio(values: &[f64]) -> Option<f64> {
@@ -168,23 +173,23 @@ fn ratio(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// A claim that was judged.
+/// A claim with its outcome.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged<'a> {
     /// The claim.
     #[serde(flatten)]
     pub claim: &'a Claim,
-    /// What became of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// The figures that decide; this machine's where it was tested.
+    /// The deciding figures, with this machine's if the claim was tested.
     pub figures: Vec<Figure>,
     /// Their ratio, for a claim about a ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Beside>,
 }
 
-/// What became of a claim.
+/// The outcome of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
@@ -194,33 +199,33 @@ pub enum Outcome {
     NotHeld,
     /// It could not be tested here.
     NotTestable {
-        /// Why, in a sentence.
+        /// The reason, in a sentence.
         reason: String,
     },
 }
 
 impl Claim {
-    /// What a machine must be like to give one of its figures.
+    /// The condition on a machine for one of the claim's figures.
     pub(super) fn condition(&self, figure: &FigureOf, part: &Part) -> Condition {
         let table = part.table(&figure.table);
         table.map_or_else(Condition::default, |table| table.requires.without(&self.whatever))
     }
 }
 
-/// Judges a claim of `part` on what was measured on one machine.
+/// Judges a claim of `part` by the figures of one machine.
 pub fn judge<'a>(claim: &'a Claim, part: &Part, study: Option<&StudyRun<'_>>) -> Judged<'a> {
     let each = study.map(|study| vec![study; claim.holds.figures().len()]);
     judge_each(claim, part, each.as_deref())
 }
 
-/// Judges a claim of `part` whose figures come each from a machine of its own.
+/// Judges a claim of `part`, each figure on its own machine.
 pub(super) fn judge_each<'a>(
     claim: &'a Claim,
     part: &Part,
     studies: Option<&[&StudyRun<'_>]>,
 ) -> Judged<'a> {
     let named = claim.holds.figures();
-    // Reading the paper made sure that every figure is there.
+    // The paper's parser checked that every figure exists.
     let published: Vec<f64> =
         named.iter().filter_map(|figure| part.published(figure).ok()).collect();
     let here: Result<Vec<f64>, String> = match (&claim.holds, studies) {
@@ -248,7 +253,7 @@ pub(super) fn judge_each<'a>(
     Judged { claim, outcome, figures: figures.collect(), ratio }
 }
 
-/// A machine's value of a figure, or why it has none.
+/// A machine's value of a figure, or the reason for its absence.
 fn measured(
     figure: &FigureOf,
     claim: &Claim,
@@ -273,7 +278,7 @@ fn measured(
     let samples = of(Statistic::Samples).unwrap_or_default();
     if samples < part.samples as f64 {
         return Err(format!(
-            "it takes {} samples of {measure} at {cell}, and there are {samples}",
+            "{measure} at {cell} has {samples} samples, and {} are needed",
             part.samples
         ));
     }

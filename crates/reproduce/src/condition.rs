@@ -1,35 +1,35 @@
-//! What a machine must be like for its figures to stand beside a paper's.
+//! Conditions on a machine for comparing its figures with a paper's.
 
 use serde::Deserialize;
 use tactus_model::facts::MachineFacts;
 use tactus_model::format::count;
 use tactus_model::guest::Guest;
 
-/// Demands on the machine; what is none is not demanded.
+/// Requirements on the machine; `None` requires nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Condition {
-    /// Whether the kernel preempts itself.
+    /// Whether the kernel is preemptible.
     pub preemption: Option<Preemption>,
-    /// How many ticks a second the kernel has.
+    /// The kernel's tick rate in Hz.
     pub tick_rate: Option<u32>,
-    /// How many ticks a second the kernel has where its timers expire at those alone. One
-    /// whose timers are precise meets it, since ticks of any rate can be laid over what it did.
+    /// The tick rate in Hz of a kernel whose timers expire only at ticks. A kernel with precise
+    /// timers always meets it, since ticks of any rate can be simulated on its recording.
     pub timer_ticks: Option<u32>,
 }
 
-/// One of the demands of a [`Condition`].
+/// A requirement of a [`Condition`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aspect {
-    /// Whether the kernel preempts itself.
+    /// Whether the kernel is preemptible.
     Preemption,
-    /// How many ticks a second the kernel has.
+    /// The kernel's tick rate.
     TickRate,
 }
 
 impl Condition {
-    /// The same without the demands about `aspects`.
+    /// The condition without the requirements about `aspects`.
     #[must_use]
     pub fn without(self, aspects: &[Aspect]) -> Self {
         aspects.iter().fold(self, |condition, aspect| match aspect {
@@ -39,19 +39,19 @@ impl Condition {
     }
 }
 
-/// Whether a task in the kernel gives way to a more urgent one.
+/// Whether a more urgent task preempts a task that runs in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preemption {
-    /// It does, but where it holds a lock: `full`, `lazy` and `rt`.
+    /// It does, except where the task holds a lock: `full`, `lazy` and `rt`.
     On,
-    /// It does at points of its own choice or on its way out: `none` and `voluntary`.
+    /// It does only at preemption points or on the return to user mode: `none` and `voluntary`.
     Off,
 }
 
 impl Preemption {
-    /// What a kernel's preemption model comes to for a real-time task; none for a
-    /// model that is not known.
+    /// The effect of a kernel's preemption model on a real-time task; `None` for an unknown
+    /// model.
     pub fn of_model(model: &str) -> Option<Self> {
         match model {
             "full" | "lazy" | "rt" => Some(Self::On),
@@ -61,45 +61,44 @@ impl Preemption {
     }
 }
 
-/// What a figure or a claim is about and a guest, or an old kernel, may not have.
+/// A feature that a figure or a claim needs and that a guest or an old kernel may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Need {
-    /// Devices that move blocks by themselves.
+    /// Block devices with DMA.
     BlockDevices,
-    /// Caches and address translation, which make the same instructions take longer.
+    /// Caches and address translation, which change the duration of the same instructions.
     Caches,
-    /// Timers that expire when they are due: what is later is the kernel's doing, and not the
-    /// wait for a tick.
+    /// Timers that expire when they are due: latency does not include a wait for a tick.
     PreciseTimers,
-    /// Timers that expire at ticks alone, as those of old kernels.
+    /// Timers that expire only at ticks, like those of old kernels.
     TimersOnTicks,
 }
 
-/// Which of these a machine has not, in a sentence; none where it has all. A guest lacks
-/// what others have.
+/// The first of `needs` that a machine lacks, in a sentence; `None` if it has all of them.
+/// `guest` is the guest that the figures are from.
 pub fn lacking(needs: &[Need], guest: Option<&Guest>, facts: &MachineFacts) -> Option<String> {
     let is_exact = guest.is_some_and(|guest| guest.time.is_exact());
     let reason = needs.iter().find_map(|need| match need {
         Need::BlockDevices if guest.is_some() => {
-            Some("it is about transfers of block devices, and guests are given none")
+            Some("it is about transfers of block devices, and guests have no block device")
         }
         Need::Caches if is_exact => {
-            Some("it is about what caches cost, and exact time does not know them")
+            Some("it is about the cost of caches, which deterministic time does not model")
         }
         Need::PreciseTimers if facts.kernel.high_resolution_timers == Some(false) => Some(
-            "the paper counts from the tick that serves a timer; here latencies are counted from \
-             when it was due, up to a tick before",
+            "the paper counts latency from the tick that serves a timer; here it counts from the \
+             due time, up to a tick earlier",
         ),
         Need::TimersOnTicks if facts.kernel.high_resolution_timers != Some(false) => {
-            Some("it needs a kernel whose timers expire at ticks alone")
+            Some("it needs a kernel whose timers expire only at ticks")
         }
         Need::BlockDevices | Need::Caches | Need::PreciseTimers | Need::TimersOnTicks => None,
     });
     reason.map(str::to_owned)
 }
 
-/// Why a machine does not meet a condition, in a sentence; none when it does.
+/// Why a machine does not meet a condition, in a sentence; `None` if it does.
 pub fn unmet(condition: &Condition, facts: &MachineFacts) -> Option<String> {
     preemption(condition, facts).or_else(|| ticks(condition, facts))
 }
@@ -108,18 +107,17 @@ fn preemption(condition: &Condition, facts: &MachineFacts) -> Option<String> {
     let wanted = condition.preemption?;
     let Some(model) = facts.kernel.preemption.as_deref() else {
         return Some(
-            "this kernel does not tell whether it preempts itself (--preemption can say it)"
-                .to_owned(),
+            "the preemption model of this kernel is unknown (--preemption sets it)".to_owned(),
         );
     };
     if Preemption::of_model(model) == Some(wanted) {
         return None;
     }
     let wanted = match wanted {
-        Preemption::On => "preempts itself (preempt=full)",
-        Preemption::Off => "does not preempt itself (preempt=none or voluntary)",
+        Preemption::On => "preemptible kernel (preempt=full)",
+        Preemption::Off => "non-preemptible kernel (preempt=none or voluntary)",
     };
-    Some(format!("it needs a kernel that {wanted}; this one has preempt={model}"))
+    Some(format!("it needs a {wanted}; this kernel has preempt={model}"))
 }
 
 fn ticks(condition: &Condition, facts: &MachineFacts) -> Option<String> {
@@ -127,8 +125,8 @@ fn ticks(condition: &Condition, facts: &MachineFacts) -> Option<String> {
     let wanted = condition.tick_rate.or(condition.timer_ticks.filter(|_| is_coarse))?;
     let has = match facts.kernel.tick_rate_hz {
         Some(rate) if rate == wanted => return None,
-        Some(rate) => format!("has {}", count(rate.into())),
-        None => "does not tell how many it has".to_owned(),
+        Some(rate) => format!("this kernel has {} Hz", count(rate.into())),
+        None => "the tick rate of this kernel is unknown".to_owned(),
     };
-    Some(format!("it needs a kernel of {} ticks a second; this one {has}", count(wanted.into())))
+    Some(format!("it needs a kernel with a tick rate of {} Hz; {has}", count(wanted.into())))
 }

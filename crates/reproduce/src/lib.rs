@@ -1,13 +1,12 @@
-//! A paper's figures beside this machine's, and what becomes of its claims.
+//! Comparison of a paper's figures with this machine's, and the outcome of its claims.
 //!
-//! A data file under `papers/` holds what a paper published: [`paper`] reads
-//! it. [`measured`] draws the same quantities from runs of the paper's experiments,
-//! [`condition`] says which of the paper's tables this machine can be set beside,
-//! and [`claim`] decides what holds. [`reproduce()`] puts these together. The
-//! result is data that has its words with it; the `report` crate lays it out as
-//! text, drawings and a page.
+//! A data file under `papers/` has the published figures of a paper: [`paper`] reads it.
+//! [`measured`] computes the same quantities from runs of the paper's experiments,
+//! [`condition`] decides which of the paper's tables apply to this machine, and [`claim`]
+//! judges the claims. [`reproduce()`] combines these. The result is data with its texts; the
+//! `report` crate lays it out as text, drawings and a page.
 //!
-//! Everything here is a pure function of its arguments: it opens no file and reads no clock.
+//! All functions are pure: they open no file and read no clock.
 #![forbid(unsafe_code)]
 
 mod across;
@@ -36,21 +35,21 @@ pub use paper::{BadPaper, Paper, Part};
 pub use quantity::{Kind, Measure, Statistic, Transfers};
 pub use rows::Compared;
 pub use shipped::{PAPERS, find};
-pub use words::{Became, ClaimAcross, tally};
+pub use words::{ClaimAcross, KernelOutcome, tally};
 
 use condition::{lacking, unmet};
 use paper::{Graph, PaperTable};
 
-/// What was measured of one part of a paper on one machine.
+/// The measurement of a part of a paper on one machine.
 #[derive(Debug)]
 pub struct StudyRun<'a> {
     /// The run of the part's experiment.
     pub run: &'a RunId,
-    /// The guest it was measured in; none for the machine itself.
+    /// The guest it was measured in; `None` for the host.
     pub guest: Option<InGuest<'a>>,
-    /// The machine it was measured on: the guest's own facts where it is one.
+    /// The facts of the machine; of the guest if it was measured in one.
     pub facts: &'a MachineFacts,
-    /// What it found.
+    /// The results.
     pub measured: Measured,
 }
 
@@ -59,95 +58,94 @@ pub struct StudyRun<'a> {
 pub struct InGuest<'a> {
     /// The guest.
     pub guest: &'a Guest,
-    /// What its kernel is called among the others of the run: see [`kernel_names`](tactus_model::label::kernel_names).
+    /// The name of its kernel among those of the run: see [`kernel_names`](tactus_model::label::kernel_names).
     pub name: String,
 }
 
 impl StudyRun<'_> {
-    /// What the guest's kernel is called; none for the machine itself.
+    /// The name of the guest's kernel; `None` for the host.
     fn kernel(&self) -> Option<&str> {
         self.guest.as_ref().map(|guest| guest.name.as_str())
     }
 
-    /// Whether the machine has what a graph is about.
+    /// Whether the machine has what a graph needs.
     fn shows(&self, graph: &Graph) -> bool {
         let guest = self.guest.as_ref().map(|guest| guest.guest);
         lacking(&graph.needs, guest, self.facts).is_none()
     }
 
-    /// Whether block devices can have moved anything.
+    /// Whether transfers of block devices are possible.
     const fn has_block_devices(&self) -> bool {
         self.guest.is_none()
     }
 }
 
-/// Which settings of a paper's experiment were measured.
+/// The form of a paper's experiment that was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Those of the short form.
+    /// The short form.
     Quick,
-    /// The paper's own.
+    /// The paper's own settings.
     Full,
-    /// Others, as the user chose them.
+    /// Settings chosen by the user.
     Own,
 }
 
-/// A paper's figures beside this machine's.
+/// A comparison of a paper's figures with this machine's.
 ///
-/// What it holds of the paper it gives as JSON by name.
+/// In JSON, parts of the paper are referred to by name.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reproduction<'a> {
     /// The paper.
     #[serde(rename = "name", serialize_with = "by_name")]
     pub paper: &'a Paper,
-    /// Its parts, in its order; one that was measured in several kernels stands there once
-    /// for each.
+    /// Its parts, in order; a part that was measured in several kernels appears once for each.
     pub parts: Vec<PartFound<'a>>,
-    /// The kernels of each part that was measured in several, beside each other.
+    /// The comparison of kernels for each part that was measured in several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub across: Vec<Across<'a>>,
 }
 
-/// A part of a paper and what was found of it on one machine.
+/// A part of a paper with the results of one machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct PartFound<'a> {
-    /// The part as the paper has it.
+    /// The part of the paper.
     #[serde(rename = "name", serialize_with = "by_name")]
     pub part: &'a Part,
-    /// The run that was measured for it; none when there is none.
+    /// The run of its experiment; `None` if it was not measured.
     pub run: Option<&'a RunId>,
-    /// The kernel of the guest that it was measured in; none for the machine itself.
+    /// The kernel of the guest it was measured in; `None` for the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<&'a str>,
-    /// How it was measured there and how it compares, in sentences.
+    /// How it was measured and how it differs from the paper, in sentences.
     #[serde(skip)]
     pub about: &'a str,
-    /// What this machine's figures are, for each of the part's graphs.
+    /// This machine's figures for each of the part's graphs.
     pub views: Vec<View<'a>>,
-    /// What was being served when the samples of each cell came due, where it was recorded.
+    /// The interrupts being served when the samples of each cell were due, if recorded.
     pub served: Vec<CellServed<'a>>,
-    /// The paper's tables, with this machine's figures beside where they compare.
+    /// The paper's tables, with this machine's figures if comparable.
     pub tables: Vec<TableFound<'a>>,
-    /// The paper's claims, each decided.
+    /// The paper's claims with their outcomes.
     pub claims: Vec<Judged<'a>>,
 }
 
 /// This machine's figures of one graph.
 #[derive(Clone, Debug, Serialize)]
 pub struct View<'a> {
-    /// What the graph shows.
+    /// The graph.
     #[serde(rename = "title", serialize_with = "by_name")]
     pub graph: &'a Graph,
-    /// A row for each measure, choice of samples and cell that was measured.
+    /// A row for each measured combination of measure, choice of samples and cell.
     pub rows: Vec<Row<'a>>,
 }
 
-/// What was being served when the samples of a cell came due.
+/// The interrupts being served when the samples of a cell were due.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellServed<'a> {
     /// The cell, by the paper's name.
     pub cell: &'a str,
-    /// Each interrupt and softirq, after nothing at all.
+    /// A row without any, then each interrupt and softirq.
     pub served: Vec<Served>,
 }
 
@@ -157,7 +155,7 @@ pub struct TableFound<'a> {
     /// The table.
     #[serde(rename = "name", serialize_with = "by_name")]
     pub table: &'a PaperTable,
-    /// Why this machine's figures do not belong beside it; none where they do.
+    /// Why it does not apply to this machine; `None` if it does.
     pub not_here: Option<String>,
     /// Its rows.
     pub rows: Vec<Row<'a>>,
@@ -166,45 +164,45 @@ pub struct TableFound<'a> {
 /// The figures of one measure and choice of samples in one cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row<'a> {
-    /// What was measured.
+    /// The measured quantity.
     pub measure: Measure,
-    /// Which samples.
+    /// The choice of samples.
     pub transfers: Transfers,
-    /// In which cell, by the paper's name.
+    /// The cell, by the paper's name.
     pub cell: &'a str,
-    /// In which kernel, where kernels stand beside each other.
+    /// The kernel, in a comparison of kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<&'a str>,
     /// The figures.
     pub figures: Vec<Figure>,
-    /// The lengths that this machine's figures are of; none where they are of none.
+    /// This machine's durations behind the figures; `None` if they are not of durations.
     #[serde(skip)]
     pub lengths: Option<&'a LatencyHistogram>,
-    /// What a program got from the CPUs here; none where the row is of none.
+    /// The CPU time of a program here; `None` if the row is not about a program.
     #[serde(skip)]
     pub account: Option<&'a Account>,
 }
 
-/// One figure; lengths are in nanoseconds.
+/// A figure; durations are in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// What it tells.
+    /// The statistic.
     pub statistic: Statistic,
-    /// What it is.
+    /// The paper's value and this machine's.
     #[serde(flatten)]
     pub beside: Beside,
 }
 
-/// A number of the paper and the same of this machine; none where there is none.
+/// A number of the paper and of this machine; `None` if missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Beside {
-    /// As the paper has it.
+    /// The paper's.
     pub paper: Option<f64>,
-    /// As this machine has it.
+    /// This machine's.
     pub here: Option<f64>,
 }
 
-/// What has a name by which results refer to it.
+/// An item that results refer to by name.
 trait Named {
     fn name(&self) -> &str;
 }
@@ -237,8 +235,8 @@ fn by_name<S: Serializer>(named: &&impl Named, serializer: S) -> Result<S::Ok, S
     serializer.serialize_str(named.name())
 }
 
-/// Sets a paper's parts beside what was measured: `runs` has one entry for each
-/// part, empty where the part was not measured, and in it one for each machine.
+/// Compares a paper's parts with measurements. `runs` has an entry for each part with its
+/// machines; an entry is empty if the part was not measured.
 pub fn reproduce<'a>(paper: &'a Paper, runs: &'a [Vec<StudyRun<'a>>]) -> Reproduction<'a> {
     let runs = runs.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
     let measured: Vec<(&Part, &[StudyRun<'_>])> = paper.parts.iter().zip(runs).collect();
@@ -272,7 +270,7 @@ fn found<'a>(part: &'a Part, study: Option<&'a StudyRun<'a>>) -> PartFound<'a> {
 fn view<'a>(graph: &'a Graph, study: &'a StudyRun<'a>) -> View<'a> {
     let mut rows = Vec::new();
     for &measure in &graph.measures {
-        for transfers in transfers_told(graph, study) {
+        for transfers in distinct_transfers(graph, study) {
             for cell in &graph.cells {
                 rows.extend(row(graph, measure, transfers, cell, &study.measured));
             }
@@ -281,16 +279,16 @@ fn view<'a>(graph: &'a Graph, study: &'a StudyRun<'a>) -> View<'a> {
     View { graph, rows }
 }
 
-/// The choices of samples of a graph; where nothing can be transferred they are all one.
-fn transfers_told(graph: &Graph, study: &StudyRun<'_>) -> Vec<Transfers> {
-    let told = graph.transfers.iter().copied();
+/// The choices of samples of a graph. Without block devices all choices are the same.
+fn distinct_transfers(graph: &Graph, study: &StudyRun<'_>) -> Vec<Transfers> {
+    let choices = graph.transfers.iter().copied();
     match study.has_block_devices() {
-        true => told.collect(),
-        false => told.take(1).collect(),
+        true => choices.collect(),
+        false => choices.take(1).collect(),
     }
 }
 
-/// A row of a graph; none where nothing of it was measured.
+/// A row of a graph; `None` if nothing of it was measured.
 fn row<'a>(
     graph: &Graph,
     measure: Measure,
@@ -315,16 +313,16 @@ fn row<'a>(
     })
 }
 
-/// Of the cells that the part's graphs show, in their order, each once.
+/// The interrupts being served, for the cells of the part's graphs, in order, each once.
 fn served<'a>(part: &'a Part, measured: &Measured) -> Vec<CellServed<'a>> {
-    let mut told: Vec<CellServed<'a>> = Vec::new();
+    let mut found: Vec<CellServed<'a>> = Vec::new();
     for cell in part.graphs.iter().flat_map(|graph| &graph.cells) {
         let served = measured.served(cell);
-        if !served.is_empty() && told.iter().all(|known| known.cell != cell) {
-            told.push(CellServed { cell, served: served.to_vec() });
+        if !served.is_empty() && found.iter().all(|known| known.cell != cell) {
+            found.push(CellServed { cell, served: served.to_vec() });
         }
     }
-    told
+    found
 }
 
 fn beside<'a>(table: &'a PaperTable, study: Option<&'a StudyRun<'a>>) -> TableFound<'a> {

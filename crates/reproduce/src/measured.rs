@@ -1,4 +1,4 @@
-//! What a run of a paper's experiment found, by the paper's names.
+//! The results of a run of a paper's experiment, by the paper's names.
 
 use std::collections::BTreeMap;
 
@@ -20,49 +20,49 @@ use tactus_stats::{CellSummary, LatencyHistogram};
 use crate::paper::{Part, Program};
 use crate::quantity::{Measure, Statistic, Transfers};
 
-/// What was found of every measure in every cell, by the paper's names of cells.
+/// The results of every measure in every cell, by the paper's names of cells.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     lengths: BTreeMap<(Measure, Transfers, String), LatencyHistogram>,
-    /// Figures that are not of lengths.
+    /// Figures that are not of durations.
     numbers: BTreeMap<(Measure, String), Vec<(Statistic, f64)>>,
     served: BTreeMap<String, Vec<Served>>,
     accounts: BTreeMap<String, Account>,
     withheld: BTreeMap<String, String>,
 }
 
-/// What the recordings of one cell tell.
+/// The analysis of one cell's recordings.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     /// The samples that were taken while events were recorded.
     pub samples: Vec<WitnessedSample>,
-    /// Where the CPU time went; none where that was not recorded or not asked for.
+    /// The accounts of CPU time; `None` if not recorded or not requested.
     pub accounts: Option<Accounts>,
 }
 
-/// What a CPU served when samples came due on it.
+/// The samples that were due while a CPU served the same interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Served {
-    /// The interrupt or softirq; none when nothing was served.
+    /// The interrupt or softirq; `None` if none was being served.
     pub serving: Option<Serving>,
-    /// How many samples came due meanwhile.
+    /// The number of samples.
     pub samples: u64,
     /// The median of their interrupt acknowledge.
     pub median: Nanos,
-    /// The greatest of it.
+    /// The maximum of their interrupt acknowledge.
     pub max: Nanos,
 }
 
-/// The settings that a paper's cell is told apart by and that a machine may not grant:
-/// without what they ask for, what was measured is another cell.
+/// The settings that distinguish a paper's cells and that a machine may not grant: without
+/// them, the measured cell is not the paper's.
 const CONDITIONS: [&str; 2] = ["block-requests", "quantum"];
 
-/// The name by which data files mean no program at all.
+/// The name in data files for no program.
 const IDLE: &str = "idle";
 
 impl Measured {
-    /// Draws from a run what `part` names, as it was measured in guests of `kernel` or on
-    /// the machine itself; `recorded` tells what its recordings do, by the cell's number.
+    /// Extracts the cells of `part` from a run, as measured in guests of `kernel` or on the
+    /// host. `recorded` has the analysis of the recordings, by the cell's number.
     pub fn of(
         part: &Part,
         run: &Run,
@@ -95,7 +95,7 @@ impl Measured {
         measured
     }
 
-    /// Takes lengths as they are.
+    /// Takes durations directly.
     pub fn of_lengths(
         all: impl IntoIterator<Item = (Measure, Transfers, String, LatencyHistogram)>,
     ) -> Self {
@@ -123,7 +123,7 @@ impl Measured {
         numbers.push((statistic, number));
     }
 
-    /// Takes what was found while nothing was recorded.
+    /// Adds the results of the window without recording.
     fn summary(&mut self, name: &str, cell: &Cell, summary: CellSummary, facts: &MachineFacts) {
         if let Some(players) = PlayerSummary::of(cell, summary.accounting) {
             let intended = summary.accounting.intended as f64;
@@ -143,7 +143,7 @@ impl Measured {
         self.put(measure, Transfers::Included, name, summary.per_wakeup);
     }
 
-    /// Takes what follows from how long sorts took.
+    /// Adds the figures that follow from the durations of sorts.
     fn sorts(
         &mut self,
         name: &str,
@@ -153,7 +153,7 @@ impl Measured {
     ) {
         let measure = Measure::SortTime;
         let tasks = measurements.first().map_or(0, |measurement| measurement.tasks.len());
-        // A task's sorts follow one another, so that together they last until its last ends.
+        // A task's sorts follow one another, so the sum of their durations is its busy time.
         let sum_of = |task: &TaskResult| task.blocks.iter().map(|block| block.sum).sum::<Nanos>();
         let last = |measurement: &&Measurement| measurement.tasks.iter().map(sum_of).max();
         let busy: Nanos = measurements.iter().filter_map(last).sum();
@@ -163,7 +163,7 @@ impl Measured {
             summary.and_then(|(sort, lengths)| SortSummary::of(lengths, sort.numbers, busy));
         let Some(summary) = summary else { return };
         self.number(measure, name, Statistic::Sorted, summary.sorted_per_second);
-        // Of tasks that take turns what is longer is the others' work too.
+        // With tasks that take turns, the excess includes the work of the others.
         if tasks > 1 {
             return;
         }
@@ -173,9 +173,9 @@ impl Measured {
         }
     }
 
-    /// Takes the samples whose interrupt was found: of the others it is not known
-    /// when it came. Without block devices nothing was transferred, so that leaving out
-    /// transfers leaves out nothing.
+    /// Adds the samples whose interrupt was found; the time of other samples' interrupt is
+    /// unknown. Without block devices there are no transfers, and both choices have the same
+    /// samples.
     fn witnessed(&mut self, cell: &str, samples: &[WitnessedSample], has_block_devices: bool) {
         if samples.is_empty() {
             return;
@@ -203,9 +203,10 @@ impl Measured {
             lengths.record(segments.get(Segment::DueToIrq));
         }
         let of_transfers = timed.iter().filter(|_| has_block_devices);
-        let told = || of_transfers.clone().filter_map(|(sample, _)| sample.circumstance.transfer);
+        let transfers =
+            || of_transfers.clone().filter_map(|(sample, _)| sample.circumstance.transfer);
         let busy = timed.iter().map(|(sample, _)| sample.circumstance.serving.is_some());
-        let shares = [(Statistic::SetAside, share(told())), (Statistic::Serving, share(busy))];
+        let shares = [(Statistic::SetAside, share(transfers())), (Statistic::Serving, share(busy))];
         for measure in [Measure::InterruptAcknowledge, Measure::ContextSwitch] {
             for (statistic, share) in shares {
                 if let Some(share) = share {
@@ -215,12 +216,12 @@ impl Measured {
         }
         let mut served: Vec<Served> =
             served.into_iter().map(|(serving, lengths)| Served::of(serving, &lengths)).collect();
-        // What was served by number of samples; nothing comes first.
+        // Sorted by number of samples; the row without an interrupt comes first.
         served.sort_by_key(|served| (served.serving.is_some(), std::cmp::Reverse(served.samples)));
         self.served.insert(cell.to_owned(), served);
     }
 
-    /// Takes what a program got from the CPUs.
+    /// Adds the CPU time of a program.
     fn account(
         &mut self,
         name: &str,
@@ -244,7 +245,7 @@ impl Measured {
         self.put(measure, Transfers::Included, name, lengths);
         self.number(Measure::Billing, name, Statistic::Samples, account.quanta.count as f64);
         for billing in &account.billing {
-            for (billed, missed) in told_of(billing.clock, facts) {
+            for (billed, missed) in statistics_of(billing.clock, facts) {
                 let figures = [(billed, billing.ratio()), (missed, billing.missed_share())];
                 for (statistic, figure) in figures {
                     if let Some(figure) = figure {
@@ -256,12 +257,12 @@ impl Measured {
         self.accounts.insert(name.to_owned(), account.clone());
     }
 
-    /// What a program got from the CPUs, where that was recorded.
+    /// The CPU time of a program, if recorded.
     pub fn account_of(&self, program: &str) -> Option<&Account> {
         self.accounts.get(program)
     }
 
-    /// The lengths of a measure in a cell; none when there are none.
+    /// The durations of a measure in a cell; `None` without samples.
     pub fn lengths(
         &self,
         measure: Measure,
@@ -271,17 +272,17 @@ impl Measured {
         self.lengths.get(&(measure, transfers, cell.to_owned()))
     }
 
-    /// What was served when the samples of a cell came due, those of no service first.
+    /// The interrupts being served when the samples of a cell were due; first the row without any.
     pub fn served(&self, cell: &str) -> &[Served] {
         self.served.get(cell).map_or(&[], Vec::as_slice)
     }
 
-    /// Why what was measured is not the paper's cell; none where it is.
+    /// Why the measured cell is not the paper's; `None` if it is.
     pub fn withheld(&self, cell: &str) -> Option<&str> {
         self.withheld.get(cell).map(String::as_str)
     }
 
-    /// One figure, in the base unit.
+    /// A figure, in the base unit.
     pub fn figure(
         &self,
         measure: Measure,
@@ -309,11 +310,11 @@ impl Served {
     }
 }
 
-/// By which figures it is told what the ticks of a clock billed and missed.
+/// The statistics of the time billed and of the quanta missed by the ticks of a clock.
 ///
-/// Where timers expire at the kernel's ticks alone, programs run in step with those, so that no
-/// ticks but its own can be those of its rate.
-fn told_of(clock: TickClock, facts: &MachineFacts) -> Vec<(Statistic, Statistic)> {
+/// If timers expire only at the kernel's ticks, programs run in step with those ticks, so only
+/// the kernel's own ticks count for its rate.
+fn statistics_of(clock: TickClock, facts: &MachineFacts) -> Vec<(Statistic, Statistic)> {
     let of_rate = |rate| (Statistic::Billed(rate), Statistic::Missed(rate));
     let of_kernel = (Statistic::BilledByKernel, Statistic::MissedByKernel);
     let is_coarse = facts.kernel.high_resolution_timers == Some(false);
@@ -327,8 +328,8 @@ fn told_of(clock: TickClock, facts: &MachineFacts) -> Vec<(Statistic, Statistic)
     }
 }
 
-/// What the kernel's own ticks leave of the frames of a player that has no others, where its
-/// timers expire at ticks alone.
+/// The frame rate that the kernel's own ticks leave to a player without simulated ticks, if
+/// timers expire only at ticks.
 fn on_ticks(cell: &Cell, facts: &MachineFacts) -> Option<f64> {
     let probe = cell.probe.frames().filter(|probe| probe.tick == Tick::None)?;
     let coarse = facts.kernel.high_resolution_timers == Some(false);
@@ -338,13 +339,13 @@ fn on_ticks(cell: &Cell, facts: &MachineFacts) -> Option<f64> {
     Some(*left.numer() as f64 / *left.denom() as f64)
 }
 
-/// The share of those that are so; none of nothing.
+/// The share of `true`; `None` without values.
 fn share(all: impl Iterator<Item = bool>) -> Option<f64> {
     let (count, so) = all.fold((0_u64, 0_u64), |(count, so), is| (count + 1, so + u64::from(is)));
     (count > 0).then(|| so as f64 / count as f64)
 }
 
-/// Why the machine did not grant what tells the cell apart.
+/// Why the machine did not grant the settings that distinguish the cell.
 fn not_granted(measurements: &[&Measurement]) -> Option<String> {
     let mut shortfalls = measurements.iter().flat_map(|measurement| &measurement.shortfalls);
     let refused = shortfalls.find(|shortfall| {
@@ -362,26 +363,26 @@ mod tests {
         let facts = format!(
             r#"{{"taken": 0, "kernel": {{"tick_rate_hz": 1000, "high_resolution_timers": {precise}}}}}"#
         );
-        let told = told_of(clock, &serde_json::from_str(&facts).unwrap());
-        let told: Vec<String> = told
+        let statistics = statistics_of(clock, &serde_json::from_str(&facts).unwrap());
+        let statistics: Vec<String> = statistics
             .into_iter()
-            .flat_map(|(one, other)| [one, other])
+            .flat_map(|(billed, missed)| [billed, missed])
             .map(|it| it.to_string())
             .collect();
-        assert_eq!(told, expected);
+        assert_eq!(statistics, expected);
     }
 
     #[test]
-    fn where_timers_expire_at_ticks_a_rate_is_that_of_the_kernels_own() {
-        let laid_over = TickClock::Simulated { rate: TickRate::new(100).unwrap() };
+    fn with_timers_that_expire_at_ticks_only_the_kernels_rate_counts() {
+        let simulated = TickClock::Simulated { rate: TickRate::new(100).unwrap() };
         let own = ["billed", "missed"];
         check(true, TickClock::Kernel, &own);
-        check(true, laid_over, &["billed at 100Hz", "missed at 100Hz"]);
+        check(true, simulated, &["billed at 100Hz", "missed at 100Hz"]);
         check(
             false,
             TickClock::Kernel,
             &[&own[..], &["billed at 1000Hz", "missed at 1000Hz"]].concat(),
         );
-        check(false, laid_over, &[]);
+        check(false, simulated, &[]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a paper published, read from its data file.
+//! The published figures of a paper, read from its data file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,19 @@ use crate::claim::Claim;
 use crate::condition::{Condition, Need};
 use crate::quantity::{Measure, Statistic, Transfers, Unit};
 
-/// A paper: where it appeared, and its parts that can be measured again.
+/// A paper: its citation, and the parts that can be measured again.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// The name by which `tactus reproduce` knows it.
+    /// Its name for `tactus reproduce`.
     pub name: String,
-    /// Who wrote it.
+    /// The authors.
     pub authors: String,
     /// Its title.
     pub title: String,
     /// Where and when it appeared.
     pub published: String,
-    /// What it was measured on.
+    /// The machine of its measurements.
     pub machine: String,
     /// Its parts, each with an experiment.
     #[serde(rename = "part")]
@@ -36,91 +36,91 @@ pub struct Paper {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The shipped experiment that measures it.
     pub experiment: String,
-    /// What is measured and how it compares, in sentences.
+    /// What is measured and how it differs from the paper, in sentences.
     pub about: String,
-    /// The fewest samples by which a claim is decided.
+    /// The minimum number of samples to judge a claim.
     #[serde(default)]
     pub samples: u64,
-    /// How the experiment is shortened for a first look.
+    /// The short form of the experiment.
     pub quick: Quick,
-    /// The paper's names of cells, each with the settings that tell it from the others.
+    /// The paper's names of cells, each with the settings that distinguish it.
     pub cells: BTreeMap<String, BTreeMap<String, String>>,
-    /// How it is measured in guest kernels, where that is otherwise.
+    /// How it is measured in guest kernels, if different.
     pub guests: Option<GuestForm>,
     /// The paper's names of programs, each with the cell that it ran in.
     #[serde(default)]
     pub programs: BTreeMap<String, Program>,
-    /// The graphs to draw of what was measured.
+    /// The graphs of the results.
     #[serde(default, rename = "graph")]
     pub graphs: Vec<Graph>,
     /// The paper's tables.
     #[serde(default, rename = "table")]
     pub tables: Vec<PaperTable>,
-    /// What the paper concludes from them.
+    /// The paper's conclusions from them.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
 }
 
-/// What the quick form of an experiment has otherwise.
+/// The differences of the short form of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quick {
-    /// How often each cell is measured.
+    /// The number of measurements of each cell.
     pub rounds: u32,
-    /// Settings in place of the experiment's own.
+    /// Settings that replace the experiment's own.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
 }
 
-/// How a part is measured in guest kernels; what is left out is as on a host.
+/// How a part is measured in guest kernels; `None` is the same as on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GuestForm {
-    /// What is measured there and how it compares, in sentences.
+    /// What is measured there and how it differs from the paper, in sentences.
     pub about: Option<String>,
     /// The shipped experiment that measures it there.
     pub experiment: Option<String>,
-    /// How that experiment is shortened for a first look.
+    /// The short form of that experiment.
     pub quick: Option<Quick>,
-    /// The cells that there are, by the names of [`Part::cells`].
+    /// The cells, by the names of [`Part::cells`].
     pub cells: Option<BTreeMap<String, BTreeMap<String, String>>>,
 }
 
-/// A program of a cell, which accounts of CPU time tell apart.
+/// A program of a cell, for accounts of CPU time.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// The cell.
     pub cell: String,
-    /// What it is called in recordings; `idle` for no program at all.
+    /// Its name in recordings; `idle` for no program.
     pub name: String,
 }
 
-/// Which series are drawn together.
+/// A graph: the series that are drawn together.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// What the graph is about.
+    /// The title.
     pub title: String,
-    /// The paper's figures that it stands beside.
+    /// The corresponding figures of the paper.
     pub place: String,
     /// How it is drawn.
     pub draw: Draw,
-    /// What is drawn, a panel each.
+    /// The measures, a panel each.
     pub measures: Vec<Measure>,
-    /// Of which samples, a panel each.
+    /// The choices of samples, a panel each.
     #[serde(default = "all_samples")]
     pub transfers: Vec<Transfers>,
-    /// In which cells, or of which programs, a curve each.
+    /// The cells or programs, a curve each.
     pub cells: Vec<String>,
-    /// What is told of each; where nothing stands, what belongs to the measure.
+    /// The statistics of each; if empty, those of the measure.
     #[serde(default)]
     pub columns: Vec<Statistic>,
-    /// What it is about and a kernel may not have: then it is left out.
+    /// The features it needs; the graph is omitted for a kernel that lacks one.
     #[serde(default)]
     pub needs: Vec<Need>,
 }
@@ -129,7 +129,7 @@ pub struct Graph {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Draw {
-    /// Lengths over percentiles, a curve for each cell.
+    /// Durations over percentiles, a curve for each cell.
     Percentiles {
         /// The horizontal axis.
         axis: PercentileAxis,
@@ -140,7 +140,7 @@ pub enum Draw {
     Quanta,
     /// Ticks billed over the length of each effective quantum, a panel for each program.
     Billing {
-        /// How often the ticks come that are laid over the recording; none for the kernel's own.
+        /// The rate of the ticks simulated on the recording; `None` for the kernel's own ticks.
         rate: Option<TickRate>,
     },
 }
@@ -153,26 +153,26 @@ fn all_samples() -> Vec<Transfers> {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PaperTable {
-    /// What the paper calls it.
+    /// Its name in the paper.
     pub name: String,
-    /// The figure that belongs to it, or where it stands.
+    /// The figure drawn from it, or its place in the paper.
     pub place: String,
-    /// What it is about.
+    /// Its title.
     pub title: String,
     /// Its columns.
     pub columns: Vec<Statistic>,
     /// The unit of all its figures.
     pub unit: Unit,
-    /// Which samples it counts.
+    /// The choice of samples.
     #[serde(default)]
     pub transfers: Transfers,
-    /// What a machine must be like to be set beside it.
+    /// The conditions on a machine to be compared with it.
     #[serde(default)]
     pub requires: Condition,
-    /// What it is about and a guest may not have.
+    /// The features it needs, which a guest may lack.
     #[serde(default)]
     pub needs: Vec<Need>,
-    /// Its rows, by what was measured.
+    /// Its rows, grouped by measure.
     #[serde(rename = "group")]
     pub groups: Vec<Group>,
 }
@@ -181,7 +181,7 @@ pub struct PaperTable {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// What was measured.
+    /// The measure.
     pub measure: Measure,
     /// Its rows.
     pub rows: Vec<Row>,
@@ -197,7 +197,7 @@ pub struct Row {
     pub figures: Vec<Published>,
 }
 
-/// A number of a table, or `"-"` where the paper gives none.
+/// A number of a table, or `"-"` if the paper has none.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Published {
@@ -208,7 +208,7 @@ pub enum Published {
 }
 
 impl Published {
-    /// The number, where there is one.
+    /// The number, if there is one.
     pub const fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -217,7 +217,7 @@ impl Published {
     }
 }
 
-/// A figure of a table, as a claim names it.
+/// A reference to a figure of a table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureOf {
@@ -234,24 +234,24 @@ pub struct FigureOf {
 /// Why a data file is not a paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPaper {
-    /// It is not TOML of the right form.
+    /// It is not TOML of the expected form.
     #[error("{0}")]
     Form(String),
-    /// It names what it does not have.
+    /// It refers to an item that it does not have.
     #[error("part `{part}`: {what}")]
     Content {
         /// The part.
         part: String,
-        /// What is wrong, in a sentence.
+        /// The error, in a sentence.
         what: String,
     },
 }
 
 impl Paper {
-    /// Reads a data file, and checks that all it names is there.
+    /// Reads a data file and checks that all items it refers to exist.
     ///
     /// # Errors
-    /// It is not of the form, or a table, cell or setting is named that is not there.
+    /// The form is wrong, or a table, cell or setting does not exist.
     pub fn parse(text: &str) -> Result<Self, BadPaper> {
         let paper: Self =
             toml::from_str(text).map_err(|error| BadPaper::Form(error.to_string()))?;
@@ -263,8 +263,8 @@ impl Paper {
 }
 
 impl Part {
-    /// The cell of a plan that bears the paper's `name` in a guest of this kernel, or on
-    /// the machine itself; none when no cell has its settings.
+    /// The cell of a plan with the settings of the paper's cell `name`, in a guest of this
+    /// kernel or on the host; `None` if there is no such cell.
     pub fn cell_of(
         &self,
         name: &str,
@@ -276,7 +276,7 @@ impl Part {
             let is_there = cell.target.guest().map(|guest| &guest.kernel) == kernel;
             is_there
                 && wanted.iter().all(|(setting, value)| {
-                    // Values are compared as they are understood: compile is compile:1.
+                    // Values are compared after parsing: compile is compile:1.
                     let Ok(setting) = settings::find(setting) else { return false };
                     let mut meant = cell.clone();
                     (setting.set)(&mut meant, value).is_ok() && meant == *cell
@@ -284,24 +284,24 @@ impl Part {
         })
     }
 
-    /// The names of cells with their settings, in guests or on the machine itself.
+    /// The names of cells with their settings, in guests or on the host.
     pub fn cells_in(&self, guests: bool) -> &BTreeMap<String, BTreeMap<String, String>> {
         self.in_guests(guests).and_then(|there| there.cells.as_ref()).unwrap_or(&self.cells)
     }
 
-    /// The shipped experiment that measures it, in guests or on the machine itself.
+    /// The shipped experiment that measures it, in guests or on the host.
     pub fn experiment_in(&self, guests: bool) -> &str {
         self.in_guests(guests)
             .and_then(|there| there.experiment.as_deref())
             .unwrap_or(&self.experiment)
     }
 
-    /// What is measured and how it compares, in guests or on the machine itself.
+    /// What is measured and how it differs from the paper, in guests or on the host.
     pub fn about_in(&self, guests: bool) -> &str {
         self.in_guests(guests).and_then(|there| there.about.as_deref()).unwrap_or(&self.about)
     }
 
-    /// How its experiment is shortened, in guests or on the machine itself.
+    /// The short form of its experiment, in guests or on the host.
     pub fn quick_in(&self, guests: bool) -> &Quick {
         self.in_guests(guests).and_then(|there| there.quick.as_ref()).unwrap_or(&self.quick)
     }
@@ -310,7 +310,7 @@ impl Part {
         self.guests.as_ref().filter(|_| guests)
     }
 
-    /// The rates of the ticks that its figures and graphs take, each once.
+    /// The tick rates of its figures and graphs, each once.
     pub fn tick_rates(&self) -> Vec<TickRate> {
         let tables = self.tables.iter().flat_map(|table| &table.columns);
         let graphs = self.graphs.iter().flat_map(|graph| &graph.columns);
@@ -327,10 +327,10 @@ impl Part {
         self.tables.iter().find(|table| table.name == name)
     }
 
-    /// The settings of the quick form, in guests or on the machine itself.
+    /// The settings of the short form, in guests or on the host.
     ///
     /// # Errors
-    /// One of them is not known or has no such value.
+    /// A setting is unknown, or its value is invalid.
     pub fn quick_settings(&self, guests: bool) -> Result<Layer, String> {
         layer(&self.quick_in(guests).settings)
     }
@@ -364,7 +364,7 @@ impl Part {
                 known(&row.cell)?;
                 if row.figures.len() != table.columns.len() {
                     return Err(format!(
-                        "{}: row `{}` has not one figure a column",
+                        "{}: row `{}` needs one figure per column",
                         table.name, row.cell
                     ));
                 }
@@ -378,7 +378,7 @@ impl Part {
         Ok(())
     }
 
-    /// What the paper gives for a figure, in the base unit.
+    /// The paper's value of a figure, in the base unit.
     ///
     /// # Errors
     /// The paper has no such figure.
@@ -394,7 +394,7 @@ impl Part {
 }
 
 impl PaperTable {
-    /// A row's figures in the base unit, one for each column; none where the paper gives none.
+    /// A row's figures in the base unit, one for each column; `None` if the paper has none.
     pub fn figures<'r>(&'r self, row: &'r Row) -> impl Iterator<Item = Option<f64>> + 'r {
         row.figures.iter().map(|figure| figure.number().map(|number| self.unit.base(number)))
     }

@@ -1,4 +1,4 @@
-//! What is measured and which figure of it is told.
+//! Measured quantities and their statistics.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,30 +8,30 @@ use tactus_explain::account::TickRate;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
-/// A length that is measured again and again.
+/// A quantity that is measured many times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// From the due time to the first instruction of its interrupt's handling, as
-    /// recorded (Faller 1992, section 5).
+    /// From the due time to the first instruction of its interrupt handler, as recorded (Faller
+    /// 1992, section 5).
     InterruptAcknowledge,
-    /// From the due time to the task that waited for it, as recorded samples tell
-    /// (Faller 1992, section 5).
+    /// From the due time to the task that waits for it, of recorded samples (Faller 1992,
+    /// section 5).
     ContextSwitch,
-    /// The same where nothing was recorded meanwhile.
+    /// The same, without recording.
     WakeupLatency,
-    /// Frames that a player showed (Etsion, Tsafrir and Feitelson 2003, Figure 1).
+    /// Frames shown by a player (Etsion, Tsafrir and Feitelson 2003, Figure 1).
     FramesShown,
-    /// From a program's being switched in to its being switched out (the same, section 3).
+    /// From the switch to a program to the switch away from it (the same, section 3).
     EffectiveQuantum,
-    /// What ticks billed for effective quanta (the same, section 4).
+    /// The time that ticks billed for effective quanta (the same, section 4).
     Billing,
     /// From the beginning of a sort to its end (the same, section 3).
     SortTime,
 }
 
 impl Measure {
-    /// What is told of it where no table of the paper says what to tell.
+    /// Its statistics if no table of the paper names them.
     pub const fn statistics(self) -> &'static [Statistic] {
         use Statistic::{
             Average, Desired, Deviation, Expected, Max, Median, Min, Percentile, Rate, Samples,
@@ -69,12 +69,12 @@ impl fmt::Display for Measure {
             Self::FramesShown => "frames shown",
             Self::EffectiveQuantum => "effective quantum",
             Self::Billing => "billing",
-            Self::SortTime => "time of a sort",
+            Self::SortTime => "sort duration",
         })
     }
 }
 
-/// Which samples count: all, or those alone that saw no transfer of a block device.
+/// The choice of samples: all, or only those without a transfer of a block device.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -83,7 +83,7 @@ pub enum Transfers {
     /// All samples.
     #[default]
     Included,
-    /// Those during which no transfer was in flight.
+    /// Samples without a transfer in flight.
     Excluded,
 }
 
@@ -96,84 +96,84 @@ impl fmt::Display for Transfers {
     }
 }
 
-/// One figure of what was measured again and again.
+/// A statistic of a measured quantity.
 ///
 /// As text: `min`, `median`, `max`, `average`, `deviation`, `p99.9`,
 /// `within 10ms` (a share), `samples`, `set-aside` and `serving` (shares),
-/// `desired`, `rate` and `expected` (frames a second), `quanta` (a second), `use` (a share of a
-/// CPU), `billed at 100Hz` (a ratio to what was used), `missed at 100Hz` (a share),
-/// `billed` and `missed` (the same by the kernel's own ticks, whatever their rate),
-/// `sorted` (numbers a second), `overhead` (a share), `tick cost` (a length).
+/// `desired`, `rate` and `expected` (frames per second), `quanta` (per second), `use` (a share of a
+/// CPU), `billed at 100Hz` (a ratio to the time used), `missed at 100Hz` (a share),
+/// `billed` and `missed` (the same for the kernel's own ticks, at any rate),
+/// `sorted` (numbers per second), `overhead` (a share), `tick cost` (a duration).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
-    /// The least.
+    /// The minimum.
     Min,
-    /// The one in the middle.
+    /// The median.
     Median,
-    /// The greatest.
+    /// The maximum.
     Max,
     /// The mean.
     Average,
     /// The standard deviation.
     Deviation,
-    /// What a share of them, in per cent, did not exceed.
+    /// A percentile, in per cent.
     Percentile(f64),
-    /// The share of them that were no longer than this.
+    /// The share of durations no longer than this.
     Within(Nanos),
-    /// How many there are.
+    /// The number of samples.
     Samples,
-    /// The share of the samples that saw a transfer.
+    /// The share of the samples with a transfer in flight.
     SetAside,
-    /// The share of the samples that came due while an interrupt or a softirq was served.
+    /// The share of the samples that were due while an interrupt or a softirq was being served.
     Serving,
-    /// How many a second there were to be.
+    /// The desired rate, per second.
     Desired,
-    /// How many a second there were.
+    /// The achieved rate, per second.
     Rate,
-    /// How many a second the ticks alone would have left, by the closed form.
+    /// The rate that the ticks alone would leave, by the closed form, per second.
     Expected,
-    /// How many effective quanta there were a second.
+    /// Effective quanta per second.
     Quanta,
-    /// The time that was used, in shares of a CPU.
+    /// CPU time used, as a share of one CPU.
     Use,
-    /// The time that ticks of a rate billed over the time that was used. Where timers expire at
-    /// the kernel's ticks alone these are its own, and of another rate there are none; elsewhere
-    /// ticks of any rate are laid over what was recorded.
+    /// The time billed by ticks of this rate, over the time used. If timers expire only at the
+    /// kernel's ticks, these are the kernel's own and no other rate is available; otherwise
+    /// ticks of any rate are simulated on the recording.
     Billed(TickRate),
-    /// The share of the effective quanta into which no such tick fell.
+    /// The share of the effective quanta without such a tick.
     Missed(TickRate),
-    /// The time that the kernel's own ticks billed over the time that was used.
+    /// The time billed by the kernel's own ticks, over the time used.
     BilledByKernel,
-    /// The share of the effective quanta into which none of the kernel's own ticks fell.
+    /// The share of the effective quanta without a tick of the kernel's own.
     MissedByKernel,
-    /// How many numbers were sorted a second, by all tasks.
+    /// Numbers sorted per second, by all tasks.
     Sorted,
-    /// The share of the time that was not the work itself: by which the average exceeds the
-    /// least, where each has the same work.
+    /// The share of the time beyond the work itself: the excess of the average over the minimum,
+    /// for repetitions of the same work.
     Overhead,
-    /// The same for each of the kernel's ticks: a length. It is the tick's own time where the
-    /// least has none in it and nothing else disturbs.
+    /// The same excess per tick of the kernel, a duration. It is the cost of a tick if the
+    /// fastest repetition has no tick and nothing else disturbs.
     TickCost,
 }
 
-/// What kind of number a figure is, and so how it is told.
+/// The kind of a number, which decides its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A length of time, in nanoseconds.
+    /// A duration, in nanoseconds.
     Length,
     /// A share, from 0 to 1.
     Share,
-    /// How many there are.
+    /// A count.
     Count,
-    /// How many there are a second.
+    /// A rate per second.
     PerSecond,
-    /// One over another.
+    /// A ratio.
     Ratio,
 }
 
 impl Statistic {
-    /// The figure of these lengths; none when there is no length, or where it is
-    /// not one of lengths.
+    /// The statistic of these durations; `None` without durations, or if it is not a statistic
+    /// of durations.
     pub fn of(self, lengths: &LatencyHistogram) -> Option<f64> {
         let nanos = |length: Option<Nanos>| length.map(|length| length.as_nanos() as f64);
         match self {
@@ -202,7 +202,7 @@ impl Statistic {
         }
     }
 
-    /// What kind of number it is.
+    /// The kind of number.
     pub const fn kind(self) -> Kind {
         match self {
             Self::Min
@@ -227,7 +227,7 @@ impl Statistic {
         }
     }
 
-    /// The rate of the ticks that it takes; none where it takes none.
+    /// Its tick rate; `None` if it has none.
     pub const fn ticks(self) -> Option<TickRate> {
         match self {
             Self::Billed(rate) | Self::Missed(rate) => Some(rate),
@@ -268,7 +268,7 @@ impl fmt::Display for Statistic {
 /// Why a text is not a statistic.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a statistic: write min, median, max, average, deviation, p99.9, within 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead or tick cost"
+    "`{0}` is not a statistic; expected min, median, max, average, deviation, p99.9, within 10ms, samples, set-aside, serving, desired, rate, expected, quanta, use, billed at 100Hz, missed at 100Hz, billed, missed, sorted, overhead or tick cost"
 )]
 pub struct NotAStatistic(String);
 
@@ -343,16 +343,16 @@ pub enum Unit {
     /// A share, from 0 to 100.
     #[serde(rename = "per cent")]
     PerCent,
-    /// So many a second.
+    /// Per second.
     #[serde(rename = "per second")]
     PerSecond,
-    /// One over another.
+    /// A ratio.
     #[serde(rename = "ratio")]
     Ratio,
 }
 
 impl Unit {
-    /// A number of this unit in the base unit: nanoseconds for lengths.
+    /// Converts a number to the base unit: nanoseconds for durations.
     pub const fn base(self, number: f64) -> f64 {
         match self {
             Self::Micros => number * 1e3,

@@ -1,10 +1,10 @@
-//! Rows that belong together, and what stands over them.
+//! Groups of rows, and their headings.
 
 use crate::{Across, Figure, Measure, Row, Statistic, TableFound, View};
 
 impl<'a> Row<'a> {
-    /// What stands over a group of such rows: the measure, and the choice of samples where
-    /// there is one.
+    /// The heading of a group of such rows: the measure, and the choice of samples if there is
+    /// one.
     pub fn head(&self) -> String {
         match self.measure {
             Measure::WakeupLatency
@@ -18,14 +18,13 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// What the row is called among its like: its kernel where kernels stand beside each
-    /// other, else its cell.
+    /// The name of the row: its kernel in a comparison of kernels, otherwise its cell.
     pub fn name(&self) -> &'a str {
         self.kernel.unwrap_or(self.cell)
     }
 
-    /// The few figures that stand for the row: how many quanta there are and what they use,
-    /// median and greatest of other lengths, else all but how many samples there are.
+    /// The main figures of the row: for quanta their rate, CPU use and median; for other
+    /// durations the median and the maximum; otherwise all but the number of samples.
     pub fn representative(&self) -> Vec<&Figure> {
         let of = |wanted: &[Statistic]| -> Vec<&Figure> {
             self.figures.iter().filter(|figure| wanted.contains(&figure.statistic)).collect()
@@ -45,7 +44,7 @@ impl<'a> Row<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The rows in groups of one measure and one choice of samples.
+    /// The rows grouped by measure and choice of samples.
     pub fn groups(&self) -> Vec<Vec<&Row<'a>>> {
         let all: Vec<&Row<'_>> = self.rows.iter().collect();
         let same =
@@ -63,7 +62,7 @@ impl TableFound<'_> {
     }
 }
 
-/// What kernels are set beside each other in: some figures of a measure.
+/// The figures in which kernels are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// The measure.
@@ -80,7 +79,7 @@ impl Compared {
 }
 
 impl<'a> Across<'a> {
-    /// What the kernels can be set beside each other in, each once.
+    /// The figures in which the kernels can be compared, without duplicates.
     pub fn compared(&self) -> Vec<Compared> {
         let mut all: Vec<Compared> = Vec::new();
         for compared in self.views.iter().flat_map(|view| &view.rows).map(Compared::of) {
@@ -91,8 +90,8 @@ impl<'a> Across<'a> {
         all
     }
 
-    /// The rows that can be set beside each other in this: a group for each cell, in it a row
-    /// for each kernel. No group is empty.
+    /// The rows that have these figures: a group for each cell, with a row for each kernel. No
+    /// group is empty.
     pub fn rows_of(&self, compared: &Compared) -> Vec<Vec<&Row<'a>>> {
         let groups = self.views.iter().map(|view| -> Vec<&Row<'a>> {
             view.rows.iter().filter(|row| Compared::of(row) == *compared).collect()

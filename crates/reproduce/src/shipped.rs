@@ -10,21 +10,21 @@ pub const PAPERS: [(&str, &str); 2] = [
     ("latency-method", include_str!("../../../papers/latency-method.toml")),
 ];
 
-/// Why a paper cannot be had.
+/// Why a shipped paper cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPaper {
-    /// There is none of that name.
+    /// No paper has that name.
     #[error(transparent)]
     Unknown(#[from] UnknownWord),
-    /// Its data file is wrong, which is a defect of Tactus.
+    /// Its data file is invalid, which is a defect of Tactus.
     #[error(transparent)]
     Bad(#[from] BadPaper),
 }
 
-/// Reads a shipped paper by name, or names the nearest one.
+/// Reads a shipped paper by name.
 ///
 /// # Errors
-/// There is no such paper.
+/// No paper has that name; the error suggests the nearest one.
 pub fn find(name: &str) -> Result<Paper, NoPaper> {
     let names = PAPERS.map(|(name, _)| name);
     let text = PAPERS.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text);

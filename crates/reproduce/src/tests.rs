@@ -1,4 +1,4 @@
-//! Papers as shipped, and every kind of claim held, not held and not testable.
+//! The shipped papers, and every kind of claim: held, not held, not testable.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::claim::{Claim, Holds};
 use crate::paper::Paper;
 
 #[test]
-fn every_shipped_paper_is_read_and_bears_its_name() {
+fn every_shipped_paper_is_valid_and_has_its_file_name() {
     for (name, _) in PAPERS {
         let paper = find(name).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(paper.name, name);
@@ -32,7 +32,7 @@ fn every_file_in_the_folder_is_shipped() {
 }
 
 #[test]
-fn every_claim_holds_of_the_papers_own_figures() {
+fn every_claim_holds_for_the_papers_own_figures() {
     for (name, _) in PAPERS {
         let paper = find(name).unwrap();
         for part in &paper.parts {
@@ -49,12 +49,12 @@ fn every_claim_holds_of_the_papers_own_figures() {
 }
 
 #[test]
-fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+fn a_misspelt_name_gets_a_suggestion() {
     let error = find("latency-methods").unwrap_err().to_string();
     assert!(error.contains("did you mean `latency-method`?"), "{error}");
 }
 
-/// A part whose table has two cells, 100 samples being asked for.
+/// A part whose table has two cells; 100 samples are needed.
 fn paper(requires: &str, holds: &str) -> Paper {
     let text = format!(
         r#"
@@ -98,7 +98,7 @@ fn facts() -> MachineFacts {
         .unwrap()
 }
 
-/// Lengths of which the median is `median` and the greatest `max`, in microseconds.
+/// Durations with this median and maximum, in microseconds.
 fn lengths(count: u64, median: u64, max: u64) -> LatencyHistogram {
     let rest = std::iter::repeat_n(Nanos::from_micros(median), count as usize - 1);
     rest.chain([Nanos::from_micros(max)]).collect()
@@ -110,8 +110,8 @@ fn measured(cells: &[(&str, LatencyHistogram)]) -> Measured {
     }))
 }
 
-/// Judges the claim where the idle cell has median 5 and greatest 10, and the busy
-/// one median 6 and greatest `busy_max`.
+/// Judges the claim with median 5 and maximum 10 for the idle cell, and median 6 and maximum
+/// `busy_max` for the busy cell.
 #[track_caller]
 fn check(requires: &str, holds: &str, busy_max: u64, expected: &str) {
     check_of(requires, holds, [lengths(200, 5, 10), lengths(200, 6, busy_max)], expected);
@@ -175,34 +175,34 @@ fn figures_keep_to_a_limit_or_do_not() {
 #[test]
 fn shares_are_near_the_papers_or_are_not() {
     let figures = format!("figures = [{}]", figure("idle", "within 5us"));
-    // The paper's 0.5 microseconds are 500 in the base unit, whatever the column tells.
+    // The table's unit applies to all columns: 0.5 µs is 500 in the base unit.
     check("", &format!("kind = \"as-published\"\napart = 600.0\n{figures}"), 10, "held");
     check("", &format!("kind = \"as-published\"\napart = 10.0\n{figures}"), 10, "not held");
 }
 
 #[test]
-fn what_no_experiment_varies_is_not_testable() {
+fn a_claim_that_no_experiment_tests_is_not_testable() {
     check("", "kind = \"elsewhere\"\nneeds = \"It takes a second disk.\"", 100, "a second disk");
 }
 
 #[test]
 fn a_machine_of_another_kind_cannot_test_a_claim() {
     let on = "requires = { preemption = \"on\" }";
-    check(on, &ratio(), 100, "preempts itself");
+    check(on, &ratio(), 100, "preemptible kernel");
     check("requires = { preemption = \"off\" }", &ratio(), 100, "held");
-    check("requires = { tick-rate = 100 }", &ratio(), 100, "this one has 250");
+    check("requires = { tick-rate = 100 }", &ratio(), 100, "this kernel has 250");
     check("requires = { tick-rate = 250 }", &ratio(), 40, "not held");
 }
 
 #[test]
 fn too_few_samples_decide_nothing() {
     let cells = [lengths(200, 5, 10), lengths(99, 6, 100)];
-    check_of("", &ratio(), cells, "it takes 100 samples");
-    check_of("", &ratio(), [LatencyHistogram::new(), lengths(200, 6, 100)], "there are 0");
+    check_of("", &ratio(), cells, "100 are needed");
+    check_of("", &ratio(), [LatencyHistogram::new(), lengths(200, 6, 100)], "has 0 samples");
 }
 
 #[test]
-fn a_machine_that_was_not_measured_has_tables_of_the_paper_alone() {
+fn without_measurements_tables_have_the_papers_figures_only() {
     let paper = paper("", &ratio());
     let reproduction = reproduce(&paper, &[]);
     let part = &reproduction.parts[0];
@@ -214,7 +214,7 @@ fn a_machine_that_was_not_measured_has_tables_of_the_paper_alone() {
 }
 
 #[test]
-fn a_claim_about_what_is_not_there_is_refused() {
+fn a_claim_about_a_missing_figure_is_rejected() {
     let wrong = [
         ("idle", "p99", "has no p99"),
         ("lazy", "max", "`lazy`"),
@@ -232,7 +232,7 @@ fn a_claim_about_what_is_not_there_is_refused() {
 }
 
 #[test]
-fn unknown_words_of_a_data_file_are_refused() {
+fn unknown_words_in_a_data_file_are_rejected() {
     let good = include_str!("../../../papers/latency-method.toml");
     for (word, other) in [("below = ", "bellow = "), ("\"median\", \"max\"", "\"mode\", \"max\"")] {
         assert!(Paper::parse(&good.replacen(word, other, 1)).is_err(), "{other}");
@@ -244,7 +244,7 @@ fn unknown_words_of_a_data_file_are_refused() {
     }
 }
 
-/// Guests of these preemption models, in which the busy cell's greatest is so many microseconds.
+/// Checks a paper in guests: the preemption model and the busy cell's maximum in microseconds.
 #[track_caller]
 fn across_guests(
     paper: &Paper,
@@ -275,15 +275,15 @@ fn across_guests(
     check(&reproduce(paper, &runs));
 }
 
-/// A paper of two tables, one of a kernel that preempts itself and one of a kernel that does not.
+/// A paper with two tables, one for a preemptible and one for a non-preemptible kernel.
 fn paper_of_two_kernels(holds: &str) -> Paper {
-    let one = paper("requires = { preemption = \"off\" }", holds);
-    let mut part = one.parts[0].clone();
+    let single = paper("requires = { preemption = \"off\" }", holds);
+    let mut part = single.parts[0].clone();
     let mut other = part.tables[0].clone();
     "Other".clone_into(&mut other.name);
     other.requires = toml::from_str("preemption = \"on\"").unwrap();
     part.tables.push(other);
-    Paper { parts: vec![part], ..one }
+    Paper { parts: vec![part], ..single }
 }
 
 #[test]
@@ -295,10 +295,10 @@ fn a_claim_about_two_kernels_is_judged_on_every_pair_of_them() {
     "Other".clone_into(&mut to.table);
     let kernels = [("none", 500), ("voluntary", 100), ("full", 20), ("lazy", 200)];
     across_guests(&paper, "exact", &kernels, |found| {
-        assert_eq!(found.parts.len(), 4, "one for each kernel");
+        assert_eq!(found.parts.len(), 4, "a part for each kernel");
         let alone = &found.parts[0].claims[0].outcome;
-        assert!(matches!(alone, Outcome::NotTestable { .. }), "one kernel alone: {alone:?}");
-        let became: Vec<(Vec<&str>, bool)> = found.across[0]
+        assert!(matches!(alone, Outcome::NotTestable { .. }), "a single kernel: {alone:?}");
+        let outcomes: Vec<(Vec<&str>, bool)> = found.across[0]
             .claims
             .iter()
             .map(|found| (found.kernels.clone(), found.judged.outcome == Outcome::Held))
@@ -309,29 +309,29 @@ fn a_claim_about_two_kernels_is_judged_on_every_pair_of_them() {
             (vec!["voluntary", "full"], false),
             (vec!["voluntary", "lazy"], false),
         ];
-        assert_eq!(became, expected);
+        assert_eq!(outcomes, expected);
     });
 }
 
 #[test]
-fn without_a_kernel_of_each_kind_such_a_claim_says_what_is_missing() {
+fn without_a_kernel_of_each_kind_the_reason_names_the_missing_kind() {
     let mut paper = paper_of_two_kernels(&ratio());
     let Holds::Ratio { to, .. } = &mut paper.parts[0].claims[0].holds else { panic!() };
     "Other".clone_into(&mut to.table);
     across_guests(&paper, "exact", &[("none", 500), ("voluntary", 100)], |found| {
         for judged in &found.across[0].claims {
             let Outcome::NotTestable { reason } = &judged.judged.outcome else { panic!() };
-            assert!(reason.contains("preempts itself"), "{reason}");
+            assert!(reason.contains("preemptible kernel"), "{reason}");
         }
     });
 }
 
 #[test]
-fn what_a_guest_has_not_is_not_judged_in_it() {
+fn a_claim_is_not_judged_in_a_guest_that_lacks_what_it_needs() {
     for (need, time, reason) in [
         ("block-devices", "exact", "transfers of block devices"),
         ("block-devices", "wall", "transfers of block devices"),
-        ("caches", "exact", "does not know"),
+        ("caches", "exact", "does not model"),
     ] {
         let mut paper = paper("", &ratio());
         let needs: BTreeMap<String, Vec<condition::Need>> =
@@ -341,8 +341,8 @@ fn what_a_guest_has_not_is_not_judged_in_it() {
         across_guests(&paper, time, &[("none", 100), ("full", 100)], |found| {
             let part = &found.parts[0];
             assert!(part.tables[0].not_here.as_ref().unwrap().contains(reason));
-            let Outcome::NotTestable { reason: told } = &part.claims[0].outcome else { panic!() };
-            assert!(told.contains(reason), "{told}");
+            let Outcome::NotTestable { reason: text } = &part.claims[0].outcome else { panic!() };
+            assert!(text.contains(reason), "{text}");
         });
         if need == "caches" {
             across_guests(&paper, "wall", &[("none", 100), ("full", 100)], |found| {
@@ -353,11 +353,11 @@ fn what_a_guest_has_not_is_not_judged_in_it() {
 }
 
 #[test]
-fn what_ticks_do_to_timers_is_judged_on_the_timers_that_it_is_about() {
+fn needs_for_timers_are_checked() {
     for (need, high_resolution, lacks) in [
-        ("precise-timers", Some(false), Some("up to a tick before")),
+        ("precise-timers", Some(false), Some("up to a tick earlier")),
         ("precise-timers", Some(true), None),
-        ("timers-on-ticks", Some(true), Some("expire at ticks alone")),
+        ("timers-on-ticks", Some(true), Some("expire only at ticks")),
         ("timers-on-ticks", Some(false), None),
     ] {
         let needs: BTreeMap<String, Vec<condition::Need>> =
@@ -366,14 +366,14 @@ fn what_ticks_do_to_timers_is_judged_on_the_timers_that_it_is_about() {
         facts.kernel.high_resolution_timers = high_resolution;
         let found = condition::lacking(&needs["needs"], None, &facts);
         match lacks {
-            Some(part) => assert!(found.as_ref().is_some_and(|told| told.contains(part))),
+            Some(part) => assert!(found.as_ref().is_some_and(|text| text.contains(part))),
             None => assert_eq!(found, None, "{need}"),
         }
     }
 }
 
 #[test]
-fn cells_of_a_guests_form_bear_names_of_the_part() {
+fn cells_of_the_guest_form_must_be_cells_of_the_part() {
     let good = include_str!("../../../papers/latency-method.toml");
     let wrong = good.replacen("[part.guests.cells]", "[part.guests.cells]\n\"load 99\" = {}", 1);
     assert_ne!(good, wrong);
@@ -382,26 +382,26 @@ fn cells_of_a_guests_form_bear_names_of_the_part() {
 }
 
 #[test]
-fn ticks_of_timers_are_asked_of_kernels_whose_timers_expire_at_them() {
-    for (high_resolution, asked, lacks) in [
+fn the_tick_rate_of_timers_applies_only_to_timers_that_expire_at_ticks() {
+    for (high_resolution, required, lacks) in [
         (Some(false), 250, None),
-        (Some(false), 100, Some("this one has 250")),
+        (Some(false), 100, Some("this kernel has 250")),
         (Some(true), 100, None),
     ] {
         let condition: condition::Condition =
-            toml::from_str(&format!("timer-ticks = {asked}")).unwrap();
+            toml::from_str(&format!("timer-ticks = {required}")).unwrap();
         let mut facts = facts();
         facts.kernel.high_resolution_timers = high_resolution;
         let found = condition::unmet(&condition, &facts);
         assert_eq!(found.is_some(), lacks.is_some(), "{found:?}");
-        assert!(lacks.is_none_or(|part| found.unwrap().contains(part)), "{asked}");
+        assert!(lacks.is_none_or(|part| found.unwrap().contains(part)), "{required}");
         let whatever = condition.without(&[condition::Aspect::TickRate]);
         assert_eq!(condition::unmet(&whatever, &facts), None);
     }
 }
 
 #[test]
-fn a_kernel_that_can_stand_for_both_is_judged_alone() {
+fn a_kernel_that_meets_both_conditions_is_judged_alone() {
     let mut paper = paper_of_two_kernels(&ratio());
     for (table, ticks) in paper.parts[0].tables.iter_mut().zip([100, 250]) {
         table.requires = toml::from_str(&format!("timer-ticks = {ticks}")).unwrap();
@@ -437,7 +437,7 @@ fn a_kernel_that_can_stand_for_both_is_judged_alone() {
 }
 
 #[test]
-fn a_graph_is_left_out_where_a_kernel_has_not_what_it_is_about() {
+fn a_graph_is_omitted_for_a_kernel_that_lacks_what_it_needs() {
     let with_graph = |needs: &str| {
         let mut paper = paper("", &ratio());
         let graph = format!(

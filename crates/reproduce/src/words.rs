@@ -1,4 +1,4 @@
-//! How figures and claims are put in words.
+//! The texts of figures and claims.
 
 use tactus_model::format::{self, NOTHING, THIN_SPACE};
 
@@ -9,20 +9,20 @@ use crate::{
 };
 
 impl Statistic {
-    /// A figure of this kind as it is told: a length, a share or a number.
+    /// A figure as text: a duration, a share or a number.
     pub fn written(self, value: Option<f64>) -> String {
         let Some(value) = value else { return NOTHING.to_owned() };
         match self {
-            // What ticks cost is told in hundredths of a per cent.
+            // The cost of ticks needs hundredths of a per cent.
             Self::Overhead => format!("{:.2}{THIN_SPACE}%", value * 100.0),
             _ => self.kind().written(value),
         }
     }
 
-    /// What stands over a column of such figures.
+    /// The heading of a column of such figures.
     pub fn head(self) -> String {
         match self {
-            Self::SetAside => "saw a transfer".to_owned(),
+            Self::SetAside => "with transfer".to_owned(),
             Self::Serving => "in service".to_owned(),
             Self::Rate => "shown/s".to_owned(),
             Self::Desired => "desired/s".to_owned(),
@@ -34,40 +34,38 @@ impl Statistic {
         }
     }
 
-    /// What such figures are, where the words over their column do not say it.
+    /// The meaning of such figures, if the heading is not enough.
     pub const fn meaning(self) -> Option<&'static str> {
         match self {
-            Self::SetAside => {
-                Some("the share of all samples during which a block device had a request in flight")
-            }
+            Self::SetAside => Some("share of all samples with a block-device request in flight"),
             Self::Serving => Some(
-                "the share of these samples' cell that came due while an interrupt or a softirq was being served",
+                "share of the cell's samples that were due while an interrupt or a softirq was being served",
             ),
             Self::Expected => {
-                Some("frames a second that the ticks alone would have left, by the closed form")
+                Some("frames per second that the ticks alone would leave, by the closed form")
             }
             Self::Overhead => Some(
-                "the share of the time that was not the work itself: by which the average exceeds the least",
+                "share of the time beyond the work itself: excess of the average over the minimum",
             ),
             Self::BilledByKernel => {
-                Some("what the kernel's own ticks billed over the time that was used")
+                Some("time billed by the kernel's own ticks, over the time used")
             }
-            Self::MissedByKernel => Some(
-                "the share of the effective quanta into which none of the kernel's own ticks fell",
-            ),
-            Self::TickCost => Some("what was not the work itself, for each tick of the kernel"),
+            Self::MissedByKernel => {
+                Some("share of the effective quanta without a tick of the kernel's own")
+            }
+            Self::TickCost => Some("time beyond the work itself, per tick of the kernel"),
             _ => None,
         }
     }
 }
 
 impl Kind {
-    /// A number of this kind as it is told.
+    /// A number of this kind as text.
     pub fn written(self, value: f64) -> String {
         match self {
             Self::Share => format!("{:.1}{THIN_SPACE}%", value * 100.0),
             Self::Count => format::count(value as u64),
-            // Of what is many digits are not worth telling behind the point.
+            // Large rates need no decimals.
             Self::PerSecond if value >= 1e4 => format::count(value.round() as u64),
             Self::PerSecond => format!("{value:.2}"),
             Self::Ratio => ratio(value),
@@ -76,7 +74,7 @@ impl Kind {
     }
 }
 
-/// A ratio with as many digits as are worth telling.
+/// A ratio with two decimals if small, none if large.
 fn ratio(ratio: f64) -> String {
     match ratio {
         ..10.0 => format!("{ratio:.2}"),
@@ -86,14 +84,14 @@ fn ratio(ratio: f64) -> String {
 }
 
 impl Paper {
-    /// Who wrote what, where and when.
+    /// The citation: authors, title, publication.
     pub fn citation(&self) -> String {
         format!("{}, {} ({})", self.authors, self.title, self.published)
     }
 }
 
 impl PaperTable {
-    /// What stands over the table.
+    /// The heading of the table.
     pub fn head(&self) -> String {
         format!("{} ({}): {}", self.name, self.place, self.title)
     }
@@ -107,7 +105,7 @@ impl Claim {
 }
 
 impl Outcome {
-    /// What became of a claim, in a word or two.
+    /// The outcome of a claim, in a word or two.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Held => "held",
@@ -118,32 +116,33 @@ impl Outcome {
 }
 
 impl Judged<'_> {
-    /// The numbers that decided the claim, or why there are none.
+    /// The deciding numbers, or the reason that there are none.
     pub fn grounds(&self) -> String {
-        let demand = self.claim.holds.demand();
+        let requirement = self.claim.holds.requirement();
         if let Outcome::NotTestable { reason } = &self.outcome {
             return format!("{}.", capitalised(reason));
         }
         if let Some(Beside { paper: Some(paper), here: Some(here) }) = self.ratio {
             return format!(
-                "{} here, {} in the paper; demanded is {demand}.",
+                "{} here, {} in the paper; required: {requirement}.",
                 ratio(here),
                 ratio(paper)
             );
         }
         let list = |of: fn(&Beside) -> Option<f64>| -> String {
-            let told = self.figures.iter().map(|one| one.statistic.written(of(&one.beside)));
-            told.collect::<Vec<_>>().join(", ")
+            let texts =
+                self.figures.iter().map(|figure| figure.statistic.written(of(&figure.beside)));
+            texts.collect::<Vec<_>>().join(", ")
         };
         format!(
-            "{} here, {} in the paper; demanded is {demand}.",
+            "{} here, {} in the paper; required: {requirement}.",
             list(|beside| beside.here),
             list(|beside| beside.paper)
         )
     }
 }
 
-/// How many of these claims came to what.
+/// The number of claims by outcome, as text.
 pub fn tally<'j, 'a: 'j>(claims: impl IntoIterator<Item = &'j Judged<'a>>) -> String {
     let (mut held, mut not_held, mut not_testable) = (0, 0, 0);
     for judged in claims {
@@ -156,29 +155,29 @@ pub fn tally<'j, 'a: 'j>(claims: impl IntoIterator<Item = &'j Judged<'a>>) -> St
     format!("{held} held, {not_held} not held, {not_testable} not testable here")
 }
 
-/// A claim that kernels were held against.
+/// A claim that was judged in several kernels.
 #[derive(Clone, Debug)]
 pub struct ClaimAcross<'a> {
     /// The claim.
     pub claim: &'a Claim,
-    /// What became of it, the same for several kernels told once.
-    pub became: Vec<Became>,
+    /// Its outcomes; kernels with the same outcome share an entry.
+    pub outcomes: Vec<KernelOutcome>,
 }
 
-/// What became of a claim in some kernels, or in some pairs of them.
+/// The outcome of a claim in some kernels, or in some pairs of them.
 #[derive(Clone, Debug)]
-pub struct Became {
+pub struct KernelOutcome {
     /// The outcome, in a word or two.
     pub outcome: &'static str,
-    /// The kernels; empty for a claim that names no figure.
+    /// The kernels; empty for a claim without figures.
     pub kernels: String,
-    /// The numbers that decided it, or why there are none.
+    /// The deciding numbers, or the reason that there are none.
     pub grounds: String,
 }
 
-impl Became {
-    /// In which kernels it became so, and why.
-    pub fn told(&self) -> String {
+impl KernelOutcome {
+    /// The kernels and the grounds, as text.
+    pub fn text(&self) -> String {
         match self.kernels.as_str() {
             "" => self.grounds.clone(),
             kernels => format!("{kernels}: {}", self.grounds),
@@ -187,48 +186,49 @@ impl Became {
 }
 
 impl<'a> Across<'a> {
-    /// The claims by kernels.
-    pub fn claims_told(&self) -> Vec<ClaimAcross<'a>> {
+    /// The claims with their outcomes by kernel.
+    pub fn claims_by_kernel(&self) -> Vec<ClaimAcross<'a>> {
         let mut claims: Vec<ClaimAcross<'_>> = Vec::new();
         for found in &self.claims {
-            let became = Became {
+            let outcome = KernelOutcome {
                 outcome: found.judged.outcome.word(),
                 kernels: found.kernels.join(" against "),
                 grounds: found.judged.grounds(),
             };
             let claim = found.judged.claim;
             match claims.last_mut() {
-                Some(last) if std::ptr::eq(last.claim, claim) => put(&mut last.became, became),
-                _ => claims.push(ClaimAcross { claim, became: vec![became] }),
+                Some(last) if std::ptr::eq(last.claim, claim) => put(&mut last.outcomes, outcome),
+                _ => claims.push(ClaimAcross { claim, outcomes: vec![outcome] }),
             }
         }
         claims
     }
 }
 
-fn put(told: &mut Vec<Became>, became: Became) {
-    let same =
-        |known: &&mut Became| (known.outcome, &known.grounds) == (became.outcome, &became.grounds);
-    match told.iter_mut().find(same) {
+fn put(outcomes: &mut Vec<KernelOutcome>, outcome: KernelOutcome) {
+    let same = |known: &&mut KernelOutcome| {
+        (known.outcome, &known.grounds) == (outcome.outcome, &outcome.grounds)
+    };
+    match outcomes.iter_mut().find(same) {
         Some(known) => {
             known.kernels.push_str(", ");
-            known.kernels.push_str(&became.kernels);
+            known.kernels.push_str(&outcome.kernels);
         }
-        None => told.push(became),
+        None => outcomes.push(outcome),
     }
 }
 
 impl Compared {
-    /// What stands over a table of these: which figures its entries are.
+    /// The heading of a table of these: the figures of its entries.
     pub fn head(&self) -> String {
-        let told: Vec<String> = self.statistics.iter().map(|statistic| statistic.head()).collect();
-        capitalised(&format!("{}: {}", self.measure, told.join(" / ")))
+        let heads: Vec<String> = self.statistics.iter().map(|statistic| statistic.head()).collect();
+        capitalised(&format!("{}: {}", self.measure, heads.join(" / ")))
     }
 }
 
 impl View<'_> {
-    /// What the graph in several kernels is called: by its cell, and by the graph where several
-    /// may show that; by the graph alone where it shows all cells.
+    /// The title of the graph in a comparison of kernels: its cell, with the graph's title if
+    /// several graphs may show the cell; the graph's title alone if it shows all cells.
     pub fn title_across(&self) -> String {
         let cell = self.rows.first().map_or("", |row| row.cell);
         match self.graph.draw {
@@ -244,8 +244,8 @@ impl View<'_> {
 }
 
 impl PartFound<'_> {
-    /// The tables that this machine is not set beside, together where the reason is the same.
-    pub fn not_beside(&self) -> Vec<String> {
+    /// The tables that do not apply to this machine, grouped by reason.
+    pub fn not_compared(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<&TableFound<'_>>)> = Vec::new();
         for table in &self.tables {
             let Some(reason) = table.not_here.as_deref() else { continue };
@@ -254,15 +254,15 @@ impl PartFound<'_> {
                 None => reasons.push((reason, vec![table])),
             }
         }
-        let told = reasons.into_iter().map(|(reason, tables)| {
+        let texts = reasons.into_iter().map(|(reason, tables)| {
             let names: Vec<&str> = tables.iter().map(|table| table.table.name.as_str()).collect();
-            format!("Not set beside {}: {reason}.", names.join(", "))
+            format!("Not compared with {}: {reason}.", names.join(", "))
         });
-        told.collect()
+        texts.collect()
     }
 }
 
-/// A text that begins with a capital letter.
+/// The text with its first letter in upper case.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

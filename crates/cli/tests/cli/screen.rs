@@ -143,7 +143,7 @@ fn sixteen_colours_are_enough() {
     command.env_remove("NO_COLOR");
     let mut terminal = Terminal::start(command, 100, 30);
     terminal.wait_for_text("worst case");
-    terminal.wait_for_text("a line each 1\u{202f}ms");
+    terminal.wait_for_text("1\u{202f}ms per line");
     let screen = terminal.screen.lock().unwrap().screen().clone();
     let places = (0..30).flat_map(|row| (0..100).map(move |column| (row, column)));
     let colours: Vec<vt100::Color> = places
@@ -197,11 +197,11 @@ fn needs_tracing_late_samples_are_explained_on_the_screen() {
         Terminal::start(watch(&tactus, &["--causes", "--threshold", "1us"]), 120, 40);
     let answered = |screen: &vt100::Screen| {
         let text = screen.contents();
-        text.contains("on cpu 0:") || text.contains("permit") || text.contains("cannot")
+        text.contains("on CPU 0:") || text.contains("permit") || text.contains("cannot")
     };
     terminal.wait_for("causes, or why there are none", answered);
     let text = terminal.text();
-    if !text.contains("on cpu 0:") {
+    if !text.contains("on CPU 0:") {
         skip(Need::Perf, text);
     } else {
         assert!(text.contains("events are recorded"), "{text}");

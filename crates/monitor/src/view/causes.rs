@@ -1,4 +1,4 @@
-//! What delayed the latest late samples, where the kernel's events are recorded.
+//! The causes of the latest late samples, while kernel events are recorded.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,14 +10,14 @@ use tactus_model::format;
 
 pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut Buffer) {
     let right = match monitor.recording {
-        RecorderState::On => "events are recorded: latencies are longer by that; t ends it",
+        RecorderState::On => "recording makes latencies longer; t stops it",
         _ => "",
     };
-    let area = rule::draw(palette, area, "why late", right, buffer);
+    let area = rule::draw(palette, area, "causes of late wakeups", right, buffer);
     let causes = &monitor.picture().causes;
     match &monitor.recording {
         RecorderState::Off => {}
-        RecorderState::Starting => put(buffer, area, 0, "recording starts", palette.faint()),
+        RecorderState::Starting => put(buffer, area, 0, "starting the recorder", palette.faint()),
         RecorderState::Unavailable { reason, fix } => {
             put(buffer, area, 0, reason, palette.notice());
             if let Some(fix) = fix {
@@ -25,25 +25,25 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
             }
         }
         RecorderState::On if causes.is_empty() => {
-            put(buffer, area, 0, "nothing was late so far", palette.faint());
+            put(buffer, area, 0, "no late wakeup yet", palette.faint());
         }
         RecorderState::On => {
             for (row, sample) in (0..area.height).zip(causes) {
                 let cpu = monitor.cpus.get(sample.task as usize).copied();
-                put(buffer, area, row, &told(sample, cpu), ratatui::style::Style::new());
+                put(buffer, area, row, &cause_line(sample, cpu), ratatui::style::Style::new());
             }
         }
     }
 }
 
-/// The greatest causes of a sample that have a place in a line.
+/// The number of causes in a line, the greatest first.
 const CAUSES: usize = 3;
 
-/// `2.31 ms  at 12.3 s on cpu 1: kworker/1:2 (other) 2.10 ms, switch 12 µs`
-pub(crate) fn told(explained: &ExplainedSample, cpu: Option<u32>) -> String {
+/// `2.31 ms  at 12.3 s on CPU 1: kworker/1:2 (other) 2.10 ms, switch 12 µs`
+pub(crate) fn cause_line(explained: &ExplainedSample, cpu: Option<u32>) -> String {
     let latency = format::latency(explained.sample.latency());
     let at = explained.sample.came.as_secs_f64();
-    let cpu = cpu.map_or_else(String::new, |cpu| format!(" on cpu {cpu}"));
+    let cpu = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     let parts: Vec<String> = explained
         .parts
         .iter()

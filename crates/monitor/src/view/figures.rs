@@ -1,4 +1,4 @@
-//! The figures of the last second and of everything.
+//! The figures of the last second and of all samples.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,11 +8,11 @@ use crate::figures::StretchFigures;
 use crate::state::Monitor;
 use tactus_model::format;
 
-/// Places of a column of figures.
+/// The width of a column of figures.
 const COLUMN: u16 = 12;
 
 pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut Buffer) {
-    let area = rule::draw(palette, area, "latency", "last second         all", buffer);
+    let area = rule::draw(palette, area, "latency", "last second       total", buffer);
     let shown = &monitor.picture().shown;
     let [second, all] = [&shown.second, &shown.whole];
     let due = shown.intended.as_ref().and_then(|intended| intended.p99);

@@ -1,4 +1,4 @@
-//! The keys, and what looking does to what is looked at.
+//! The help: the keys, and how watching disturbs the measurement.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,20 +8,20 @@ use ratatui::widgets::{Block, Clear, Widget};
 use super::{Palette, columns, put};
 
 const LINES: [&str; 14] = [
-    "l p i     the next load, policy, interval; L P I the one before",
-    ":         any setting: load compile:2, sleep timerfd, cpus 1 …",
-    "+ -       the scope's lines nearer, further apart; a as it fits",
-    "< >       a faster, a slower sweep          x  the other axis",
-    "space     hold the picture; measuring goes on",
-    "r         forget the figures     t  record events, or not",
-    "q         quit                   any key leaves this page",
+    "l p i     next load, policy, interval    L P I  previous",
+    ":         set any setting: load compile:2, sleep timerfd, cpus 1",
+    "+ -       finer, coarser scale           a      fit the scale",
+    "< >       faster, slower sweep           x      other percentile axis",
+    "space     hold or release the picture    r      reset the figures",
+    "t         start or stop recording kernel events, for the causes",
+    "q         quit                     any other key closes this help",
     "",
-    "A change of load, policy or another setting starts the measuring",
-    "process anew. The samples come out of shared memory: it does not",
-    "wait for the display. What disturbs it is that this program runs",
-    "too, ten times a second for a few ms, on any CPU (keep the",
-    "probe away from one: --cpus), and the terminal with it; when events",
-    "are recorded, half a µs or so for each, and explaining them.",
+    "A new setting restarts the measuring process. It writes samples to",
+    "shared memory and never waits for the display. This program and the",
+    "terminal run for a few ms, ten times a second, on any CPU; with",
+    "--cpus, the probe leaves a CPU to them. Recording costs about 0.5 µs",
+    "per event and makes latencies longer; explaining late samples takes",
+    "CPU time once a second.",
 ];
 
 pub(super) fn draw(palette: Palette, area: Rect, buffer: &mut Buffer) {

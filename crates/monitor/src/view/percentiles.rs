@@ -1,4 +1,4 @@
-//! The percentile graph: log latency over an axis that stretches the tail.
+//! The percentile graph: logarithmic latency over an axis that stretches the tail.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,9 +13,9 @@ use super::{Palette, columns, put, put_right, rule};
 use crate::state::Monitor;
 use tactus_model::format;
 
-/// What the second curve is.
+/// The label of the second curve.
 const INTENDED: &str = "by intended schedule";
-/// Places for the numbers at the left.
+/// The width of the numbers at the left.
 const NUMBERS: u16 = 8;
 
 pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut Buffer) {
@@ -27,11 +27,11 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
     let area = rule::draw(palette, area, "latency by percentile", name, buffer);
     let plot =
         Rect { x: area.x + NUMBERS, width: area.width - NUMBERS, height: area.height - 1, ..area };
-    // Both curves end where the one with more samples does.
+    // Both curves end at the end of the curve with more samples.
     let curves = [&shown.curve, &shown.intended_curve];
     let ends = || curves.into_iter().filter_map(|curve| Some((curve.first()?, curve.last()?)));
     let Some(decades) = Decades::around(ends().map(|(first, last)| (first.1, last.1))) else {
-        put(buffer, plot, plot.height / 2, "figures come every second", palette.faint());
+        put(buffer, plot, plot.height / 2, "updated every second", palette.faint());
         return;
     };
     let share_max = ends().map(|(_, last)| last.0).fold(0.0, f64::max);
@@ -96,7 +96,7 @@ impl Decades {
         for power in self.low as u32..=self.high as u32 {
             let along = (self.high - f64::from(power)) / (self.high - self.low);
             let row = (along * f64::from(plot.height - 1)).round() as u16;
-            // Where there are more decades than rows, the smallest of a row is told.
+            // With more decades than rows, a row shows its smallest decade.
             if last.replace(row) == Some(row) {
                 continue;
             }
@@ -108,8 +108,8 @@ impl Decades {
     }
 }
 
-/// Writes the marks of the axis that do not run into each other, from the right, where
-/// the tail is.
+/// Writes the marks of the axis from the right, where the tail is, and skips those that
+/// would overlap.
 fn draw_ticks(
     axis: PercentileAxis,
     share_max: f64,

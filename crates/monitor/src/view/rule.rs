@@ -1,12 +1,12 @@
-//! The line that begins a part: its name, and what belongs to it at the right.
+//! The line above a part: its name at the left, a note at the right.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Palette, columns, put, put_right};
 
-/// Draws it in the first row of `area`, and gives the rest of the area. What has no room at
-/// the right is left out.
+/// Draws the line in the first row of `area` and returns the rest of the area. Without room
+/// for it, the note is omitted.
 pub(super) fn draw(
     palette: Palette,
     area: Rect,

@@ -1,5 +1,5 @@
-//! The scope of times between arrivals, as in Figure 1 of the paper of 1993: a line each
-//! millisecond, or however far the lines are apart, and the worst case in the corner.
+//! The scope of times between wakeups, after Figure 1 of the paper of 1993: horizontal lines
+//! at 1 ms or another distance, and the worst case in the corner.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,19 +14,19 @@ use crate::figures::Worst;
 use crate::state::Monitor;
 use tactus_model::format;
 
-/// Places for the numbers at the lines.
+/// The width of the numbers at the lines.
 const NUMBERS: u16 = 9;
 /// Rows from one line to the next.
 const ROWS_PER_LINE: u16 = 2;
-/// Dots of a place, of which there are two side by side.
+/// Dots of a terminal cell in a column; there are two columns.
 const DOTS_DOWN: u16 = 4;
 const DOTS_PER_LINE: f64 = (ROWS_PER_LINE * DOTS_DOWN) as f64;
 
 pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut Buffer) {
     let picture = monitor.picture();
-    let title = format!("time between arrivals, a line each {}", format::axis_length(picture.line));
-    let across = format!("{} across", format::span(picture.sweep.length()));
-    let area = rule::draw(palette, area, &title, &across, buffer);
+    let title = format!("time between wakeups, {} per line", format::axis_length(picture.line));
+    let sweep = format!("sweep {}", format::span(picture.sweep.length()));
+    let area = rule::draw(palette, area, &title, &sweep, buffer);
     let [numbers, plot] = [
         Rect { width: NUMBERS.min(area.width), ..area },
         Rect { x: area.x + NUMBERS, width: area.width - NUMBERS, ..area },
@@ -38,24 +38,24 @@ pub(super) fn draw(monitor: &Monitor, palette: Palette, area: Rect, buffer: &mut
     draw_worst(monitor, palette, plot, buffer);
 }
 
-/// What the rows stand for.
+/// The vertical axis.
 struct Axis {
-    /// The least length, at the lowest dot.
+    /// The duration at the lowest dot.
     bottom: Nanos,
     line: Nanos,
     rows: u16,
 }
 
-/// Where a length stands.
+/// The place of a duration on the axis.
 enum Place {
-    /// So many dots above the lowest.
+    /// The number of dots above the lowest.
     At(f64),
     Above,
     Below,
 }
 
 impl Axis {
-    /// From nothing where the interval is near it, otherwise with the interval in the middle.
+    /// From zero if the interval is near it, otherwise with the interval in the middle.
     fn around(interval: Nanos, line: Nanos, rows: u16) -> Self {
         let half = u64::from(rows / ROWS_PER_LINE / 2);
         let bottom = line.saturating_mul(interval.div_floor(line).saturating_sub(half));
@@ -73,7 +73,7 @@ impl Axis {
 }
 
 fn draw_lines(axis: &Axis, palette: Palette, numbers: Rect, plot: Rect, buffer: &mut Buffer) {
-    // The lowest dots of a row, since that is where the line's own length stands.
+    // The lowest dots of a row, the position of the line's own duration.
     let line = "⡀".repeat(plot.width.into());
     for (number, up) in (0..).zip((0..axis.rows).step_by(ROWS_PER_LINE.into())) {
         let row = axis.rows - 1 - up;
@@ -85,7 +85,7 @@ fn draw_lines(axis: &Axis, palette: Palette, numbers: Rect, plot: Rect, buffer: 
     }
 }
 
-/// A line's length, with as many digits as tell it from the next one's.
+/// A line's duration, with enough digits to differ from the next line's.
 fn number_at_line(length: Nanos, line: Nanos) -> String {
     let (unit, size) = match length.as_nanos() {
         0 => return "0".to_owned(),
@@ -93,7 +93,7 @@ fn number_at_line(length: Nanos, line: Nanos) -> String {
         _ => ("ms", 1_000_000),
     };
     let digits = (size / line.as_nanos().max(1)).checked_ilog10().map_or(0, |digits| {
-        // 2 and 5 divide 10, so that the next power is never needed.
+        // 2 and 5 divide 10, so the next power is never needed.
         digits + u32::from(10_u64.pow(digits) * line.as_nanos() < size)
     });
     let value = length.as_nanos() as f64 / size as f64;
@@ -140,7 +140,7 @@ fn draw_worst(monitor: &Monitor, palette: Palette, plot: Rect, buffer: &mut Buff
         return;
     };
     let cpu = match monitor.cpus.get(task as usize) {
-        Some(cpu) if monitor.cpus.len() > 1 => format!(", cpu {cpu}"),
+        Some(cpu) if monitor.cpus.len() > 1 => format!(", CPU {cpu}"),
         _ => String::new(),
     };
     let text = format!(" worst case {}{cpu} ", format::latency(length));
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_stands_in_the_middle_or_above_nothing() {
+    fn the_interval_is_in_the_middle_or_the_axis_starts_at_zero() {
         let bottom = |interval, line| {
             Axis::around(Nanos::from_micros(interval), Nanos::from_micros(line), 16).bottom
         };
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_the_digits_that_tell_lines_apart() {
+    fn numbers_of_two_lines_differ() {
         let check = |length, line, expected: &str| {
             let text = number_at_line(Nanos::from_micros(length), Nanos::from_micros(line));
             assert_eq!(text.replace(format::THIN_SPACE, " "), expected);

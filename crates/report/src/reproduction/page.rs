@@ -115,7 +115,7 @@ impl<'a> AcrossView<'a> {
             about: first.about,
             said: words::said(measured),
             tally: tally(across.claims.iter().map(|found| &found.judged)),
-            claims: across.claims_told(),
+            claims: across.claims_by_kernel(),
             views: views.collect(),
             kernels: kernels.collect(),
             guests: words::guest_lines(&across.kernels, measured.run),

@@ -92,10 +92,10 @@ fn put_across(
         let tally = tally(across.claims.iter().map(|found| &found.judged));
         let _ = writeln!(text, "\nClaims by kernels: {tally}");
     }
-    for told in across.claims_told() {
-        text.push_str(&wrapped(&told.claim.with_place(), "", width));
-        for became in &told.became {
-            let line = format!("{:<12}  {}", became.outcome, became.told());
+    for claim in across.claims_by_kernel() {
+        text.push_str(&wrapped(&claim.claim.with_place(), "", width));
+        for outcome in &claim.outcomes {
+            let line = format!("{:<12}  {}", outcome.outcome, outcome.text());
             text.push_str("  ");
             text.push_str(wrapped(&line, "                ", width).trim_start());
         }
@@ -131,7 +131,7 @@ fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, wi
             text.push_str(&grid(tables::beside(table, measure), width));
         }
     }
-    let apart = part.not_beside();
+    let apart = part.not_compared();
     if !apart.is_empty() {
         text.push('\n');
     }
