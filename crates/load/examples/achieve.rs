@@ -1,6 +1,6 @@
 //! Runs loads for a second each and prints what they achieve:
-//! `cargo run --release -p tactus-load --example achieve -- compile:2 'cmd:"make"'`,
-//! every load of our own without arguments.
+//! `cargo run --release -p tactus-load --example achieve -- compile:2 'cmd:"make"'`.
+//! Without arguments, it runs every built-in load.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        // The processes of a load run this binary too.
+        // The processes of a load also run this binary.
         ["internal", "load"] => return Ok(host_main()?),
         ["internal", "load-worker"] => return Ok(worker_main()?),
         _ => {}

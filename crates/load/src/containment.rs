@@ -1,4 +1,4 @@
-//! What holds a load's processes together.
+//! What keeps a load's processes together.
 
 use std::fmt;
 use std::path::Path;
@@ -7,67 +7,66 @@ use serde::{Deserialize, Serialize};
 use tactus_model::result::Shortfall;
 use tactus_sys::{Errno, SysError, namespace, process};
 
-/// What makes sure that no process of a load is left behind.
+/// The mechanism that leaves no process of a load behind.
 ///
-/// Whatever the containment, the host holds the reading end of a pipe whose writing
-/// end only the measuring process has. When that process ends, in whatever way, the
-/// host reads the end of the pipe and ends the load. (The death signal of
-/// `PR_SET_PDEATHSIG` would not do here: it follows the *thread* that started the
-/// host, and a measuring process may start its load from a thread that ends.) The
-/// keeper has such a pipe to the host. Each copy, and each program that a copy starts,
-/// has the death signal of the one above it, given by a thread that lives as long.
+/// In every kind, the host holds the read end of a pipe, and only the measuring process
+/// holds the write end. When the measuring process ends, for whatever reason, the host reads
+/// the end of the pipe and ends the load. (The death signal of `PR_SET_PDEATHSIG` does not
+/// work here: it follows the *thread* that started the host, and a measuring process may
+/// start its load from a thread that ends.) The supervisor has the same kind of pipe to the
+/// host. Each copy, and each program that a copy starts, has the death signal of its parent,
+/// set by a thread that lives as long as the parent.
 ///
-/// What remains are processes that a copy's programs start in turn. Those of a compiler
-/// end by themselves when a compile is done; those of a command may do anything. They are
-/// what the kinds differ in.
+/// This does not cover processes that a copy's programs start. Those of a compiler end by
+/// themselves when a compile is done; those of a command may do anything. The kinds differ
+/// in how they handle them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Containment {
-    /// A PID namespace, made by privilege. The keeper is its first process and has the
-    /// death signal of the host; when it ends, the kernel kills all others, however they
-    /// were started.
+    /// A privileged PID namespace. The supervisor is its first process and has the death
+    /// signal of the host; when it ends, the kernel kills all other processes in the
+    /// namespace, however they were started.
     #[doc(alias = "CLONE_NEWPID")]
     Namespace,
-    /// The same within a user namespace, as an ordinary user may make one. Programs
-    /// with set-user-ID (`sudo`) have no effect in it.
+    /// The same within a user namespace, which an ordinary user may create. Set-user-ID
+    /// programs (`sudo`) have no effect in it.
     #[doc(alias = "CLONE_NEWUSER")]
     UserNamespace,
-    /// No namespace is permitted. Host and keeper are each a child subreaper, and
-    /// whichever is left when the other ends kills every descendant, until none is
-    /// there. Commands and stress-ng are traced with `PTRACE_O_EXITKILL`, so the kernel
-    /// kills them and their descendants when the copy ends, even when every process of
-    /// ours is killed at once.
+    /// No namespace is permitted. Host and supervisor are both child subreapers. When either
+    /// ends, the other kills all descendants, until none is left. Commands and stress-ng are
+    /// traced with `PTRACE_O_EXITKILL`, so the kernel kills them and their descendants when
+    /// the copy ends, even when every process of Tactus is killed at once.
     ///
-    /// This is what a binary with file capabilities gets from an ordinary user, since the
-    /// kernel lets it make no user namespace.
+    /// A binary with file capabilities gets this kind when an ordinary user runs it, because
+    /// the kernel does not let it create a user namespace.
     #[doc(alias = "PR_SET_CHILD_SUBREAPER")]
     Watched,
 }
 
 impl Containment {
-    /// From the one to be tried first to the one that is always granted.
+    /// The order of attempts; the last kind is always permitted.
     pub const ALL: [Self; 3] = [Self::Namespace, Self::UserNamespace, Self::Watched];
 
-    /// What a result says when only watching was granted.
+    /// The shortfall of a load that is only watched.
     pub(crate) fn shortfall(refused: &SysError) -> Shortfall {
         Shortfall {
             asked: "load in a PID namespace".to_owned(),
             granted: "load watched by its host".to_owned(),
             reason: format!(
-                "the kernel did not let us make namespaces ({refused}); the command is traced instead, which slows each of its forks and signals a little"
+                "the kernel refused a namespace ({refused}); the command is traced instead, which slows each of its forks and signals slightly"
             ),
             fix: Some(fix(refused).to_owned()),
         }
     }
 }
 
-/// What would grant a namespace.
+/// The command or change that permits a namespace.
 fn fix(refused: &SysError) -> &'static str {
     match (refused.call, refused.errno) {
         ("clone3", Errno::NOSPC) => "sudo sysctl user.max_user_namespaces=15000",
-        // A filter of a container answers for clone3 as if it did not exist.
+        // A container's seccomp filter makes clone3 fail with ENOSYS.
         ("clone3", Errno::NOSYS) => {
-            "start the container without its filter of system calls: docker run --security-opt seccomp=unconfined …"
+            "start the container without its seccomp filter: docker run --security-opt seccomp=unconfined …"
         }
         _ if process::effective_user() == 0 => {
             "give the container CAP_SYS_ADMIN: docker run --cap-add SYS_ADMIN --security-opt seccomp=unconfined …"
@@ -85,7 +84,7 @@ fn fix(refused: &SysError) -> &'static str {
     }
 }
 
-/// Ubuntu's switch: only profiled programs may use what a user namespace gives.
+/// Ubuntu's switch: only programs with an AppArmor profile may use a user namespace.
 const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 
 /// Debian's switch.

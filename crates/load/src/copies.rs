@@ -5,13 +5,13 @@ use tactus_model::load::{Load, LoadPlan};
 
 use crate::error::{During, LoadError};
 
-/// How many copies `plan` asks for of each load that runs side by side, where each
-/// CPU may count as one.
+/// How many copies `plan` requests of each load that runs side by side. `cpus` copies are
+/// one for each CPU of the plan.
 pub(crate) fn wanted(plan: &LoadPlan) -> Result<Vec<u32>, LoadError> {
     let cpus = match &plan.cpus {
         CpuChoice::These(cpus) => cpus.len(),
         CpuChoice::All => {
-            tactus_sys::affinity::get().during("find the CPUs that may be used")?.len()
+            tactus_sys::affinity::get().during("read the CPUs that may be used")?.len()
         }
     };
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
@@ -25,7 +25,7 @@ pub(crate) fn wanted(plan: &LoadPlan) -> Result<Vec<u32>, LoadError> {
     if total > u64::from(Load::MAX_COPIES) {
         let most = Load::MAX_COPIES;
         return Err(LoadError::new(format!("the load {} has {total} copies", plan.load))
-            .hint(format!("ask for at most {most} copies of all loads together")));
+            .hint(format!("request at most {most} copies of all loads together")));
     }
     Ok(copies)
 }

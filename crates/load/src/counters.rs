@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tactus_sys::SysError;
 use tactus_sys::shared_memory::SharedWords;
 
-/// Words a copy has: two cache lines of 64 bytes, because CPUs fetch lines in
-/// pairs and copies shall not slow each other by counting.
+/// Words of a copy: two cache lines of 64 bytes. CPUs prefetch lines in pairs, and the
+/// counters of one copy must not slow another copy.
 const WORDS_PER_COPY: usize = 16;
 const OPERATIONS: usize = 0;
 const BYTES: usize = 1;
 const STATE: usize = 2;
 const OTHERS: usize = 3;
 
-/// How much a copy may count besides operations and bytes.
+/// How many counters a copy may have besides operations and bytes.
 pub(crate) const OTHERS_MAX: usize = 4;
 
-/// How far a copy has come.
+/// The state of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// It has not achieved anything yet.
@@ -35,7 +35,7 @@ pub(crate) enum State {
 pub(crate) struct Counters(SharedWords);
 
 impl Counters {
-    /// Makes counters for so many copies, all zero.
+    /// Creates counters for `copies` copies, all zero.
     pub(crate) fn create(copies: u32) -> Result<Self, SysError> {
         SharedWords::create(words(copies)).map(Self)
     }
@@ -87,19 +87,19 @@ impl CopyCounters<'_> {
         self.0[BYTES].load(Ordering::Relaxed)
     }
 
-    /// Counts something else, by its number.
+    /// Adds to another counter, given by its number.
     pub(crate) fn add_other(self, number: usize, count: u64) {
         debug_assert!(number < OTHERS_MAX);
         self.0[OTHERS + number].fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Something else so far, by its number.
+    /// Another counter so far, given by its number.
     pub(crate) fn other(self, number: usize) -> u64 {
         debug_assert!(number < OTHERS_MAX);
         self.0[OTHERS + number].load(Ordering::Relaxed)
     }
 
-    /// How far the copy has come.
+    /// The state of the copy.
     pub(crate) fn state(self) -> State {
         match self.0[STATE].load(Ordering::Acquire) {
             0 => State::Starting,
@@ -108,7 +108,7 @@ impl CopyCounters<'_> {
         }
     }
 
-    /// Says how far the copy has come.
+    /// Sets the state of the copy.
     pub(crate) fn set_state(self, state: State) {
         self.0[STATE].store(state as u64, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! A load's temporary directory, and those that earlier loads left behind.
+//! A load's temporary directory, and the stale directories of earlier loads.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -11,10 +11,10 @@ use crate::error::{During, LoadError};
 
 const PREFIX: &str = "tactus-load-";
 
-/// A directory that belongs to one load, and is removed with all it holds when dropped.
+/// A directory that belongs to one load. Dropping it removes it with its contents.
 ///
-/// Its owner holds a lock on it (flock(2)), which the kernel gives up when the owner
-/// ends, however it does. So a directory without a lock is nobody's any more.
+/// Its owner holds a lock on it (flock(2)), which the kernel releases when the owner ends,
+/// for whatever reason. A directory without a lock is therefore stale.
 #[derive(Debug)]
 pub(crate) struct LoadDirectory {
     path: PathBuf,
@@ -22,10 +22,10 @@ pub(crate) struct LoadDirectory {
 }
 
 impl LoadDirectory {
-    /// Makes a directory below `parent`, after removing those that are nobody's.
+    /// Creates a directory below `parent`, after removing stale directories.
     pub(crate) fn create(parent: &Path) -> Result<Self, LoadError> {
         remove_stale(parent);
-        // Somebody else's cleaning may take a directory away before it is locked.
+        // The cleanup of another load may remove a directory before it is locked.
         const ATTEMPTS: u32 = 16;
         for attempt in 0..ATTEMPTS {
             let path = parent.join(format!("{PREFIX}{}-{attempt}", std::process::id()));
@@ -33,15 +33,18 @@ impl LoadDirectory {
             if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
                 continue;
             }
-            made.during(&format!("make the directory {}", path.display()))?;
+            made.during(&format!("create the directory {}", path.display()))?;
             if let Some(lock) = lock(&path) {
                 return Ok(Self { path, _lock: lock });
             }
         }
-        Err(LoadError::new(format!("no temporary directory can be kept in {}", parent.display())))
+        Err(LoadError::new(format!(
+            "failed to create a temporary directory in {} in {ATTEMPTS} attempts",
+            parent.display()
+        )))
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -49,30 +52,31 @@ impl LoadDirectory {
 
 impl Drop for LoadDirectory {
     fn drop(&mut self) {
-        // What cannot be removed now is removed at the next start.
+        // The next start removes whatever cannot be removed now.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// Locks a directory that still stands; `None` when it is another's or has gone.
+/// Locks a directory that still exists; `None` if another process holds the lock, or if the
+/// directory was removed.
 fn lock(path: &Path) -> Option<File> {
     let directory = File::open(path).ok()?;
     directory.try_lock().ok()?;
     let locked = directory.metadata().ok()?;
-    let standing = fs::symlink_metadata(path).ok()?;
-    let same = (locked.dev(), locked.ino()) == (standing.dev(), standing.ino());
+    let existing = fs::symlink_metadata(path).ok()?;
+    let same = (locked.dev(), locked.ino()) == (existing.dev(), existing.ino());
     same.then_some(directory)
 }
 
-/// Removes our own directories below `parent` whose loads have ended.
+/// Removes stale directories of loads below `parent` that this user owns.
 pub(crate) fn remove_stale(parent: &Path) {
-    // A parent that cannot be read will be complained of by who makes a directory in it.
+    // Creating a directory in a parent that cannot be read reports the error.
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX))
             && entry.metadata().is_ok_and(|metadata| {
                 metadata.is_dir() && metadata.uid() == process::effective_user()
             });
-        // The lock is held meanwhile, so nobody takes the directory for a fresh one.
+        // The lock is held until the directory is gone, so no load can start to use it.
         if ours && let Some(_lock) = lock(&entry.path()) {
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -84,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_nobodys_is_removed() {
+    fn only_stale_directories_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let kept = LoadDirectory::create(parent.path()).unwrap();
         fs::write(kept.path().join("work"), "x").unwrap();

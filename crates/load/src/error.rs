@@ -8,27 +8,28 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{reason}")]
 pub struct LoadError {
-    /// What happened, in a sentence.
+    /// The reason, in a sentence.
     pub reason: String,
-    /// What to do about it, where that is known.
+    /// How to fix it, where known.
     pub hint: Option<String>,
 }
 
 impl LoadError {
-    /// Makes an error without a hint.
+    /// Creates an error without a hint.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), hint: None }
     }
 
-    /// Adds what to do about it.
+    /// Adds a hint.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 }
 
-/// Says what was being done when something failed.
+/// Adds the action that failed.
 pub(crate) trait During<T> {
-    /// Makes the failure a [`LoadError`]: `to write the file: No space left on device`.
+    /// Turns the failure into a [`LoadError`]: `failed to write the file: No space left on
+    /// device`.
     fn during(self, action: &str) -> Result<T, LoadError>;
 }
 

@@ -1,23 +1,23 @@
 //! Holds copies back until all have been started.
 //!
-//! Without it the first copies would take the CPUs from those that are yet to be
-//! started, and a thousand copies would take minutes.
+//! Otherwise the first copies would take the CPUs from the copies that are still to be
+//! started, and starting a thousand copies would take minutes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{During, LoadError};
 
-/// A gate that is closed: a file that its owner has locked (flock(2)).
+/// A closed gate: a file that its owner has locked (flock(2)).
 ///
-/// It opens when this is dropped, and when its owner ends.
+/// It opens when this value is dropped, and when its owner ends.
 #[derive(Debug)]
 pub(crate) struct ClosedGate(File);
 
 const ACTION: &str = "hold the copies back until all are started";
 
 impl ClosedGate {
-    /// Makes a gate in the load's directory.
+    /// Creates a gate in the load's directory.
     pub(crate) fn create(directory: &Path) -> Result<Self, LoadError> {
         let file = File::create(path(directory)).during(ACTION)?;
         file.lock().during(ACTION)?;
@@ -27,7 +27,7 @@ impl ClosedGate {
 
 impl Drop for ClosedGate {
     fn drop(&mut self) {
-        // The lock goes with the file all the same.
+        // Closing the file releases the lock anyway.
         let _ = self.0.unlock();
     }
 }

@@ -8,103 +8,106 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use tactus_model::policy::{RealtimePriority, Scheduling};
+use tactus_rt::ThreadRef;
 use tactus_sys::namespace::{self, Right};
-use tactus_sys::{Errno, SysError, process, sched};
+use tactus_sys::{Errno, SysError, process};
 use tactus_wire::{MESSAGE_LIMIT, MessageWriter, WireError, answers, requests};
 
 use crate::containment::Containment;
 use crate::directory::LoadDirectory;
 use crate::error::{During, LoadError};
-use crate::keeper;
 use crate::loads;
 use crate::not_granted::NotGranted;
-use crate::order::{Answer, HostOrder, KeeperOrder, Order, Role};
 use crate::processes;
+use crate::request::{HostRequest, Request, Response, Role, SupervisorRequest};
+use crate::supervisor;
 
-/// The whole body of `tactus internal load`: reads its order on the standard input,
-/// answers on the standard output, and ends the load when the standard input ends.
+/// The main function of `tactus internal load`: reads its request from standard input, sends
+/// responses to standard output, and ends the load when standard input ends.
 ///
 /// # Errors
-/// The order cannot be read, or nobody listens to the answers. Everything else that
-/// fails is told to the measuring process.
+/// The request cannot be read, or the responses cannot be written. Every other failure is
+/// reported to the measuring process.
 pub fn host_main() -> Result<(), LoadError> {
-    // The lock has to be free again before anybody waits for the end of the input.
-    let order = requests().read();
-    let done = match order {
+    // Release the lock of standard input before a thread waits for its end.
+    let request = requests().read();
+    let done = match request {
         Err(WireError::Closed) => Ok(()),
-        Err(error) => return Err(error).during("read what load is wanted"),
-        Ok(Order::Host(order)) => host(order),
-        Ok(Order::Keeper(order)) => keeper::keep(&order),
+        Err(error) => return Err(error).during("read the request for a load"),
+        Ok(Request::Host(request)) => host(request),
+        Ok(Request::Supervisor(request)) => supervisor::supervise(&request),
     };
     match done {
         Ok(()) => Ok(()),
-        Err(error) => answers().write(&Answer::Failed(error)).during("say why the load cannot run"),
+        Err(error) => {
+            answers().write(&Response::Failed(error)).during("report why the load cannot run")
+        }
     }
 }
 
-fn host(order: HostOrder) -> Result<(), LoadError> {
-    // By a wrong name it hosts all the same.
+fn host(request: HostRequest) -> Result<(), LoadError> {
+    // A failure leaves only a wrong name.
     let _ = tactus_sys::thread::set_name("load/host");
-    go_before_the_load(order.task.plan.scheduling);
-    // Of use without a namespace; with one it does no harm.
+    go_before_the_load(request.task.plan.scheduling);
+    // Needed without a namespace, harmless in a namespace.
     process::adopt_orphans().during("become the parent of orphans")?;
-    let directory = LoadDirectory::create(&order.directory)?;
-    let keeper = Keeper::start(&order, &directory)?;
-    let (process, lifeline) = (keeper.process, keeper.lifeline);
+    let directory = LoadDirectory::create(&request.directory)?;
+    let supervisor = Supervisor::start(&request, &directory)?;
+    let (process, lifeline) = (supervisor.process, supervisor.lifeline);
     let over = Arc::new(AtomicBool::new(false));
     let is_over = Arc::clone(&over);
     thread::spawn(move || {
-        // Nothing more is sent, so whatever is read is the end of the measurement.
+        // Nothing more is sent, so this read returns at the end of the measurement.
         let _ = io::stdin().read(&mut [0]);
         is_over.store(true, Ordering::Relaxed);
         drop(lifeline);
-        // Numbers are given out in turn, so that of a keeper that has ended this very
-        // moment is not another process's yet.
+        // The kernel reuses process numbers in turn, so the number of a supervisor that has
+        // just ended does not belong to another process yet.
         let _ = process::kill(process);
     });
     let status = wait_for(process)?;
     processes::kill_descendants();
     drop(directory);
     if status.signal().is_some() && !over.load(Ordering::Relaxed) {
-        return Err(LoadError::new(format!("the keeper of the load ended: {status}")));
+        return Err(LoadError::new(format!("the supervisor of the load ended: {status}")));
     }
     Ok(())
 }
 
-/// Makes sure that a load of a real-time class can be ended: host and keeper, who
-/// only sleep, must run before it.
+/// Lets a load of a real-time class be ended: host and supervisor only sleep, and must preempt
+/// the load when they wake. The supervisor inherits the policy.
 fn go_before_the_load(scheduling: Scheduling) {
     if scheduling.is_realtime()
         && let Some(highest) = RealtimePriority::new(99)
     {
-        // Refused to us, it will be refused to the copies too, who will say so.
-        let _ = sched::set(Scheduling::Fifo(highest));
+        // The kernel refuses the copies whatever it refuses here, and they report it.
+        let _ = ThreadRef::Calling.schedule(Scheduling::Fifo(highest));
     }
 }
 
-fn wait_for(keeper: u32) -> Result<ExitStatus, LoadError> {
+/// Reaps every child until the supervisor ends.
+fn wait_for(supervisor: u32) -> Result<ExitStatus, LoadError> {
     loop {
         let (process, status) =
-            process::wait_for_any_child().during("wait for the keeper of the load")?;
-        if process == keeper {
+            process::wait_for_any_child().during("wait for the supervisor of the load")?;
+        if process == supervisor {
             return Ok(status);
         }
     }
 }
 
-/// The keeper, as the host sees it.
-struct Keeper {
+/// The host's view of the supervisor.
+struct Supervisor {
     process: u32,
-    /// The keeper ends everything when this is closed.
+    /// Closing it makes the supervisor end everything.
     lifeline: PipeWriter,
 }
 
-impl Keeper {
-    /// Starts the keeper in the containment that is wanted, or else in the first that is
-    /// permitted.
-    fn start(order: &HostOrder, directory: &LoadDirectory) -> Result<Self, LoadError> {
-        let wanted: &[Containment] = match &order.containment {
-            Some(one) => std::slice::from_ref(one),
+impl Supervisor {
+    /// Starts the supervisor in the requested containment, or in the first that is permitted.
+    fn start(request: &HostRequest, directory: &LoadDirectory) -> Result<Self, LoadError> {
+        let wanted: &[Containment] = match &request.containment {
+            Some(containment) => std::slice::from_ref(containment),
             None => &Containment::ALL,
         };
         let mut refusal = None;
@@ -112,15 +115,15 @@ impl Keeper {
             let (input, lifeline) = io::pipe().during("make a pipe")?;
             match spawn(containment, input) {
                 Ok(process) => {
-                    let keeper_order = Order::Keeper(KeeperOrder {
-                        task: order.task.clone(),
+                    let supervisor_request = Request::Supervisor(SupervisorRequest {
+                        task: request.task.clone(),
                         directory: directory.path().to_owned(),
                         containment,
-                        missing: not_contained(order, containment, refusal).into_iter().collect(),
+                        missing: not_contained(request, containment, refusal).into_iter().collect(),
                     });
                     MessageWriter::new(&lifeline, MESSAGE_LIMIT)
-                        .write(&keeper_order)
-                        .during("tell the keeper what to do")?;
+                        .write(&supervisor_request)
+                        .during("send the supervisor its request")?;
                     return Ok(Self { process, lifeline });
                 }
                 Err(error) => refusal = Some(error),
@@ -131,14 +134,14 @@ impl Keeper {
     }
 }
 
-/// What the result has to say when no namespace was permitted and that makes a difference.
+/// The shortfall of a load that runs in no namespace although it may start any program.
 fn not_contained(
-    order: &HostOrder,
+    request: &HostRequest,
     containment: Containment,
     refusal: Option<SysError>,
 ) -> Option<NotGranted> {
-    let differs =
-        containment == Containment::Watched && loads::runs_any_program(&order.task.plan.load.kind);
+    let differs = containment == Containment::Watched
+        && loads::runs_any_program(&request.task.plan.load.kind);
     refusal.filter(|_| differs).map(|refused| NotGranted::Known(Containment::shortfall(&refused)))
 }
 
@@ -148,8 +151,8 @@ fn spawn(containment: Containment, input: io::PipeReader) -> Result<u32, SysErro
     match containment {
         Containment::Namespace => namespace::spawn(&mut command, Right::Privilege),
         Containment::UserNamespace => namespace::spawn(&mut command, Right::UserNamespace),
-        // It has no death signal, so that it is left to kill the load's descendants
-        // when the host ends; the end of its standard input tells it.
+        // Without a death signal, so that it survives the host and can kill the load's
+        // descendants; it notices the end of the host by the end of its standard input.
         Containment::Watched => command.spawn().map(|child| child.id()).map_err(|error| {
             SysError::new("posix_spawn", Errno::from_io_error(&error).unwrap_or(Errno::IO))
         }),

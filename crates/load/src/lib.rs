@@ -17,29 +17,27 @@
 //! ```text
 //! the measuring process
 //! └─ host            `tactus internal load`: makes the containment, cleans up
-//!    └─ keeper       starts the copies, tells when all work, sees who ends
+//!    └─ supervisor  starts the copies, reports when all work and which end
 //!       ├─ copy 0    `tactus internal load-worker`: one copy at work
 //!       │  └─ …      what the copy starts: compilers, a command and its children
 //!       └─ copy 1
 //! ```
 //!
-//! Host, keeper and copies are fresh processes of our own binary. The measuring
-//! process starts only the host, and does so without fork, so its memory is not
-//! marked for copying; all the same a load is best started before memory is locked
-//! and touched.
+//! Host, supervisor and copies are fresh processes of our own binary. The measuring process
+//! starts only the host, without fork, so its memory is not marked copy-on-write; still,
+//! start a load before you lock and touch memory.
 //!
-//! A copy is a process of its own, so that copies share neither address space nor
-//! descriptors with each other, as independent programs would not. Within a copy,
-//! loads that need several tasks (net, message, timer, serial, player) use threads; who
-//! types into an editor is a process that the copy starts, and so are the passes of a
-//! compiler that is imitated.
+//! Each copy is a process, so copies share neither address space nor descriptors, like
+//! independent programs. Within a copy, loads that need several tasks (net, message, timer,
+//! serial, player) use threads. The typist of an editor and the passes of an imitated compiler
+//! are processes that the copy starts.
 //!
-//! Of loads side by side, as `player+display`, the copies are numbered through and kept
-//! by one keeper. Every process and thread bears the name of its load.
+//! The copies of loads that run side by side, such as `player+display`, are numbered
+//! consecutively and share one supervisor. Every process and thread is named after its load.
 //!
 //! # Nothing is left behind
 //!
-//! See [`Containment`] for what holds the processes together.
+//! [`Containment`] describes what keeps the processes together.
 #![forbid(unsafe_code)]
 
 mod containment;
@@ -49,22 +47,22 @@ mod directory;
 mod error;
 mod gate;
 mod host;
-mod keeper;
 mod loads;
 mod not_granted;
-mod order;
 mod processes;
+mod request;
 mod running;
 mod scheduling;
 mod site;
 mod snapshot;
+mod supervisor;
 mod surroundings;
 mod worker;
 
 pub use containment::Containment;
 pub use error::LoadError;
 pub use host::host_main;
-pub use order::MARK;
+pub use request::MARK;
 pub use running::{HostOptions, RunningLoad};
 pub use snapshot::LoadSnapshot;
 pub use surroundings::Surroundings;

@@ -32,21 +32,21 @@ use tactus_model::frames::Rate;
 use tactus_model::load::{BuiltinLoad, LoadKind};
 
 use crate::error::LoadError;
-use crate::order::{Companion, WorkerOrder};
+use crate::request::{Companion, WorkerRequest};
 use crate::site::Site;
 use crate::surroundings::Surroundings;
 
-/// What the work of a copy comes to: it never ends but by an error.
+/// The result of a copy's work, which ends only by an error.
 pub(crate) type Endless = Result<Infallible, LoadError>;
 
 /// What a load counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// What one operation is; empty where operations cannot be counted.
+    /// What one operation is; empty if operations cannot be counted.
     pub unit: &'static str,
     /// Whether bytes are counted as well.
     pub bytes: bool,
-    /// What else is counted, each for one of it; at most [`crate::counters::OTHERS_MAX`].
+    /// What else is counted, in the singular; at most [`crate::counters::OTHERS_MAX`].
     pub others: &'static [&'static str],
 }
 
@@ -56,16 +56,16 @@ struct Kind {
     measure: Measure,
     /// Whether a copy makes threads or processes.
     makes_tasks: bool,
-    /// Works for good.
+    /// The work, which does not end.
     run: Run,
 }
 
 /// How a kind of load works.
 #[derive(Clone, Copy)]
 enum Run {
-    /// As it can.
+    /// As fast as it can.
     Free(fn(&'static Site) -> Endless),
-    /// So many times a second.
+    /// At a rate.
     Paced(fn(Rate, &'static Site) -> Endless),
 }
 
@@ -81,7 +81,7 @@ const fn paced(
     Kind { load, measure: Measure { unit, ..NOTHING }, makes_tasks: true, run: Run::Paced(run) }
 }
 
-/// The measure of what cannot be counted.
+/// The measure of a load whose work cannot be counted.
 const NOTHING: Measure = Measure { unit: "", bytes: false, others: &[] };
 
 impl Kind {
@@ -101,7 +101,7 @@ impl Kind {
     }
 }
 
-/// Every load of our own but `idle`, for which nothing runs.
+/// Every built-in load except `idle`, which starts nothing.
 static KINDS: [Kind; 17] = [
     kind(BuiltinLoad::Compute, "round of arithmetic", compute::run),
     kind(BuiltinLoad::Memory, "page dirtied", memory::run).counts_bytes(),
@@ -128,7 +128,7 @@ fn find(load: BuiltinLoad) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.load == load)
 }
 
-/// What a load of this kind counts in these surroundings; of a mix each part counts for itself.
+/// What a load of this kind counts in these surroundings. In a mix, each part counts its own.
 pub(crate) fn measure(kind: &LoadKind, surroundings: Surroundings) -> Measure {
     match kind {
         LoadKind::Builtin(load @ (BuiltinLoad::Compile | BuiltinLoad::BuildOverNetwork))
@@ -144,7 +144,7 @@ pub(crate) fn measure(kind: &LoadKind, surroundings: Surroundings) -> Measure {
     }
 }
 
-/// What the process of a copy is called, in `ps` as in recordings.
+/// The name of a copy's process, in `ps` and in recordings.
 pub(crate) fn program(kind: &LoadKind) -> &'static str {
     match kind {
         LoadKind::Builtin(load) | LoadKind::Paced(load, _) => load.word(),
@@ -165,7 +165,7 @@ pub(crate) fn makes_tasks(kind: &LoadKind) -> bool {
     }
 }
 
-/// Whether a copy of this kind runs a program of which nothing is known.
+/// Whether a copy of this kind runs a program about which nothing is known.
 pub(crate) fn runs_any_program(kind: &LoadKind) -> bool {
     match kind {
         LoadKind::Builtin(_) | LoadKind::Paced(..) => false,
@@ -183,7 +183,7 @@ pub(crate) fn draws(kind: &LoadKind) -> bool {
     )
 }
 
-/// Works for good, as one copy of this kind.
+/// Works without end as one copy of this kind.
 pub(crate) fn run(kind: &LoadKind, site: &'static Site) -> Endless {
     match kind {
         LoadKind::Builtin(load) => run_builtin(*load, None, site),
@@ -196,19 +196,22 @@ pub(crate) fn run(kind: &LoadKind, site: &'static Site) -> Endless {
 
 fn run_builtin(load: BuiltinLoad, rate: Option<Rate>, site: &'static Site) -> Endless {
     let usual = || load.rate().and_then(|usual| Rate::of_ratio(usual.into()));
-    let nothing = || LoadError::new(format!("the load {load} is no work"));
+    let nothing = || LoadError::new(format!("the load {load} does no work"));
     match find(load).ok_or_else(nothing)?.run {
         Run::Free(run) => run(site),
         Run::Paced(run) => run(rate.or_else(usual).ok_or_else(nothing)?, site),
     }
 }
 
-/// Works as a process that belongs to a copy, until that has ended.
-pub(crate) fn run_companion(companion: &Companion, order: &WorkerOrder) -> Result<(), LoadError> {
+/// Works as a process that belongs to a copy, until the copy has ended.
+pub(crate) fn run_companion(
+    companion: &Companion,
+    request: &WorkerRequest,
+) -> Result<(), LoadError> {
     match companion {
         Companion::Typist { rate, seed } => editor::type_keys(*rate, *seed),
         Companion::Pass { pass, inputs, output, tree } => {
-            imitation::work(*pass, inputs, output, tree, order)
+            imitation::work(*pass, inputs, output, tree, request)
         }
     }
 }
@@ -218,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_load_but_idle_stands_in_the_table_once() {
+    fn every_load_but_idle_is_in_the_table_once() {
         for load in BuiltinLoad::ALL {
             let rows = KINDS.iter().filter(|kind| kind.load == *load).count();
             assert_eq!(rows, usize::from(*load != BuiltinLoad::Idle), "{load}");
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_know_a_rate_are_given_one() {
+    fn loads_with_a_rate_are_given_a_rate() {
         for kind in &KINDS {
             let is_paced = matches!(kind.run, Run::Paced(_));
             assert_eq!(is_paced, kind.load.rate().is_some(), "{}", kind.load);

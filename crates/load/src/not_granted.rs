@@ -1,25 +1,25 @@
-//! What a load asked for and did not get, told by one process and explained by another.
+//! What was requested for a load and not granted: sent by one process, explained by another.
 
 use serde::{Deserialize, Serialize};
 use tactus_model::cpus::CpuChoice;
 use tactus_model::facts::MachineFacts;
 use tactus_model::result::Shortfall;
 
-/// What a load asked for and did not get.
+/// What was requested for a load and not granted.
 ///
-/// Why the kernel refuses is found out by the measuring process: a copy lives in
-/// namespaces of our own making and would take them for somebody's container.
+/// The measuring process finds out why the kernel refuses: a copy lives in namespaces of our
+/// own, and would mistake them for a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum NotGranted {
-    /// Something whose reason is known where it happened.
+    /// A refusal whose reason is known where it happened.
     Known(Shortfall),
     /// The class or the CPUs of a copy.
     ToThread(tactus_rt::NotGranted),
 }
 
 impl NotGranted {
-    /// Says why, from what is known of the machine, in the words of a plan's settings.
+    /// Explains the refusal from facts about the machine, with the names of a plan's settings.
     pub(crate) fn explain(self, facts: &MachineFacts) -> Shortfall {
         let refused = match self {
             Self::Known(shortfall) => return shortfall,

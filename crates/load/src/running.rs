@@ -1,4 +1,4 @@
-//! A load as the measuring process sees it.
+//! The measuring process's view of a load.
 
 use std::io::BufReader;
 use std::ops::Range;
@@ -16,46 +16,45 @@ use crate::copies;
 use crate::counters::Counters;
 use crate::directory;
 use crate::error::{During, LoadError};
-use crate::keeper::START_LIMIT;
 use crate::loads;
 use crate::not_granted::NotGranted;
-use crate::order::{Answer, HostOrder, MARK, Order, Role, Task};
 use crate::processes;
+use crate::request::{HostRequest, MARK, Request, Response, Role, Task};
 use crate::snapshot::LoadSnapshot;
+use crate::supervisor::{ENDS_REPORTED_MAX, START_LIMIT};
 use crate::surroundings::Surroundings;
 
-/// How a load's processes are made.
+/// How a load's processes are started.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
-    /// A binary that runs [`host_main`](crate::host_main) when it is given the arguments
-    /// `internal load`, and [`worker_main`](crate::worker_main) for `internal load-worker`.
+    /// A binary that runs [`host_main`](crate::host_main) for the arguments `internal load`,
+    /// and [`worker_main`](crate::worker_main) for `internal load-worker`.
     pub executable: PathBuf,
-    /// Where loads that need files make a directory for them, which they remove.
+    /// Where loads that need files create a directory, which they remove.
     pub directory: PathBuf,
-    /// What holds the load together; `None` for the first of [`Containment::ALL`] that
-    /// is permitted.
+    /// What keeps the load together; `None` for the first permitted of [`Containment::ALL`].
     pub containment: Option<Containment>,
     /// Where the load runs.
     pub surroundings: Surroundings,
 }
 
 impl HostOptions {
-    /// Options with the system's directory for temporary files and the best containment,
-    /// on a host.
+    /// Options with the system's directory for temporary files and the best containment, on a
+    /// host.
     pub fn new(executable: PathBuf) -> Self {
         let directory = std::env::temp_dir();
         Self { executable, directory, containment: None, surroundings: Surroundings::Host }
     }
 }
 
-/// A load at work. It is ended when this is dropped.
+/// A running load. Dropping it ends the load.
 #[derive(Debug)]
 pub struct RunningLoad {
-    /// The load and how many copies of its parts there are.
+    /// The load and the numbers of copies of its parts.
     task: Option<Task>,
     shortfalls: Vec<Shortfall>,
     containment: Option<Containment>,
-    /// `None` for the idle load, for which nothing runs.
+    /// `None` for the idle load, which starts nothing.
     host: Option<Host>,
     directory: PathBuf,
 }
@@ -64,7 +63,7 @@ pub struct RunningLoad {
 struct Host {
     /// It ends the load when its standard input is closed.
     process: Peer,
-    answers: MessageReader<BufReader<Output>>,
+    responses: MessageReader<BufReader<Output>>,
     counters: Counters,
 }
 
@@ -72,18 +71,21 @@ struct Host {
 /// hangs.
 const MARGIN: Duration = Duration::from_secs(30);
 
-/// The longest wait for a host that ends its load and removes its files.
+/// The longest wait for the next response of a host that ends its load and removes its files.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
+/// The most responses of a load: ready, the ends of copies, and a failure.
+const RESPONSES_MAX: usize = ENDS_REPORTED_MAX + 2;
+
 impl RunningLoad {
-    /// Starts a load and waits until each of its copies has finished its first
-    /// operation, or has been started, where its operations cannot be counted.
+    /// Starts a load and waits until each of its copies has finished its first operation, or
+    /// has been started if its operations cannot be counted.
     ///
-    /// For `idle` nothing is started.
+    /// For `idle`, it starts nothing.
     ///
     /// # Errors
-    /// The load cannot run here; what is missing is said with the way to get it.
-    /// Nothing is left running.
+    /// The load cannot run here; the error names what is missing and how to get it. No process
+    /// is left running.
     pub fn start(plan: &LoadPlan, options: &HostOptions) -> Result<Self, LoadError> {
         let mut load = Self {
             task: None,
@@ -101,32 +103,32 @@ impl RunningLoad {
         let (counters_file, surroundings) = (counters.file(), options.surroundings);
         let task = Task { plan: plan.clone(), copies, counters: counters_file, surroundings };
         load.task = Some(task.clone());
-        let order = Order::Host(HostOrder {
+        let request = Request::Host(HostRequest {
             task,
             directory: options.directory.clone(),
             containment: options.containment,
         });
-        // From here on, leaving early drops the load, which ends it.
+        // From here on, an early return drops the load, which ends it.
         let host = load.host.insert(Host::start(options, counters)?);
-        match host.give(&order)? {
-            Answer::Ready { containment, missing } => {
+        match host.request(&request)? {
+            Response::Ready { containment, missing } => {
                 load.containment = Some(containment);
                 load.shortfalls = explain(missing);
                 Ok(load)
             }
-            Answer::Failed(error) => Err(error),
-            Answer::Ended { copy, reason } => {
+            Response::Failed(error) => Err(error),
+            Response::Ended { copy, reason } => {
                 Err(LoadError::new(format!("copy {copy} of the load ended: {reason}")))
             }
         }
     }
 
-    /// What was asked for and not granted.
+    /// What was requested and not granted.
     pub fn shortfalls(&self) -> &[Shortfall] {
         &self.shortfalls
     }
 
-    /// What holds the load together; `None` for the idle load.
+    /// What keeps the load together; `None` for the idle load.
     pub fn containment(&self) -> Option<Containment> {
         self.containment
     }
@@ -136,15 +138,15 @@ impl RunningLoad {
         self.host.as_ref().map(|host| host.process.id())
     }
 
-    /// Reads what the load has achieved up to now.
+    /// Reads what the load has achieved so far.
     ///
-    /// Operations and bytes are read first and at one moment; for the CPU time
-    /// `/proc` is then searched, which takes some 10 µs for each process of the machine.
+    /// Operations and bytes are read first, at one moment. Then `/proc` is searched for the CPU
+    /// time, which takes about 10 µs for each process of the machine.
     pub fn snapshot(&mut self) -> LoadSnapshot {
         let (Some(host), Some(task)) = (&mut self.host, &self.task) else {
             return LoadSnapshot::default();
         };
-        // Copies cannot outlive their host, whatever the counters say.
+        // No copy outlives its host, whatever the counters show.
         let alive = host.process.is_running();
         let part = |(load, copies): (&Load, Range<u32>)| {
             let copies = copies.map(|copy| host.counters.copy(copy));
@@ -160,21 +162,21 @@ impl RunningLoad {
         snapshot
     }
 
-    /// Sleeps until a copy ends by itself, and tells why; `None` when no further end will
-    /// be told, at once for the idle load. What this tells is not told again by
-    /// [`stop`](Self::stop).
+    /// Sleeps until a copy ends by itself, and returns the reason. Returns `None` when no
+    /// further end will be reported; for the idle load, at once. [`stop`](Self::stop) does not
+    /// return these reasons again.
     pub fn next_end(&mut self) -> Option<String> {
         let host = self.host.as_mut()?;
-        // What cannot be understood ends the list; the load goes on all the same.
-        match host.answers.read().ok()? {
-            Answer::Ended { copy, reason } => Some(format!("copy {copy}: {reason}")),
-            Answer::Failed(error) => Some(error.reason),
-            Answer::Ready { .. } => None,
+        // An invalid message ends the list; the load continues.
+        match host.responses.read().ok()? {
+            Response::Ended { copy, reason } => Some(format!("copy {copy}: {reason}")),
+            Response::Failed(error) => Some(error.reason),
+            Response::Ready { .. } => None,
         }
     }
 
-    /// Ends the load, waits until all its processes are gone and its files removed, and
-    /// tells why copies had ended by themselves, if some had (the first 16 of them).
+    /// Ends the load, waits until all its processes have ended and its files are removed, and
+    /// returns why copies had ended by themselves (the first 16).
     pub fn stop(mut self) -> Vec<String> {
         self.end()
     }
@@ -183,12 +185,15 @@ impl RunningLoad {
         let Some(mut host) = self.host.take() else { return Vec::new() };
         let mut reasons = Vec::new();
         host.process.close();
-        // What cannot be understood ends the list; the load is ended all the same.
-        while let Ok(answer) = host.answers.read_within(END_LIMIT) {
-            match answer {
-                Answer::Ended { copy, reason } => reasons.push(format!("copy {copy}: {reason}")),
-                Answer::Failed(error) => reasons.push(error.reason),
-                Answer::Ready { .. } => {}
+        // An invalid message ends the list; the load is ended anyway.
+        for _ in 0..RESPONSES_MAX {
+            match host.responses.read_within(END_LIMIT) {
+                Ok(Response::Ended { copy, reason }) => {
+                    reasons.push(format!("copy {copy}: {reason}"));
+                }
+                Ok(Response::Failed(error)) => reasons.push(error.reason),
+                Ok(Response::Ready { .. }) => {}
+                Err(_) => break,
             }
         }
         let status = host.process.wait_or_kill(END_LIMIT);
@@ -213,15 +218,15 @@ impl Host {
         counters.set_inheritable(true).during("share the load's counters")?;
         let started = Start::new(command).in_own_group().start();
         counters.set_inheritable(false).during("share the load's counters")?;
-        let (process, answers) = started.during(&action)?;
-        Ok(Self { process, answers, counters })
+        let (process, responses) = started.during(&action)?;
+        Ok(Self { process, responses, counters })
     }
 
-    /// Gives the order and waits for the first answer.
-    fn give(&mut self, order: &Order) -> Result<Answer, LoadError> {
-        // A host that has ended already cannot be told; its end is seen next.
-        let _ = self.process.send(order);
-        match self.answers.read_within(START_LIMIT + MARGIN) {
+    /// Sends the request and waits for the first response.
+    fn request(&mut self, request: &Request) -> Result<Response, LoadError> {
+        // Sending fails if the host has ended already; the next read reports that.
+        let _ = self.process.send(request);
+        match self.responses.read_within(START_LIMIT + MARGIN) {
             Err(WireError::Closed | WireError::Truncated { .. }) => {
                 let status = self.process.wait_or_kill(END_LIMIT);
                 Err(LoadError::new(format!(
@@ -229,17 +234,17 @@ impl Host {
                     status.map_or_else(|error| error.to_string(), |status| status.to_string())
                 )))
             }
-            answer => answer.during("start the load"),
+            response => response.during("start the load"),
         }
     }
 }
 
-/// Says why each was not granted.
+/// Explains why each was not granted.
 fn explain(missing: Vec<NotGranted>) -> Vec<Shortfall> {
-    // Reading the facts takes its time, and mostly there is nothing to explain.
+    // Reading the facts takes time, and usually there is nothing to explain.
     if missing.is_empty() {
         return Vec::new();
     }
     let facts = facts::read(Path::new("/"));
-    missing.into_iter().map(|one| one.explain(&facts)).collect()
+    missing.into_iter().map(|refused| refused.explain(&facts)).collect()
 }

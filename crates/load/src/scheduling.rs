@@ -1,4 +1,4 @@
-//! Puts a copy where the plan wants it, or as near as is permitted.
+//! Gives a copy the CPUs and the policy of the plan, or the best that is permitted.
 
 use tactus_model::cpus::CpuChoice;
 use tactus_model::load::LoadPlan;
@@ -9,12 +9,12 @@ use tactus_rt::ThreadRef;
 use crate::error::{During, LoadError};
 use crate::not_granted::NotGranted;
 
-/// Confines the calling thread to the plan's CPUs and gives it the plan's class;
-/// threads and processes that it makes later inherit both.
+/// Confines the calling thread to the plan's CPUs and gives it the plan's class. Threads and
+/// processes that it creates later inherit both.
 ///
-/// The CPUs come first: a copy runs nowhere else, even where that costs it a deadline.
-/// `makes_tasks` says whether there will be such threads or processes. Answers what
-/// was not granted.
+/// The CPUs come first: a copy runs nowhere else, even if that costs it a deadline.
+/// `makes_tasks` says whether the copy will create threads or processes. Returns what was not
+/// granted.
 pub(crate) fn apply(plan: &LoadPlan, makes_tasks: bool) -> Result<Vec<NotGranted>, LoadError> {
     let copy = ThreadRef::Calling;
     let mut missing = Vec::new();
@@ -40,11 +40,9 @@ fn no_tasks_by_deadline(plan: &LoadPlan) -> Shortfall {
         asked: format!("load-policy {}", plan.scheduling),
         granted: format!("load-policy {}", Scheduling::ORDINARY),
         reason: format!(
-            "the load {} makes threads or processes, and the kernel lets no task of the deadline class make any (sched(7))",
+            "the load {} creates threads or processes, which the kernel forbids to tasks of the deadline class (sched(7))",
             plan.load
         ),
-        fix: Some(
-            "take load-policy = \"fifo:1\", or a load of one task such as compute".to_owned(),
-        ),
+        fix: Some("use load-policy = \"fifo:1\", or a load of one task such as compute".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! What a load has achieved up to one moment.
+//! What a load has achieved so far.
 
 use tactus_model::load::Load;
 use tactus_model::result::{Count, LoadResult, PartResult};
@@ -7,28 +7,28 @@ use tactus_model::time::Nanos;
 use crate::counters::{CopyCounters, State};
 use crate::loads::Measure;
 
-/// What a load has achieved up to one moment.
+/// What a load has achieved so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadSnapshot {
-    /// Copies at work.
+    /// The number of copies at work.
     pub copies: u32,
-    /// What one operation is; empty where operations cannot be counted.
+    /// What one operation is; empty if operations cannot be counted.
     pub unit: &'static str,
-    /// Operations so far; `None` where they cannot be counted.
+    /// Operations so far; `None` if they cannot be counted.
     pub operations: Option<u64>,
-    /// Bytes so far; `None` where they cannot be counted.
+    /// Bytes so far; `None` if they cannot be counted.
     pub bytes: Option<u64>,
-    /// CPU time so far of all processes of the load, ended ones included as far
-    /// as they were waited for; in steps of 10 ms. `None` where it cannot be read.
+    /// CPU time so far of all processes of the load, including ended processes that were
+    /// waited for; in steps of 10 ms. `None` if it cannot be read.
     pub cpu_time: Option<Nanos>,
     /// What else is counted, and how often it happened so far.
     pub others: Vec<(&'static str, u64)>,
-    /// Of several loads side by side what each has achieved, without its CPU time.
+    /// For several loads side by side: what each has achieved, without its CPU time.
     pub parts: Vec<(Load, LoadSnapshot)>,
 }
 
 impl LoadSnapshot {
-    /// What these copies of one load have achieved, but for their CPU time.
+    /// What the copies of one load have achieved, without their CPU time.
     pub(crate) fn of<'c>(
         measure: Measure,
         copies: impl Iterator<Item = CopyCounters<'c>> + Clone,
@@ -57,8 +57,8 @@ impl LoadSnapshot {
 
     /// What was achieved since `earlier`, a snapshot of the same load.
     ///
-    /// Differences saturate at zero: the CPU time of a process that ended
-    /// without being waited for is lost.
+    /// Differences saturate at zero: the CPU time of a process that ended without being waited
+    /// for is lost.
     pub fn since(&self, earlier: &Self) -> LoadResult {
         let grown = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         LoadResult {
@@ -68,7 +68,7 @@ impl LoadSnapshot {
             operations: grown(self.operations, earlier.operations),
             bytes: grown(self.bytes, earlier.bytes),
             cpu_time: self.cpu_time.zip(earlier.cpu_time).map(|(now, then)| now - then),
-            // Both are of the same load, so they have the same counts and parts.
+            // Both snapshots are of the same load, so they have the same counts and parts.
             others: self
                 .others
                 .iter()
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_is_the_growth_between_two_snapshots() {
+    fn a_result_is_the_difference_of_two_snapshots() {
         let earlier = LoadSnapshot {
             copies: 3,
             unit: "write",

@@ -1,9 +1,9 @@
-//! A game: draws frame after frame, as many as it gets CPU time for.
+//! A game: draws frame after frame, as fast as its share of the CPU permits.
 //!
-//! It never sleeps. Each frame moves the world on by the time that the last one took and
-//! draws it, so that the rate of frames adapts to what is left of the CPU, and the
-//! world goes at its own pace. With a display beside it (`adaptive+display`) each frame is
-//! drawn by the display in part, and waited for.
+//! It never sleeps. Each frame advances the world by the duration of the last frame and draws
+//! it, so the frame rate adapts to the CPU time that is left, and the world keeps its own
+//! pace. With a display beside it (`adaptive+display`), the display draws a part of each
+//! frame, and the game waits for it.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,20 @@ use super::display::Display;
 use super::picture::Picture;
 use crate::site::Site;
 
-/// What a frame takes to be drawn.
+/// The CPU time that drawing a frame takes.
 const FRAME: Nanos = Nanos::from_millis(4);
 
-/// What of a frame the display has to do.
+/// The CPU time of a frame that the display takes.
 const SHOWN: Nanos = Nanos::from_millis(1);
 
-/// What a step of the world takes; there are as many as its steps fit in the last frame.
+/// The CPU time of a step of the world; a frame makes as many steps as fit into the last frame.
 const STEP: Nanos = Nanos::from_micros(50);
-/// The time by which a step moves the world on.
+/// The time by which a step advances the world.
 const WORLD_STEP: Duration = Duration::from_millis(1);
-/// The most steps between two frames: a game that was held up does not run after the world.
+/// The most steps between two frames: after a long delay, a game does not catch up.
 const STEPS_MAX: u128 = 100;
 
-/// Counts an operation each frame.
+/// Counts one operation per frame.
 pub(super) fn run(site: &'static Site) -> Endless {
     let display = Display::beside(site)?;
     let mut picture = Picture::calibrated();

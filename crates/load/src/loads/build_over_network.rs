@@ -1,7 +1,7 @@
 //! Compiles whose sources come through a loopback server, as from a network filesystem.
 //!
-//! A server in a thread of the copy answers each request for a file by one connection.
-//! A copy keeps six sources, a program and the compiler's temporary files: below 1 MiB.
+//! A server in a thread of the copy serves each request for a file on a connection of its own.
+//! A copy keeps six sources, a program and the compiler's temporary files: less than 1 MiB.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use super::source::{self, Source};
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
-/// Counts an operation each build, and the bytes of sources that came over the network.
+/// Counts one operation per build, and the bytes of sources that came over the network.
 pub(super) fn run(site: &'static Site) -> Endless {
     let directory = site.path("build");
     fs::create_dir(&directory).during("make a directory for the build")?;
@@ -33,7 +33,7 @@ pub(super) fn run(site: &'static Site) -> Endless {
         let mut bytes = 0;
         for (name, file) in names.iter().zip(&files) {
             let text = fetch(server, name)?;
-            fs::write(file, &text).during("write a source that was fetched")?;
+            fs::write(file, &text).during("write a fetched source")?;
             bytes += text.len() as u64;
         }
         compiler.build(&units, &directory.join("program"))?;
@@ -41,12 +41,12 @@ pub(super) fn run(site: &'static Site) -> Endless {
     }
 }
 
-/// Whether the compiler is given the file, as headers are not.
+/// Whether the compiler is given the file: headers are not.
 fn is_unit(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "c")
 }
 
-/// Asks the server for a file: its name and a line's end; the answer is the file.
+/// Requests a file from the server: sends its name and a newline, and receives the file.
 fn fetch(server: SocketAddr, name: &str) -> Result<Vec<u8>, LoadError> {
     let mut text = Vec::new();
     TcpStream::connect(server)
@@ -61,15 +61,15 @@ fn fetch(server: SocketAddr, name: &str) -> Result<Vec<u8>, LoadError> {
 fn serve(listener: &TcpListener, sources: &[Source]) -> Endless {
     loop {
         let (stream, _) = listener.accept().during("accept a connection")?;
-        // Anybody may connect; a stranger who goes in the middle of it is no failure.
-        let _ = answer(&stream, sources);
+        // Anybody may connect; a client that breaks the connection does not fail the load.
+        let _ = serve_file(&stream, sources);
     }
 }
 
-fn answer(stream: &TcpStream, sources: &[Source]) -> std::io::Result<()> {
+fn serve_file(stream: &TcpStream, sources: &[Source]) -> std::io::Result<()> {
     /// Longer than any name of ours.
     const NAME_LIMIT: u64 = 64;
-    // A stranger who asks for nothing must not hold the build up for good.
+    // A client that sends nothing must not block the build forever.
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     let mut name = String::new();
     BufReader::new(stream.take(NAME_LIMIT)).read_line(&mut name)?;

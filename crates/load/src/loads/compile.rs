@@ -1,6 +1,6 @@
 //! Endless compiles of a generated 200-line C program: the CPU load of 1992.
 //!
-//! A copy keeps a source, a program and the compiler's temporary files: below 1 MiB.
+//! A copy keeps a source, a program and the compiler's temporary files: less than 1 MiB.
 
 use std::fs;
 use std::slice;
@@ -10,7 +10,7 @@ use super::{Endless, source};
 use crate::error::During;
 use crate::site::Site;
 
-/// Counts an operation each time the program was preprocessed, compiled, optimised,
+/// Counts one operation each time the program was preprocessed, compiled, optimised,
 /// assembled and linked.
 pub(super) fn run(site: &'static Site) -> Endless {
     let compiler = Compiler::find(site.directory(), site)?;

@@ -1,4 +1,4 @@
-//! The C compiler: the installed one, or in a guest its imitation.
+//! The installed C compiler, or its imitation in a guest.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,33 +12,33 @@ use crate::surroundings::Surroundings;
 /// A C compiler at work in one directory.
 #[derive(Debug)]
 pub(super) enum Compiler {
-    /// The one that is installed.
+    /// The installed compiler.
     Installed {
-        /// Its driver.
+        /// The path of its driver.
         executable: PathBuf,
-        /// Where it keeps its temporary files.
+        /// The directory of its temporary files.
         directory: PathBuf,
     },
-    /// What a compiler does to the kernel.
+    /// An imitation of what a compiler does to the kernel.
     Imitated(Imitation),
 }
 
 const HINT: &str = "install a C compiler: sudo apt install gcc libc6-dev";
 
 impl Compiler {
-    /// Finds `cc`, which shall keep its temporary files in `directory`; in a guest, where
-    /// there is none, it is imitated, which is said.
+    /// Finds `cc` and lets it keep its temporary files in `directory`. Guests have no
+    /// compiler; there it is imitated, which is reported as a shortfall.
     pub(super) fn find(directory: &Path, site: &'static Site) -> Result<Self, LoadError> {
         if site.surroundings() == Surroundings::Guest {
             return Imitation::prepare(site).map(Self::Imitated);
         }
         let executable = program::find("cc").ok_or_else(|| {
-            LoadError::new("this load needs a C compiler, and there is no `cc` in PATH").hint(HINT)
+            LoadError::new("this load needs a C compiler, but `cc` is not in PATH").hint(HINT)
         })?;
         Ok(Self::Installed { executable, directory: directory.to_owned() })
     }
 
-    /// Preprocesses, compiles, optimises, assembles and links C files to a program.
+    /// Preprocesses, compiles, optimises, assembles and links C files into a program.
     pub(super) fn build(&self, sources: &[PathBuf], output: &Path) -> Result<(), LoadError> {
         match self {
             Self::Installed { executable, directory } => {
@@ -69,7 +69,7 @@ fn build(
         return Ok(());
     }
     let complaint = String::from_utf8_lossy(&finished.stderr);
-    let first = complaint.lines().next().unwrap_or("it does not say why");
+    let first = complaint.lines().next().unwrap_or("it printed no reason");
     Err(LoadError::new(format!("the C compiler ended with {}: {first}", finished.status))
         .hint(HINT))
 }

@@ -1,12 +1,12 @@
-//! A display server: does the work that its clients ask for, one request after another,
-//! and answers when it is done.
+//! A display server: does the work that its clients request, one request after another, and
+//! responds when it is done.
 //!
-//! Players and games that run beside it (`player+display`) are its clients. Alone it has one
-//! of its own, which draws 25 pictures a second, a fifth of a CPU's worth of work.
+//! Players and games that run beside it (`player+display`) are its clients. Alone, it has its
+//! own client, which draws 25 pictures a second: the work of a fifth of a CPU.
 //!
-//! As the X server of 2003 it is one process with one loop. Requests come through a socket
-//! in the load's directory. They carry no picture, which X clients of this kind share by
-//! memory, but say how much there is to draw.
+//! Like the X server of 2003, it is one process with one loop. Requests come through a socket
+//! in the load's directory. They contain no picture, which X clients of this kind pass in
+//! shared memory, but say how much there is to draw.
 
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
@@ -21,20 +21,20 @@ use super::picture::{Picture, per_mille};
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
-/// The most work that one request can ask for.
+/// The most work that a request can ask for.
 const REQUEST_MAX: Nanos = Nanos::from_millis(50);
 
-/// The length of a request, as in the X protocol; it begins with the work in nanoseconds.
+/// The bytes of a request, as in the X protocol; it begins with the work in nanoseconds.
 const REQUEST: usize = 32;
 
-/// The slot of the pictures of its own client.
+/// The slot of a picture of its own client.
 const SLOT: Nanos = Nanos::from_millis(40);
 
-/// What a picture takes to draw of the time that it is shown, in thousandths: in 2003 the X server took
+/// The drawing time of a picture in thousandths of its display time: in 2003 the X server took
 /// 20 % of the CPU beside Xine (Table 5 of the paper).
 pub(super) const PER_MILLE: u64 = 200;
 
-/// Counts an operation each request.
+/// Counts one operation per request.
 pub(super) fn run(site: &'static Site) -> Endless {
     let path = site.path("display");
     let socket =
@@ -50,7 +50,7 @@ pub(super) fn run(site: &'static Site) -> Endless {
         let work = Nanos::from_nanos(u64::from_le_bytes(*work)).min(REQUEST_MAX);
         picture.transform(picture.blocks_in(work));
         if let Some(path) = client.as_pathname() {
-            // A client that has ended wants no answer.
+            // A client that has ended needs no response.
             let _ = socket.send_to(&[0], path);
         }
         site.did(1, 0);
@@ -62,23 +62,23 @@ fn draw_alone(server: &Path, site: &Site) -> Endless {
     let mut next = Instant::now();
     loop {
         display.draw(per_mille(SLOT, PER_MILLE))?;
-        // Without haste after a delay: what was late is late.
+        // A delay shifts all later pictures; the client does not catch up.
         next = (next + Duration::from(SLOT)).max(Instant::now());
         thread::sleep(next.saturating_duration_since(Instant::now()));
     }
 }
 
-/// The display as a client sees it.
+/// The client's end of a display.
 #[derive(Debug)]
 pub(super) struct Display {
     socket: UnixDatagram,
 }
 
 impl Display {
-    /// How long a display may take to be there.
+    /// How long a client waits for the display to listen.
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// Connects to the display that runs beside this copy, if there is one.
+    /// Connects to the display that runs beside this copy, if there is a display.
     pub(super) fn beside(site: &Site) -> Result<Option<Self>, LoadError> {
         site.display().map(|server| Self::connect(server, site)).transpose()
     }
@@ -104,9 +104,9 @@ impl Display {
         }
     }
 
-    /// Has so much drawn, and waits until it is.
+    /// Lets the display do this much work, and waits until it is done.
     pub(super) fn draw(&self, work: Nanos) -> Result<(), LoadError> {
-        const ACTION: &str = "have the display draw";
+        const ACTION: &str = "let the display draw";
         let mut request = [0; REQUEST];
         request[..8].copy_from_slice(&work.as_nanos().to_le_bytes());
         self.socket.send(&request).during(ACTION)?;

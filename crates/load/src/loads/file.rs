@@ -1,7 +1,7 @@
 //! Buffered reads and writes of a file.
 //!
-//! A copy's file has 64 MiB, and all copies' files together at most 256 MiB. Reads come
-//! from the page cache; what is written goes to the disk when the kernel thinks fit.
+//! A copy's file has 64 MiB; the files of all copies together have at most 256 MiB. Reads come
+//! from the page cache; the kernel decides when it writes dirty pages to the disk.
 
 use std::os::unix::fs::FileExt;
 
@@ -12,8 +12,8 @@ use crate::site::Site;
 const FILE: u64 = 64 << 20;
 const BLOCK: u64 = 64 << 10;
 
-/// Counts an operation each transfer of 64 KiB; writes go through the file in order, and
-/// after each a block is read at random.
+/// Counts one operation per transfer of 64 KiB. Writes go through the file in order; after
+/// each write, a random block is read.
 pub(super) fn run(site: &'static Site) -> Endless {
     scratch::require_disk("file", site)?;
     let blocks = scratch::size(FILE, BLOCK, site) / BLOCK;

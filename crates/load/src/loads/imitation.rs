@@ -1,7 +1,7 @@
-//! What a C compiler does to a kernel, where there is no compiler: in guests.
+//! What a C compiler does to the kernel, for guests, which have no compiler.
 //!
-//! A driver starts a pass after another, each a fresh process of our own static binary, as
-//! `cc -pipe` does:
+//! A driver starts one pass after another, each a fresh process of our own static binary, like
+//! `cc -pipe`:
 //!
 //! ```text
 //! compile            the copy: the driver
@@ -11,11 +11,11 @@
 //!    └─ compile/ld     reads objects and libraries, writes a program
 //! ```
 //!
-//! The amounts are those of `cc -O2` (GCC 12 on x86-64) at the program of the load `compile`,
-//! as strace(1) and time(1) tell them: 4 800 page faults, some 170 files opened and as many
-//! looked for in vain, a thousand links read, 340 reads. Its computing is about a tenth of a
-//! compiler's, which spends three quarters of its time in user mode, so that an emulated
-//! CPU comes to more compiles and most of what they take is the kernel's.
+//! The amounts are those of `cc -O2` (GCC 12 on x86-64) for the program of the load `compile`,
+//! measured with strace(1) and time(1): 4 800 page faults, about 170 files opened and as many
+//! searched for in vain, a thousand readlink calls, 340 reads. It computes about a tenth of
+//! what a compiler does, which spends three quarters of its time in user mode. So an emulated
+//! CPU finishes more compiles, and most of their time is spent in the kernel.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -28,34 +28,34 @@ use tactus_sys::mapping::Mapping;
 use tactus_wire::{Peer, Start};
 
 use crate::error::{During, LoadError};
-use crate::order::{Companion, Pass, Role, WorkerOrder};
+use crate::request::{Companion, Pass, Role, WorkerRequest};
 use crate::site::Site;
 
-/// What one operation of it is.
+/// The name of one operation.
 pub(super) const UNIT: &str = "compile-like build";
 
-/// Headers that a source includes, directly or not, and how long each is.
+/// Headers that a source includes, directly or not, and the bytes of each.
 const HEADERS: usize = 28;
 const HEADER: usize = 3 << 10;
-/// Directories in which a header is looked for before it is found.
+/// Directories that are searched for a header before it is found.
 const SEARCHED: usize = 5;
-/// Libraries and start files that a program is linked with, and how long each is.
+/// Libraries and start files of a program, and the bytes of each.
 const LIBRARIES: usize = 8;
 const LIBRARY: usize = 64 << 10;
-/// Links that the linker reads, to know whether two paths are one file.
+/// Calls of readlink(2) by which the linker finds out whether two paths are one file.
 const LINKS: usize = 1000;
 
-/// The assembly of a source and the object that is made of it.
+/// The bytes of a source's assembly and of its object.
 const ASSEMBLY: usize = 40 << 10;
 const OBJECT: usize = 12 << 10;
-/// What is read or written at once, as stdio(3) does.
+/// The bytes of a read or write, as in stdio(3).
 const PIECE: usize = 4 << 10;
 
-/// Memory that is taken at once.
+/// Bytes of memory that are mapped at once.
 const ARENA: usize = 512 << 10;
-/// The smallest page that Linux has.
+/// The smallest page size of Linux.
 const PAGE: usize = 4096;
-/// Steps of arithmetic for each page that is touched; some 3 000 instructions.
+/// Steps of arithmetic for each page that is touched; about 3 000 instructions.
 const STEPS: usize = 400;
 
 /// The memory of each pass, in arenas of 512 KiB.
@@ -68,7 +68,7 @@ const fn arenas(pass: Pass) -> usize {
     }
 }
 
-/// The imitated compiler of a copy. It keeps its headers and libraries, some 600 KiB.
+/// The imitated compiler of a copy. It keeps its headers and libraries, about 600 KiB.
 #[derive(Debug)]
 pub(super) struct Imitation {
     site: &'static Site,
@@ -76,7 +76,7 @@ pub(super) struct Imitation {
 }
 
 impl Imitation {
-    /// Makes the headers and libraries, and says that this is no compiler.
+    /// Creates the headers and libraries, and reports the imitation as a shortfall.
     pub(super) fn prepare(site: &'static Site) -> Result<Self, LoadError> {
         site.shortfall(Shortfall {
             asked: "a C compiler for the load".to_owned(),
@@ -87,7 +87,7 @@ impl Imitation {
             fix: None,
         });
         let tree = site.path("compiler");
-        const ACTION: &str = "make headers and libraries";
+        const ACTION: &str = "create headers and libraries";
         for directory in 0..=SEARCHED {
             fs::create_dir_all(tree.join(directory.to_string())).during(ACTION)?;
         }
@@ -100,41 +100,41 @@ impl Imitation {
         Ok(Self { site, tree })
     }
 
-    /// Does to the kernel what compiling and linking `sources` would.
+    /// Does to the kernel what compiling and linking `sources` does.
     pub(super) fn build(&self, sources: &[PathBuf], output: &Path) -> Result<(), LoadError> {
         let objects: Vec<PathBuf> =
             sources.iter().map(|source| source.with_extension("o")).collect();
         for (source, object) in sources.iter().zip(&objects) {
             self.translate(source, object)?;
         }
-        let order = self.order(Pass::Collect, objects, output);
-        let mut collect = start(Pass::Collect, Stdio::null(), &order)?;
+        let request = self.request(Pass::Collect, objects, output);
+        let mut collect = start(Pass::Collect, Stdio::null(), &request)?;
         end(&mut collect, Pass::Collect)
     }
 
-    /// Compiles a source and assembles it, side by side.
+    /// Compiles a source and assembles it in parallel.
     fn translate(&self, source: &Path, object: &Path) -> Result<(), LoadError> {
-        let order = self.order(Pass::Assemble, Vec::new(), object);
-        let mut assembler = start(Pass::Assemble, Stdio::null(), &order)?;
+        let request = self.request(Pass::Assemble, Vec::new(), object);
+        let mut assembler = start(Pass::Assemble, Stdio::null(), &request)?;
         let assembly =
             assembler.take_input().ok_or_else(|| LoadError::new("a pass has no input"))?;
-        let order = self.order(Pass::Compile, vec![source.to_owned()], object);
-        let mut compiler = start(Pass::Compile, assembly.into(), &order)?;
+        let request = self.request(Pass::Compile, vec![source.to_owned()], object);
+        let mut compiler = start(Pass::Compile, assembly.into(), &request)?;
         end(&mut compiler, Pass::Compile)?;
         end(&mut assembler, Pass::Assemble)
     }
 
-    fn order(&self, pass: Pass, inputs: Vec<PathBuf>, output: &Path) -> WorkerOrder {
+    fn request(&self, pass: Pass, inputs: Vec<PathBuf>, output: &Path) -> WorkerRequest {
         let (output, tree) = (output.to_owned(), self.tree.clone());
-        self.site.order_for(Companion::Pass { pass, inputs, output, tree })
+        self.site.request_for(Companion::Pass { pass, inputs, output, tree })
     }
 }
 
-/// Starts a pass and gives it its order.
-fn start(pass: Pass, stdout: Stdio, order: &WorkerOrder) -> Result<Peer, LoadError> {
+/// Starts a pass and sends its request.
+fn start(pass: Pass, stdout: Stdio, request: &WorkerRequest) -> Result<Peer, LoadError> {
     let action = format!("start {}", name(pass));
     let mut peer = Start::new(Role::Worker.of_this_binary()).start_into(stdout).during(&action)?;
-    peer.send(order).during(&action)?;
+    peer.send(request).during(&action)?;
     Ok(peer)
 }
 
@@ -156,7 +156,7 @@ const fn name(pass: Pass) -> &'static str {
     }
 }
 
-/// Where a header lies: in the last directory that is searched.
+/// The path of a header: in the last directory that is searched.
 fn found(tree: &Path, header: usize) -> PathBuf {
     tree.join(SEARCHED.to_string()).join(format!("{header}.h"))
 }
@@ -165,13 +165,13 @@ fn library(tree: &Path, number: usize) -> PathBuf {
     tree.join(format!("{number}.a"))
 }
 
-/// The body of a pass.
+/// The work of a pass.
 pub(super) fn work(
     pass: Pass,
     inputs: &[PathBuf],
     output: &Path,
     tree: &Path,
-    order: &WorkerOrder,
+    request: &WorkerRequest,
 ) -> Result<(), LoadError> {
     match pass {
         Pass::Compile => compile(inputs, tree),
@@ -179,7 +179,7 @@ pub(super) fn work(
         Pass::Collect => {
             let (inputs, output, tree) = (inputs.to_vec(), output.to_owned(), tree.to_owned());
             let linker = Companion::Pass { pass: Pass::Link, inputs, output, tree };
-            let mut linker = start(Pass::Link, Stdio::null(), &order.for_companion(linker))?;
+            let mut linker = start(Pass::Link, Stdio::null(), &request.for_companion(linker))?;
             end(&mut linker, Pass::Link)
         }
         Pass::Link => link(inputs, output, tree),
@@ -195,11 +195,11 @@ fn compile(inputs: &[PathBuf], tree: &Path) -> Result<(), LoadError> {
     let arenas = arenas(Pass::Compile);
     for header in 0..HEADERS {
         for directory in 0..SEARCHED {
-            // It is not there; that it is looked for is what counts.
+            // The header is not there; the search is what counts.
             let _ = File::open(tree.join(directory.to_string()).join(format!("{header}.h")));
         }
         read(&found(tree, header))?;
-        // The memory grows with what has been read, and goes with the process.
+        // The memory grows with the number of headers read; the process frees it at its end.
         while memory.arenas.len() * HEADERS < arenas * (header + 1) {
             memory.grow()?;
         }
@@ -213,7 +213,7 @@ fn compile(inputs: &[PathBuf], tree: &Path) -> Result<(), LoadError> {
 }
 
 fn assemble(output: &Path) -> Result<(), LoadError> {
-    // The order was the first line; what follows is the assembly.
+    // The request was the first line; what follows is the assembly.
     let mut assembly = Vec::new();
     io::stdin().lock().read_to_end(&mut assembly).during("read the assembly")?;
     Memory::default().grow_to(arenas(Pass::Assemble))?;
@@ -222,7 +222,7 @@ fn assemble(output: &Path) -> Result<(), LoadError> {
 
 fn link(inputs: &[PathBuf], output: &Path, tree: &Path) -> Result<(), LoadError> {
     for number in 0..LINKS {
-        // None of them is a link, which is what the linker finds out.
+        // These files are not links, and the call finds that out.
         let _ = fs::read_link(library(tree, number % LIBRARIES));
     }
     let mut memory = Memory::default();
@@ -249,10 +249,10 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes an arena, and computes something for every page of it.
+    /// Maps an arena and computes something for each of its pages.
     fn grow(&mut self) -> Result<(), LoadError> {
         let mut arena = Mapping::new(ARENA).during("map memory")?;
-        // A kernel without huge pages refuses, and need not be told.
+        // A kernel without huge pages refuses, which has no effect here.
         let _ = arena.forbid_huge_pages();
         let mut random = SplitMix64::new(self.arenas.len() as u64);
         for page in arena.bytes().chunks_exact_mut(PAGE) {
@@ -264,7 +264,7 @@ impl Memory {
     }
 }
 
-/// Reads a file in pieces; tells its length.
+/// Reads a file in pieces; returns its length.
 fn read(path: &Path) -> Result<usize, LoadError> {
     let action = format!("read {}", path.display());
     let mut file = File::open(path).during(&action)?;
@@ -278,10 +278,10 @@ fn read(path: &Path) -> Result<usize, LoadError> {
     }
 }
 
-/// Writes a file of this length in pieces, anew.
+/// Writes a new file of this length in pieces.
 fn write(path: &Path, length: usize) -> Result<(), LoadError> {
     let action = format!("write {}", path.display());
-    // A compiler takes away what was there.
+    // A compiler removes the old file first.
     let _ = fs::remove_file(path);
     let mut file = File::create(path).during(&action)?;
     let piece = [b'o'; PIECE];

@@ -1,10 +1,10 @@
-//! Dirties more cache lines than the last-level cache holds, and more pages than the
-//! TLB knows.
+//! Dirties more cache lines than the last-level cache holds, and more pages than the TLB
+//! holds.
 //!
-//! A copy's memory is twice the last-level cache (as sysfs tells; 32 MiB where it does
-//! not) and at least 64 MiB, in pages of the smallest size: 16 384 of those, while the
-//! largest second-level TLBs have about 4 000 entries. All copies together take at most
-//! half of the memory that is available when they start.
+//! A copy's memory is twice the last-level cache (read from sysfs; 32 MiB if unknown) and at
+//! least 64 MiB, in pages of the smallest size: 16 384 pages, while the largest second-level
+//! TLBs have about 4 000 entries. All copies together take at most half of the memory that is
+//! available when they start.
 
 use std::path::Path;
 
@@ -16,25 +16,25 @@ use super::Endless;
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
-/// What a last-level cache is taken to be where it cannot be read.
+/// The size assumed for a last-level cache that cannot be read, in bytes.
 const CACHE_ASSUMED: u64 = 32 << 20;
 
-/// The least memory of a copy.
+/// The least memory of a copy, in bytes.
 const LEAST: u64 = 64 << 20;
 
-/// The smallest page that Linux has.
+/// The smallest page size of Linux.
 const PAGE: usize = 4096;
 
-/// The smallest cache line of CPUs that run Linux; longer ones are dirtied twice.
+/// The shortest cache line of CPUs that run Linux; longer lines are dirtied twice.
 const LINE: usize = 64;
 
-/// Counts an operation each page, in which every line has been dirtied.
+/// Counts one operation per page whose lines were all dirtied.
 pub(super) fn run(site: &'static Site) -> Endless {
     let wanted = facts::read(Path::new("/")).cpu.last_level_cache.unwrap_or(CACHE_ASSUMED);
     let wanted = wanted.saturating_mul(2).max(LEAST);
     let size = bounded(wanted, site)?;
     let mut memory = Mapping::new(size).during("take the load's memory")?;
-    // A kernel without huge pages refuses, and need not be told.
+    // A kernel without huge pages refuses, which has no effect here.
     let _ = memory.forbid_huge_pages();
     let pages = size / PAGE;
     let stride = coprime_stride(pages);
@@ -46,12 +46,12 @@ pub(super) fn run(site: &'static Site) -> Endless {
             line[..8].copy_from_slice(&value.to_ne_bytes());
         }
         site.did(1, PAGE as u64);
-        // Far jumps, each page once a turn, which neither prefetcher nor TLB foresees.
+        // Far jumps that visit each page once per round; neither prefetcher nor TLB foresees them.
         page = (page + stride) % pages;
     }
 }
 
-/// The memory to take, in whole pages.
+/// The memory to take, in bytes: whole pages.
 fn bounded(wanted: u64, site: &Site) -> Result<usize, LoadError> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").during("read /proc/meminfo")?;
     let available = available(&meminfo).unwrap_or(wanted.saturating_mul(4));
@@ -62,7 +62,7 @@ fn bounded(wanted: u64, site: &Site) -> Result<usize, LoadError> {
             asked: format!("load memory of {} MiB a copy", wanted >> 20),
             granted: format!("load memory of {} MiB a copy", size >> 20),
             reason: "all copies together take at most half of the available memory".to_owned(),
-            fix: Some("ask for fewer copies, or free memory".to_owned()),
+            fix: Some("use fewer copies, or free memory".to_owned()),
         });
     }
     let pages = usize::try_from(size).unwrap_or(usize::MAX) / PAGE;
@@ -75,8 +75,8 @@ fn available(meminfo: &str) -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// A step by which a walk over `pages` pages comes to each of them once before it
-/// comes to the first again: about the golden part, and without a common divisor.
+/// A step by which a walk over `pages` pages visits each page once before it returns to the
+/// first: about the golden section, and coprime to `pages`.
 fn coprime_stride(pages: usize) -> usize {
     let golden = (pages as f64 * 0.618) as usize;
     (golden.max(1)..).find(|&stride| divisor(stride, pages) == 1).unwrap_or(1)
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_comes_to_every_page_once() {
+    fn a_walk_visits_every_page_once() {
         for pages in [1, 2, 7, 4096, 16_384, 10_000] {
             let stride = coprime_stride(pages);
             let mut seen: Vec<usize> = (0..pages).map(|step| step * stride % pages).collect();

@@ -1,10 +1,10 @@
-//! Many senders and receivers of short messages, as hackbench has them.
+//! Many senders and receivers of short messages, like hackbench.
 //!
-//! A copy is one group: ten senders and ten receivers, each a thread, and a connected
-//! pair of sockets for each receiver. Every sender sends to every receiver in turn.
-//! (hackbench's groups have twenty of each; ten make the same pattern at a quarter of
-//! the sockets' traffic, and more copies make more groups.) What is under way is bounded
-//! by the sockets' buffers.
+//! A copy is one group: ten senders and ten receivers, each a thread, and a connected pair of
+//! sockets for each receiver. Every sender sends to every receiver in turn. (hackbench's
+//! groups have twenty of each; ten make the same pattern with a quarter of the sockets'
+//! traffic, and more copies make more groups.) The sockets' buffers bound the messages in
+//! flight.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,19 +16,19 @@ use crate::site::Site;
 
 const MEMBERS: usize = 10;
 
-/// The length of a message, as in hackbench.
+/// The bytes of a message, as in hackbench.
 const LENGTH: usize = 100;
 
-/// Messages received between two countings, so that receivers do not fight for the count.
+/// Messages received between two updates of the counter, so that receivers do not contend for it.
 const BATCH: u64 = 32;
 
-/// Counts an operation each message that was received.
+/// Counts one operation per received message.
 pub(super) fn run(site: &'static Site) -> Endless {
     let mut doors = Vec::new();
     for _ in 0..MEMBERS {
         let (door, inside) =
-            UnixStream::pair().during("make a pair of sockets").map_err(|error| {
-                error.hint("ask for fewer copies, or raise the limit on files (`ulimit -n`)")
+            UnixStream::pair().during("create a pair of sockets").map_err(|error| {
+                error.hint("use fewer copies, or raise the limit on files (`ulimit -n`)")
             })?;
         doors.push(door);
         site.spawn("receiver", move || receive(inside, site))?;

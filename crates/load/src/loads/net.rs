@@ -1,8 +1,8 @@
 //! UDP and TCP over the loopback interface, with a sender and a receiver for each.
 //!
-//! A copy has four threads. The TCP stream is bounded by its window; UDP datagrams go
-//! out sixteen at a time, and the next sixteen follow when the receiver has asked for
-//! them, or after 10 ms when some were lost.
+//! A copy has four threads. The TCP stream is bounded by its window. UDP datagrams are sent
+//! sixteen at a time; the next sixteen follow when the receiver has requested them, or after
+//! 10 ms if some were lost.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -12,21 +12,21 @@ use super::Endless;
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
-/// What is given to the TCP stream at once.
+/// The bytes that are written to the TCP stream at once.
 const CHUNK: usize = 64 << 10;
 
-/// A datagram that fits into an Ethernet frame.
+/// The bytes of a datagram, which fits into an Ethernet frame.
 const DATAGRAM: usize = 1400;
 
-/// Datagrams sent before the receiver has to ask for more.
+/// Datagrams sent before the receiver has to request more.
 const BURST: usize = 16;
 
-/// How long lost datagrams are waited for.
+/// How long the sender waits for a request before it assumes that datagrams were lost.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 const LOOPBACK: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 
-/// Counts an operation each receive, of a piece of the stream or of a datagram.
+/// Counts one operation per receive, of a piece of the stream or of a datagram.
 pub(super) fn run(site: &'static Site) -> Endless {
     let (stream, peer) = streams()?;
     let (sender, receiver) = datagrams()?;
@@ -36,24 +36,28 @@ pub(super) fn run(site: &'static Site) -> Endless {
     receive_datagrams(&receiver, site)
 }
 
-/// Adds what to do to errors of the loopback interface.
+/// Adds the fix to errors of the loopback interface.
 fn on_loopback<T>(result: std::io::Result<T>) -> Result<T, LoadError> {
     result
         .during("open a connection over the loopback interface")
         .map_err(|error| error.hint("bring the interface up: sudo ip link set lo up"))
 }
 
+/// The longest queue of connections to accept (`net.core.somaxconn`, since Linux 5.4).
+const BACKLOG_MAX: usize = 4096;
+
 fn streams() -> Result<(TcpStream, TcpStream), LoadError> {
     let listener = on_loopback(TcpListener::bind(LOOPBACK))?;
     let stream = on_loopback(listener.local_addr().and_then(TcpStream::connect))?;
     let own = on_loopback(stream.local_addr())?;
-    loop {
-        // Somebody else may have found the port.
+    // Our connection is in the queue; other processes may have found the port before.
+    for _ in 0..=BACKLOG_MAX {
         let (peer, from) = on_loopback(listener.accept())?;
         if from == own {
             return Ok((stream, peer));
         }
     }
+    Err(LoadError::new("other processes fill the queue of the load's TCP port"))
 }
 
 fn datagrams() -> Result<(UdpSocket, UdpSocket), LoadError> {

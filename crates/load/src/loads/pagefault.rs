@@ -10,15 +10,15 @@ use crate::site::Site;
 
 const SIZE: usize = 4 << 20;
 
-/// The smallest page that Linux has; on larger ones some touches make no fault and are
-/// not counted for one, since the system's page is asked for.
+/// The smallest page size of Linux. With larger pages, some touches cause no fault, but are
+/// counted.
 const PAGE: usize = 4096;
 
-/// Counts an operation each page that was touched for the first time.
+/// Counts one operation per page touched for the first time.
 pub(super) fn run(site: &'static Site) -> Endless {
     loop {
         let mut memory = Mapping::new(SIZE).during("map memory")?;
-        // A kernel without huge pages refuses, and need not be told.
+        // A kernel without huge pages refuses, which has no effect here.
         let _ = memory.forbid_huge_pages();
         for byte in memory.bytes().iter_mut().step_by(PAGE) {
             *byte = 1;

@@ -1,9 +1,9 @@
 //! Work of a known size: the transforms of a video decoder, block by block.
 //!
-//! A picture of 352 × 288 points is transformed in blocks of 8 × 8, in place, one after
-//! another and again from the beginning. What a block takes is measured beforehand, so that
-//! a program can do a millisecond's worth of work; it is that many blocks from then on, and
-//! takes longer where the CPU is slower or its caches are lost to others.
+//! A picture of 352 × 288 points is transformed in place, in blocks of 8 × 8, one after another
+//! and again from the beginning. The duration of a block is measured beforehand, so a program
+//! can do a millisecond's worth of work. The number of blocks is fixed from then on: the work
+//! takes longer where the CPU is slower or other tasks displace its caches.
 
 use std::time::Instant;
 
@@ -13,13 +13,13 @@ use tactus_model::time::Nanos;
 const BLOCK: usize = 64;
 /// Blocks of a picture.
 const BLOCKS: usize = 352 * 288 / BLOCK;
-/// Blocks of a trial: some microseconds, and on an emulated CPU a hundred. That is short
-/// enough to pass undisturbed between two ticks of a kernel that has thousands a second; a
-/// longer one would be shared there with whatever else begins to work.
+/// Blocks of a trial: a few microseconds, or a hundred on an emulated CPU. This is short enough
+/// to pass undisturbed between two ticks of a kernel with thousands of ticks a second; a longer
+/// trial would share the CPU with other work.
 const TRIAL: u64 = 32;
 const TRIALS: u32 = 400;
 
-/// A picture to work on, and how long a block of it takes. A copy needs no measuring.
+/// A picture to work on, and the duration of its blocks. A clone need not be measured again.
 #[derive(Clone, Debug)]
 pub(super) struct Picture {
     blocks: Vec<[i16; BLOCK]>,
@@ -28,8 +28,8 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// Takes a picture and measures how long its blocks take here: the least of several
-    /// short trials, since every disturbance only makes a trial longer.
+    /// Creates a picture and measures the duration of its blocks here: the least of several
+    /// short trials, because every disturbance only makes a trial longer.
     pub(super) fn calibrated() -> Self {
         let blocks = (0..BLOCKS).map(|block| [block as i16; BLOCK]).collect();
         let mut picture = Self { blocks, next: 0, blocks_per_nano: 0.0 };
@@ -43,12 +43,12 @@ impl Picture {
         picture
     }
 
-    /// How many blocks take `length` when nothing disturbs; at least one.
+    /// How many blocks take `length` without disturbance; at least 1.
     pub(super) fn blocks_in(&self, length: Nanos) -> u64 {
         ((length.as_nanos() as f64 * self.blocks_per_nano) as u64).max(1)
     }
 
-    /// Transforms so many blocks.
+    /// Transforms this many blocks.
     pub(super) fn transform(&mut self, blocks: u64) {
         for _ in 0..blocks {
             hadamard(&mut self.blocks[self.next]);
@@ -57,13 +57,13 @@ impl Picture {
     }
 }
 
-/// So many thousandths of a length.
+/// Thousandths of a duration.
 pub(super) fn per_mille(length: Nanos, thousandths: u64) -> Nanos {
     Nanos::from_nanos(length.as_nanos() / 1000 * thousandths)
 }
 
-/// The Walsh-Hadamard transform in two dimensions, without its scale: six stages of sums
-/// and differences.
+/// The Walsh-Hadamard transform in two dimensions, without its scale: six stages of sums and
+/// differences.
 fn hadamard(block: &mut [i16; BLOCK]) {
     for stage in 0..6 {
         let distance = 1 << stage;
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_transform_is_its_own_inverse_but_for_the_scale() {
+    fn the_transform_is_its_own_inverse_except_for_the_scale() {
         let before: [i16; BLOCK] = std::array::from_fn(|place| place as i16 * 3 - 70);
         let mut block = before;
         hadamard(&mut block);

@@ -1,19 +1,19 @@
-//! A film player as the MPlayer and Xine of 2003 were: a decoder, a sound side and a video
-//! side, driven by an alarm of 4 ms.
+//! A video player like MPlayer and Xine in 2003: a decoder, a sound side and a video side,
+//! driven by a timer with a period of 4 ms, the alarm.
 //!
 //! ```text
-//! player           wakes every 4 ms, keeps the time, wakes the sides
+//! player           wakes every 4 ms, keeps the time, wakes the two sides
 //! ├─ player/sound    mixes the sound of each alarm
-//! ├─ player/video    shows each frame at the first alarm when it is due, or skips it
+//! ├─ player/video    shows each frame at the first alarm at which it is due, or skips it
 //! └─ player/decoder  decodes up to three frames ahead
 //! ```
 //!
-//! They are threads, as in the players of today; those of 2003 were processes that shared
-//! their memory. A frame that is late by more than half of its slot is skipped. What frames
-//! take follows from their rate, so that a player uses the same share of a CPU at every
-//! rate: 37 %, in 2003 it was 39 % (Table 5 of the paper). The display, where one runs beside it
-//! (`player+display`), takes another 20 %. Above 125 frames a second half a slot is shorter
-//! than the alarm's period, and frames are skipped for that alone.
+//! They are threads, as in today's players; in 2003 they were processes that shared memory. A
+//! frame that is late by more than half of its slot is skipped. The CPU time of a frame
+//! follows from the frame rate, so a player uses the same share of a CPU at every rate: 37 %
+//! (39 % in 2003, Table 5 of the paper). A display beside it (`player+display`) takes another
+//! 20 %. Above 125 frames a second, half a slot is shorter than the alarm's period, which alone
+//! makes the player skip frames.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,29 +33,29 @@ use crate::site::Site;
 /// The period of the alarm.
 const ALARM: Nanos = Nanos::from_millis(4);
 
-/// What the decoder takes of a frame's slot, in thousandths.
+/// The decoder's CPU time for a frame, in thousandths of its slot.
 const DECODER_PER_MILLE: u64 = 300;
-/// What the video side takes of a frame's slot to make points of the screen of a frame.
+/// The video side's CPU time to convert a frame for the screen, in thousandths of its slot.
 const VIDEO_PER_MILLE: u64 = 40;
-/// What the sound side takes of the alarm's period.
+/// The sound side's CPU time for an alarm, in thousandths of its period.
 const SOUND_PER_MILLE: u64 = 25;
 
-/// Frames that the decoder may be ahead.
+/// How many frames the decoder may be ahead.
 const AHEAD: usize = 3;
-/// The time in which the decoder gets ahead before the film begins.
+/// The time before the first frame, in which the decoder gets ahead.
 const LEAD: Nanos = Nanos::from_millis(100);
 
-/// How long a player that shows nothing does not count as started.
+/// The time after which a player that shows nothing counts as started.
 const PATIENCE: Nanos = Nanos::from_secs(2);
 
-/// What is counted beside the frames that are shown, in the order of their numbers.
+/// What is counted besides the frames that are shown, by number.
 pub(super) const OTHERS: &[&str] = &["frame skipped", "alarm missed"];
 const FRAMES_SKIPPED: usize = 0;
 const ALARMS_MISSED: usize = 1;
 
-/// Counts an operation each frame that is shown.
+/// Counts one operation per frame that is shown.
 pub(super) fn run(rate: Rate, site: &'static Site) -> Endless {
-    // Before the film begins, since measuring takes its time.
+    // Before the film begins, because measuring takes time.
     let picture = Picture::calibrated();
     let (of_decoder, of_video, of_sound) = (picture.clone(), picture.clone(), picture);
     let display = Display::beside(site)?;
@@ -72,13 +72,13 @@ pub(super) fn run(rate: Rate, site: &'static Site) -> Endless {
     alarm(&film, &wake_video, &wake_sound, site)
 }
 
-/// The film's own time, and what its threads tell each other beside frames.
+/// The film's own time, and what its threads share besides frames.
 #[derive(Debug)]
 struct Film {
     frames: FrameTimes,
     slot: Nanos,
     begun: Instant,
-    /// The time for which the video side waits; the greatest when it does not.
+    /// The time for which the video side waits; the greatest value if it does not wait.
     awaited: AtomicU64,
 }
 
@@ -92,7 +92,7 @@ impl Film {
         }
     }
 
-    /// The time since the film was opened; its first frame is due after the lead.
+    /// The time since the film was opened; the first frame is due after the lead.
     fn now(&self) -> Nanos {
         Nanos::from_nanos(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
@@ -101,8 +101,8 @@ impl Film {
         LEAD + self.frames.due(frame)
     }
 
-    /// The frame to decode next, where `frame` would be its turn: that, unless it is due
-    /// already. Then the decoder leaves out so many that it is ahead again.
+    /// The frame to decode next: `frame`, unless it is due already. Then the decoder skips
+    /// frames until it is ahead again.
     fn in_time(&self, frame: u64) -> u64 {
         let now = self.now();
         if now <= self.due(frame) {
@@ -117,7 +117,7 @@ fn alarm(film: &Film, video: &SyncSender<()>, sound: &SyncSender<()>, site: &Sit
     loop {
         let expired = timer.wait().during("wait for the player's alarm")?;
         site.did_other(ALARMS_MISSED, expired.saturating_sub(1));
-        // A side that has not yet come from the last alarm needs no other.
+        // A side that has not yet received the last alarm needs no second one.
         let _ = sound.try_send(());
         if film.awaited.load(Ordering::Acquire) <= film.now().as_nanos() {
             film.awaited.store(u64::MAX, Ordering::Release);
@@ -176,7 +176,7 @@ fn show(
             }
             site.did(1, 0);
         } else if film.now() > PATIENCE {
-            // A player that is given too little to show anything is at work too.
+            // A player that gets too little CPU time to show a frame is at work too.
             site.announce();
         }
         site.did_other(FRAMES_SKIPPED, frame - expected + u64::from(!is_shown));
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decoder_that_is_late_gets_ahead_again() {
+    fn a_late_decoder_gets_ahead_again() {
         let mut film = Film::begin("1000".parse().unwrap());
         assert_eq!(film.in_time(7), 7, "nothing is late yet");
         film.begun -= std::time::Duration::from_secs(5);

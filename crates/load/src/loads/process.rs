@@ -1,6 +1,6 @@
 //! fork, exec, exit.
 //!
-//! One child at a time, so a copy never has more than one.
+//! A copy has one child at a time.
 
 use std::process::Stdio;
 
@@ -8,13 +8,13 @@ use super::{Endless, program};
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
-/// Counts an operation each process that was forked, has executed `true` and was waited for.
+/// Counts one operation per process that was forked, executed `true` and was waited for.
 pub(super) fn run(site: &'static Site) -> Endless {
     let executable = program::find("true").ok_or_else(|| {
         LoadError::new("the program `true` is not installed").hint("install coreutils")
     })?;
     loop {
-        // With a death signal, which also makes std fork rather than spawn like vfork(2).
+        // The command has a death signal, which also makes std fork instead of using a vfork(2).
         let mut command = program::command(&executable);
         let status = command.stdin(Stdio::inherit()).status().during("start a process")?;
         if !status.success() {

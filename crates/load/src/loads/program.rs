@@ -1,4 +1,4 @@
-//! Programs that are installed on the machine.
+//! Installed programs.
 
 use std::env;
 use std::io;
@@ -20,7 +20,7 @@ use crate::containment::Containment;
 use crate::error::{During, LoadError};
 use crate::site::Site;
 
-/// Finds a program as the shell would, by `PATH`.
+/// Finds a program by `PATH`, like the shell.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     env::split_paths(&path).map(|directory| directory.join(name)).find(|file| is_program(file))
@@ -31,30 +31,30 @@ fn is_program(file: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// A command that runs `program` without standard input or output, and that ends with
-/// the calling thread.
+/// A command that runs `program` without standard input and output, and that ends with the
+/// calling thread.
 pub(super) fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
-    // The standard output is our connection to the keeper.
+    // The standard output is our connection to the supervisor.
     command.stdin(Stdio::null()).stdout(Stdio::null());
     tactus_sys::process::die_with_parent(&mut command);
     command
 }
 
-/// How long a program that cannot run may take to find that out.
+/// How long a program may take to find out that it cannot run.
 const EARLY: Duration = Duration::from_millis(100);
 
-/// How long the end of a program's complaints is waited for: what it left running in the
-/// background may hold the pipe open for good.
+/// How long to wait for the end of a program's standard error, because a process that the
+/// program left in the background may hold the pipe open forever.
 const COMPLAINT_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Starts a program, says that the copy works, and waits for the program's end.
+/// Starts a program, reports that the copy works, and waits for the program's end.
 ///
-/// A program that fails within 100 ms never worked. `name` is how a message calls it.
+/// A program that fails within 100 ms never worked. Messages call it `name`.
 pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> Endless {
     let mut program = Program::start(command, site).during(&format!("start {name}"))?;
     let complaints = program.child.stderr.take().map(LastWords::listen).transpose();
-    let complaints = complaints.during(&format!("listen to {name}"))?;
+    let complaints = complaints.during(&format!("read the messages of {name}"))?;
     let ended = Arc::new(AtomicBool::new(false));
     let has_ended = Arc::clone(&ended);
     thread::spawn(move || {
@@ -63,7 +63,7 @@ pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> End
             site.announce();
         }
     });
-    let status = program.wait().during(&format!("watch {name}"))?;
+    let status = program.wait().during(&format!("wait for {name}"))?;
     ended.store(true, Ordering::Relaxed);
     if status.success() {
         site.announce();
@@ -74,12 +74,12 @@ pub(super) fn run_once(command: Command, name: &str, site: &'static Site) -> End
     if let Some(complaint) = complaint.filter(|complaint| !complaint.is_empty()) {
         reason += &format!(": {complaint}");
     }
-    site.tell_end(LoadError::new(reason));
+    site.send_failure(LoadError::new(reason));
     program.wait_for_descendants();
     site.leave()
 }
 
-/// A program at work, on a leash where nothing else holds its descendants.
+/// A running program, traced if nothing else contains its descendants.
 struct Program {
     child: Child,
     leash: Option<Leash>,
@@ -112,7 +112,7 @@ impl Program {
         }
     }
 
-    /// What the program left in the background goes on, on the leash, until the load is ended.
+    /// Waits for the traced processes that the program left in the background.
     fn wait_for_descendants(&mut self) {
         if let Some(leash) = &mut self.leash {
             leash.wait_for_descendants();
@@ -124,7 +124,7 @@ fn without_call(error: SysError) -> io::Error {
     error.errno.into()
 }
 
-/// The same command once more.
+/// A second command with the same program and arguments.
 fn duplicate(command: &Command) -> Command {
     let mut same = self::command(Path::new(command.get_program()));
     same.args(command.get_args()).stderr(Stdio::piped());
@@ -133,10 +133,10 @@ fn duplicate(command: &Command) -> Command {
 
 fn no_leash(refused: &io::Error) -> Shortfall {
     Shortfall {
-        asked: "load's programs traced, so that nothing of them is left behind".to_owned(),
+        asked: "load's programs traced, so that none of their processes is left behind".to_owned(),
         granted: "load's programs watched by its host".to_owned(),
         reason: format!(
-            "neither namespaces nor tracing are permitted ({refused}); what a program starts in the background outlives the load if all processes of tactus are killed at once"
+            "neither namespaces nor tracing are permitted ({refused}); processes that a program starts in the background outlive the load if all processes of tactus are killed at once"
         ),
         fix: Some("sudo sysctl kernel.yama.ptrace_scope=1, or run as root".to_owned()),
     }

@@ -1,4 +1,4 @@
-//! Files without a name, which go with the process that works on them.
+//! Files without a name, which the kernel removes with the last process that has them open.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;
@@ -10,18 +10,18 @@ use crate::error::{During, LoadError};
 use crate::site::Site;
 use crate::surroundings::Surroundings;
 
-/// What all copies of a load together may keep on a disk.
+/// The bytes that all copies of a load together may keep on a disk.
 const ALL_COPIES: u64 = 256 << 20;
 
-/// The size of a copy's file when `wanted` is what one copy would like: less where there
-/// are many copies, whole blocks of `block` bytes, one at least.
+/// The size of a copy's file: `wanted` bytes, or less if there are many copies; a multiple of
+/// `block` bytes, at least one block.
 pub(super) fn size(wanted: u64, block: u64, site: &Site) -> u64 {
     let size = wanted.min(ALL_COPIES / u64::from(site.copies()));
     (size / block).max(1) * block
 }
 
-/// Says so when the load's directory lies in memory, where nothing that is written ever
-/// goes to a disk.
+/// Reports a shortfall if the load's directory lies in memory, because nothing that is written
+/// there reaches a disk.
 pub(super) fn require_disk(load: &str, site: &Site) -> Result<(), LoadError> {
     let directory = site.directory().display();
     let in_memory = filesystem::is_in_memory(site.directory())
@@ -31,15 +31,14 @@ pub(super) fn require_disk(load: &str, site: &Site) -> Result<(), LoadError> {
             Surroundings::Host => Shortfall {
                 asked: format!("load {load} on a disk"),
                 granted: format!("load {load} in memory"),
-                reason: format!("{directory} lies on a filesystem in memory"),
-                fix: Some("set TMPDIR to a directory on a disk, as in TMPDIR=/var/tmp".to_owned()),
+                reason: format!("{directory} is on a filesystem in memory"),
+                fix: Some("set TMPDIR to a directory on a disk, e.g. TMPDIR=/var/tmp".to_owned()),
             },
             Surroundings::Guest => Shortfall {
                 asked: format!("load {load} on a disk"),
                 granted: format!("load {load} on a RAM disk (tmpfs)"),
-                reason:
-                    "a guest has no disk: one that its host serves would bring the host's time in"
-                        .to_owned(),
+                reason: "a guest has no disk: one emulated by its host would add the host's delays"
+                    .to_owned(),
                 fix: None,
             },
         };
@@ -48,7 +47,7 @@ pub(super) fn require_disk(load: &str, site: &Site) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Creates a file for reading and writing, whose name is gone at once.
+/// Creates a file for reading and writing, and removes its name at once.
 pub(super) fn create(site: &Site) -> Result<File, LoadError> {
     let path = site.path("scratch");
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
@@ -57,7 +56,7 @@ pub(super) fn create(site: &Site) -> Result<File, LoadError> {
     Ok(file)
 }
 
-/// Takes the name from a file that is open.
+/// Removes the name of an open file.
 pub(super) fn without_name(path: &Path) -> Result<(), LoadError> {
     fs::remove_file(path).during(&format!("remove the name {}", path.display()))
 }

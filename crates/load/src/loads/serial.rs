@@ -1,12 +1,12 @@
 //! Copies a 200-line file to a serial line, over and over: the I/O load of 1992.
 //!
-//! On a host the line is a pseudo-terminal of which another thread reads what comes out. The
-//! bytes go through the terminal's line discipline, as they do on a serial line; but a
-//! pseudo-terminal has no speed limit and no interrupts, and is bounded by its buffer.
+//! On a host, the line is a pseudo-terminal whose output another thread reads. The bytes go
+//! through the terminal's line discipline, as on a serial line. But a pseudo-terminal has no
+//! speed limit and no interrupts, and only its buffer bounds it.
 //!
-//! In a guest the lines are emulated 16550s whose other ends lead nowhere: every byte goes
-//! by the driver, its interrupts and its ports. Their speed is that of the driver, since an
-//! emulated port sends at once. Copies beyond the ports there are share them.
+//! In a guest, the lines are emulated 16550s that are connected to nothing: every byte goes
+//! through the driver, its interrupts and its ports. Only the driver limits the speed, because
+//! an emulated port sends at once. If there are more copies than ports, copies share them.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -24,9 +24,9 @@ use crate::surroundings::Surroundings;
 /// Lines of the file, as in the paper of 1992.
 const LINES: usize = 200;
 
-/// Counts an operation each time the file was written, and the bytes that came out of
-/// the line, which has made two characters of each line's end; of a serial port those that
-/// were written to it.
+/// Counts one operation each time the file was written, and the bytes that came out of the
+/// pseudo-terminal, which expands each newline to two characters. For a serial port, counts
+/// the bytes that were written to it.
 pub(super) fn run(site: &'static Site) -> Endless {
     if site.surroundings() == Surroundings::Guest {
         let ports = serial_port::free(Path::new("/"));
@@ -60,7 +60,7 @@ fn no_port() -> Shortfall {
     Shortfall {
         asked: "load serial on a serial port".to_owned(),
         granted: "load serial on a pseudo-terminal".to_owned(),
-        reason: "the guest's kernel knows no serial port beside its console".to_owned(),
+        reason: "the guest's kernel has no serial port besides its console".to_owned(),
         fix: Some("boot a kernel with CONFIG_SERIAL_8250".to_owned()),
     }
 }

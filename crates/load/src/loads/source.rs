@@ -1,4 +1,4 @@
-//! Generated C programs: as large as those whose compiling was the load of 1992.
+//! Generated C programs, as large as the programs compiled in the load of 1992.
 
 use tactus_model::random::SplitMix64;
 
@@ -15,24 +15,24 @@ pub(super) fn program(random: &mut SplitMix64) -> String {
         text += &function(number, random);
     }
     text += &main("", "work", FUNCTIONS);
-    // What the functions leave of the 200 lines is explained to nobody.
+    // Comments fill the rest of the 200 lines.
     let missing = LINES.saturating_sub(text.lines().count());
     text + &"/* the end */\n".repeat(missing)
 }
 
-/// A source file of a program in several.
+/// A source file of a program with several files.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     /// The file's name.
     pub name: String,
-    /// What it holds.
+    /// The file's text.
     pub text: String,
 }
 
-/// Files of C that make the functions of the divided program.
+/// C files that contain the functions of the divided program.
 const PARTS: usize = 4;
 
-/// The same amount of program, divided into a header, four parts and a main file.
+/// A program of the same size, divided into a header, four parts and a main file.
 pub(super) fn divided_program(random: &mut SplitMix64) -> Vec<Source> {
     let each = FUNCTIONS / PARTS;
     let declarations: String = (0..PARTS)
@@ -67,7 +67,7 @@ const HEAD: &str = "\
 
 ";
 
-/// A function over a table with constants of its own: ten lines.
+/// A function of ten lines that computes over a table, with its own constants.
 fn function(number: usize, random: &mut SplitMix64) -> String {
     let (start, factor, add) =
         (random.below(1 << 31), random.below(1 << 31) | 1, random.below(999));

@@ -1,12 +1,12 @@
-//! A cheap system call again and again: getppid(2).
+//! A cheap system call, repeated: getppid(2).
 
 use super::Endless;
 use crate::site::Site;
 
-/// Calls between two countings, so that counting costs nothing.
+/// Calls between two updates of the counter, so that counting costs nothing.
 const BATCH: u32 = 1000;
 
-/// Counts an operation each call.
+/// Counts one operation per call.
 pub(super) fn run(site: &'static Site) -> Endless {
     loop {
         for _ in 0..BATCH {

@@ -1,8 +1,8 @@
 //! Storms of short timers.
 //!
-//! A copy is eight threads, each with a timer of its own whose period lies between 20
-//! and 50 µs and is no multiple of another's, so that they beat against each other. When
-//! the CPUs cannot keep up, expiries are joined by the kernel and still counted.
+//! A copy has eight threads, each with its own timer. The periods lie between 20 and 50 µs, and
+//! none is a multiple of another, so they beat against each other. When the CPUs cannot keep
+//! up, the kernel merges expiries, and they are still counted.
 
 use tactus_model::time::Nanos;
 use tactus_sys::periodic_timer::PeriodicTimer;
@@ -13,10 +13,10 @@ use crate::site::Site;
 
 const THREADS: usize = 8;
 
-/// Prime numbers of nanoseconds.
+/// The periods in nanoseconds: prime numbers.
 const PERIODS: [u64; THREADS] = [20_011, 23_003, 28_001, 31_013, 36_007, 40_009, 45_007, 49_999];
 
-/// Counts an operation each expiry.
+/// Counts one operation per expiry.
 pub(super) fn run(site: &'static Site) -> Endless {
     let [first, others @ ..] = PERIODS;
     for period in others {

@@ -1,4 +1,4 @@
-//! Loads work, say what they achieve, and are gone when they are stopped.
+//! Loads work, report what they achieve, and leave nothing behind when they are stopped.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -52,9 +52,9 @@ pub fn tests() -> Vec<Test> {
     }
     let mut add = |name: &str, test: fn()| tests.push((name.to_owned(), Box::new(test)));
     add("idle_starts_nothing", idle_starts_nothing);
-    add("recordings_can_tell_the_tasks_of_loads", tasks_bear_names);
+    add("recordings_can_distinguish_the_tasks_of_loads", tasks_have_names);
     add("a_command_runs", a_command_runs);
-    add("a_command_that_ends_is_told", a_command_that_ends_is_told);
+    add("the_end_of_a_command_is_reported", the_end_of_a_command_is_reported);
     add("a_command_that_cannot_run_fails", a_command_that_cannot_run_fails);
     add("stress_ng_runs_or_names_its_package", stress_ng_runs_or_names_its_package);
     add("copies_are_counted", copies_are_counted);
@@ -62,7 +62,7 @@ pub fn tests() -> Vec<Test> {
     add("a_display_serves_the_players_beside_it", a_display_serves);
     add("a_player_plays_at_its_rate", a_player_plays_at_its_rate);
     add("files_are_removed", files_are_removed);
-    add("a_filesystem_in_memory_is_told", a_filesystem_in_memory_is_told);
+    add("a_filesystem_in_memory_is_reported", a_filesystem_in_memory_is_reported);
     add("a_missing_directory_fails", a_missing_directory_fails);
     add("a_dead_host_shows", || a_dead_host_shows(None));
     add("a_dead_host_shows_when_watched", || a_dead_host_shows(Some(Containment::Watched)));
@@ -71,7 +71,7 @@ pub fn tests() -> Vec<Test> {
     tests
 }
 
-/// Measures until the load has achieved something. The limit only ends a test that has failed.
+/// Measures until the load has achieved something. The limit only ends a failed test.
 fn measure(load: &mut RunningLoad) -> LoadResult {
     let opened = load.snapshot();
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -107,12 +107,12 @@ fn achieves(text: &str, containment: Option<Containment>) {
     none_is_left();
 }
 
-/// As in a guest, which has no compiler: the processes of one are there, and it is said.
+/// As in a guest, which has no compiler: the processes of a compiler run, and it is reported.
 fn is_imitated(text: &str) {
     let options = HostOptions { surroundings: Surroundings::Guest, ..options(None) };
     let mut load = RunningLoad::start(&plan(text), &options).unwrap();
-    let told = |shortfall: &Shortfall| shortfall.reason == "no compiler in the guest";
-    assert!(load.shortfalls().iter().any(told), "{:?}", load.shortfalls());
+    let imitated = |shortfall: &Shortfall| shortfall.reason == "no compiler in the guest";
+    assert!(load.shortfalls().iter().any(imitated), "{:?}", load.shortfalls());
     let mut passes = vec!["compile/as", "compile/cc1", "compile/collect", "compile/ld"];
     let deadline = Instant::now() + Duration::from_secs(60);
     while !passes.is_empty() {
@@ -138,7 +138,7 @@ fn idle_starts_nothing() {
 fn names_of_tasks() -> Vec<String> {
     let mut names = Vec::new();
     for (process, _) in marked::processes(std::process::id()) {
-        // A process or thread may end while we look: then it is not there.
+        // A process or thread may end meanwhile; then it is skipped.
         for task in std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten() {
             let path = task.unwrap().path().join("comm");
             names.extend(std::fs::read_to_string(path).map(|name| name.trim_end().to_owned()));
@@ -147,9 +147,9 @@ fn names_of_tasks() -> Vec<String> {
     names
 }
 
-fn tasks_bear_names() {
+fn tasks_have_names() {
     for (load, expected) in [
-        ("compute:2", &["load/host", "load/keeper", "compute"][..]),
+        ("compute:2", &["load/host", "load/supervisor", "compute"][..]),
         ("editor", &["editor", "typist"]),
         ("player+display", &["player", "player/video", "player/sound", "display"]),
         ("display", &["display", "display/client"]),
@@ -179,7 +179,7 @@ fn a_command_runs() {
     let result = loop {
         std::thread::sleep(Duration::from_millis(50));
         let result = load.snapshot().since(&opened);
-        // Its CPU time is all that is known of it.
+        // Only its CPU time is known.
         if result.cpu_time.unwrap() > tactus_model::time::Nanos::ZERO {
             break result;
         }
@@ -190,7 +190,7 @@ fn a_command_runs() {
     none_is_left();
 }
 
-fn a_command_that_ends_is_told() {
+fn the_end_of_a_command_is_reported() {
     let mut load =
         RunningLoad::start(&plan("cmd:\"sleep 0.3; exit 7\":2"), &options(None)).unwrap();
     let opened = load.snapshot();
@@ -206,8 +206,8 @@ fn a_command_that_ends_is_told() {
     none_is_left();
 }
 
-/// How a load failed: at its start, or soon after, where the machine was too busy for
-/// the program to find out before it counted as started.
+/// How a load failed: at its start, or soon after if the machine was too busy for the program
+/// to fail before it counted as started.
 fn failure(text: &str) -> String {
     let mut load = match RunningLoad::start(&plan(text), &options(None)) {
         Ok(load) => load,
@@ -267,13 +267,13 @@ fn loads_run_side_by_side() {
         assert!(Instant::now() < deadline, "one of them achieves nothing: {result:?}");
     };
     assert_eq!((result.copies, result.ended, result.operations), (4, 0, None));
-    let told: Vec<(String, u32, &str)> = result
+    let achieved: Vec<(String, u32, &str)> = result
         .parts
         .iter()
         .map(|part| (part.load.to_string(), part.achieved.copies, part.achieved.unit.as_str()))
         .collect();
     assert_eq!(
-        told,
+        achieved,
         [
             ("syscall:2".to_owned(), 2, "call"),
             ("editor@100".to_owned(), 1, "keystroke"),
@@ -284,7 +284,7 @@ fn loads_run_side_by_side() {
     none_is_left();
 }
 
-/// Frames that were drawn with a display, and requests that it served, up to now.
+/// Frames that were drawn with a display, and requests that it served, so far.
 fn drawn_and_served(load: &mut RunningLoad) -> [u64; 2] {
     let snapshot = load.snapshot();
     let done: Vec<u64> = snapshot.parts.iter().filter_map(|(_, part)| part.operations).collect();
@@ -300,8 +300,8 @@ fn a_display_serves() {
         let [drawn, _] = drawn_and_served(&mut load);
         let [_, served] = drawn_and_served(&mut load);
         let [drawn_later, _] = drawn_and_served(&mut load);
-        // Each frame is a request. One may be answered and not yet counted by the display,
-        // and one of each client be served and not yet counted by the client.
+        // Each frame is a request. The display may have served one request that it has not
+        // counted yet, and each client may have one frame that it has not counted yet.
         assert!(drawn <= served + 1, "{drawn} frames of {served} requests");
         assert!(served <= drawn_later + 2, "{served} requests for {drawn_later} frames");
         if drawn > 20 {
@@ -324,8 +324,8 @@ fn a_player_plays_at_its_rate() {
         let skipped =
             result.others.iter().find(|other| other.what == "frame skipped").unwrap().count;
         let shown = result.operations.unwrap();
-        // None is shown before its slot; some may have been due before and be counted now.
-        // A decoder that is behind leaves out frames that are still to come.
+        // No frame is shown before its slot; some may have been due before and be counted now.
+        // A decoder that is behind skips frames that are still to come.
         assert!(shown as f64 <= slots + 3.0, "{shown} frames in {slots} slots: {result:?}");
         assert!((shown + skipped) as f64 <= slots + 10.0, "{result:?} in {slots} slots");
         if shown + skipped > 25 {
@@ -348,16 +348,17 @@ fn files_are_removed() {
     assert_eq!(entries(), 0);
 }
 
-fn a_filesystem_in_memory_is_told() {
+fn a_filesystem_in_memory_is_reported() {
     let memory = Path::new("/dev/shm");
     if !tactus_sys::filesystem::is_in_memory(memory).is_ok_and(|in_memory| in_memory) {
-        return skip(Need::Machine, "/dev/shm is no filesystem in memory");
+        return skip(Need::Machine, "/dev/shm is not a filesystem in memory");
     }
     for text in ["disk", "file"] {
         let mut options = options(None);
         options.directory = memory.to_owned();
         let mut load = RunningLoad::start(&plan(text), &options).unwrap();
-        let granted: Vec<&str> = load.shortfalls().iter().map(|one| one.granted.as_str()).collect();
+        let granted: Vec<&str> =
+            load.shortfalls().iter().map(|shortfall| shortfall.granted.as_str()).collect();
         assert_eq!(
             granted.first(),
             Some(&format!("load {text} in memory").as_str()),
@@ -392,7 +393,7 @@ fn a_dead_host_shows(containment: Option<Containment>) {
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "files were left behind");
 }
 
-/// One CPU, so that the others stay free for everybody else.
+/// Confines the load to one CPU, so that the other CPUs stay free.
 fn confined(load: &str, scheduling: &str) -> LoadPlan {
     let first = tactus_sys::affinity::get().unwrap().iter().next().into_iter().collect();
     LoadPlan {
@@ -403,7 +404,7 @@ fn confined(load: &str, scheduling: &str) -> LoadPlan {
 }
 
 fn realtime_load_is_confined_and_ends() {
-    // A load that sleeps: a spinning one would hold the CPU it shares with other tests.
+    // A load that sleeps: a load that spins would hold the CPU that it shares with other tests.
     for text in ["timer", "process"] {
         let mut load = RunningLoad::start(&confined(text, "fifo:1"), &options(None)).unwrap();
         if let [shortfall, ..] = load.shortfalls() {

@@ -1,4 +1,4 @@
-//! Whoever is killed, nothing of a load is left behind.
+//! Nothing of a load is left behind, whichever process is killed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,25 +12,25 @@ use crate::behaviour::COUNTED;
 use crate::marked::{self, wait_until_none};
 use crate::measuring::{Measuring, NOBODY};
 
-/// Who is killed by SIGKILL.
+/// The process that is killed by SIGKILL.
 #[derive(Clone, Copy, Debug)]
 enum Victim {
     /// The measuring process.
     Measuring,
     /// The load's host.
     Host,
-    /// The process that keeps the copies.
-    Keeper,
-    /// A copy; only what it started has to go.
+    /// The process that starts and watches the copies.
+    Supervisor,
+    /// A copy; only the processes that it started have to end.
     Copy,
-    /// Every process of our own binary at once.
+    /// All processes of our own binary at once.
     All,
 }
 
 /// A command whose child is an orphan in a session of its own, without our mark.
 const ESCAPING: &str = "cmd:\"env -i setsid sh -c 'sleep 31415.9265 & sleep 31415.9265' & env -i setsid sleep 31415.9265 & exec sleep 31415.9265\"";
 
-/// What is looked for besides the mark.
+/// What the test searches for besides the mark.
 const ESCAPED: &str = "31415.9265";
 
 pub fn tests() -> Vec<Test> {
@@ -57,7 +57,7 @@ pub fn tests() -> Vec<Test> {
         }
     }
     for load in ["message", "compile", ESCAPING] {
-        for victim in [Victim::Host, Victim::Keeper, Victim::Copy, Victim::All] {
+        for victim in [Victim::Host, Victim::Supervisor, Victim::Copy, Victim::All] {
             for user in [None, Some(NOBODY)] {
                 for containment in [None, watched] {
                     add(user, load, containment, victim);
@@ -72,7 +72,7 @@ fn leaves_nothing(user: Option<u32>, load: &str, containment: Option<Containment
     if user.is_some() && tactus_sys::process::effective_user() != 0 {
         return skip(Need::Root, "only root can become another user");
     }
-    // Where every user can reach it, as a checkout in a home directory is not.
+    // In a directory that every user can access, unlike a checkout in a home directory.
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o1777)).unwrap();
     let executable: PathBuf = directory.path().join("loads");
@@ -92,13 +92,13 @@ fn leaves_nothing(user: Option<u32>, load: &str, containment: Option<Containment
     }
     let own = measuring.child.id();
     let running = marked::processes(own);
-    assert!(running.len() >= 3, "host, keeper and a copy: {running:?}");
+    assert!(running.len() >= 3, "host, supervisor and a copy: {running:?}");
     if load == ESCAPING {
         assert!(marked::by_command_line(ESCAPED).len() >= 4);
     }
     kill(victim, &mut measuring, &running);
     if matches!(victim, Victim::Copy) {
-        // The keeper goes on, as it must, so that other copies do.
+        // The supervisor continues, and other copies with it.
         wait_until_none("the copy", || {
             let gone: Vec<u32> = copies(&running);
             marked::processes(own)
@@ -125,19 +125,19 @@ fn kill(victim: Victim, measuring: &mut Measuring, running: &[(u32, String)]) {
     let victims = match victim {
         Victim::Measuring => vec![measuring.child.id()],
         Victim::Host => vec![measuring.host],
-        Victim::Keeper => vec![keeper(measuring.host, running)],
+        Victim::Supervisor => vec![supervisor(measuring.host, running)],
         Victim::Copy => copies(running),
         Victim::All => ours.into_iter().chain([measuring.child.id()]).collect(),
     };
     assert!(!victims.is_empty(), "{running:?}");
     for victim in victims {
-        // A death may have brought the next with it.
+        // An earlier death may have ended this process already.
         let _ = tactus_sys::process::kill(victim);
     }
 }
 
-/// The process of ours that is neither the host nor a copy.
-fn keeper(host: u32, running: &[(u32, String)]) -> u32 {
+/// Our process that is neither the host nor a copy.
+fn supervisor(host: u32, running: &[(u32, String)]) -> u32 {
     running
         .iter()
         .find(|(process, line)| *process != host && line.trim_end().ends_with(" internal load"))

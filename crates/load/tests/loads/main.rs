@@ -1,8 +1,8 @@
-//! Starts every kind of load, looks at what it achieves, ends it in every way, and
-//! looks for processes that were left behind.
+//! Starts every kind of load, checks what it achieves, ends it in every way, and searches for
+//! processes that were left behind.
 //!
-//! This file is the binary that the loads' processes run, and a small harness: names of
-//! tests that contain an argument are run, all of them without one.
+//! This file is the binary that the loads' processes run, and a small test harness: it runs
+//! tests whose names contain an argument, or all tests without arguments.
 
 mod behaviour;
 mod death;

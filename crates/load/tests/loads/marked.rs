@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use tactus_load::MARK;
 
-/// The processes, zombies not among them, that carry the mark of the measuring process
-/// `measuring`, each with its command line.
+/// The processes that carry the mark of the measuring process `measuring`, without zombies,
+/// each with its command line.
 pub fn processes(measuring: u32) -> Vec<(u32, String)> {
     let mark = format!("{MARK}={measuring}");
     fs::read_dir("/proc")
@@ -22,8 +22,8 @@ pub fn processes(measuring: u32) -> Vec<(u32, String)> {
         .collect()
 }
 
-/// The processes whose command line contains `part`, those who only were told the load
-/// not among them.
+/// The processes whose command line contains `part`, except those that only received the load
+/// as an argument.
 pub fn by_command_line(part: &str) -> Vec<(u32, String)> {
     fs::read_dir("/proc")
         .unwrap()
@@ -39,8 +39,8 @@ fn command_line(process: u32) -> String {
     String::from_utf8_lossy(&line).replace('\0', " ")
 }
 
-/// Waits until `found` finds nothing any more. The limit only ends a test that has
-/// failed; it is no figure that is tested.
+/// Waits until `found` finds nothing. The limit only ends a failed test; it is not a tested
+/// figure.
 pub fn wait_until_none(what: &str, found: impl Fn() -> Vec<(u32, String)>) {
     let deadline = Instant::now() + Duration::from_secs(15);
     loop {

@@ -1,4 +1,4 @@
-//! A process that plays the measuring one: starts a load, says so, and waits.
+//! A process in the role of the measuring process: starts a load, reports it, and waits.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -10,24 +10,24 @@ use tactus_model::cpus::CpuChoice;
 use tactus_model::load::LoadPlan;
 use tactus_model::policy::Scheduling;
 
-/// An ordinary user, who owns nothing.
+/// An ordinary user who owns nothing.
 pub const NOBODY: u32 = 65534;
 
-/// A plan of the load that `text` names.
+/// A plan for the load `text`.
 pub fn plan(text: &str) -> LoadPlan {
     LoadPlan { load: text.parse().unwrap(), scheduling: Scheduling::ORDINARY, cpus: CpuChoice::All }
 }
 
-/// Options that make the processes of a load from this test's own binary.
+/// Options that start the processes of a load from this test's own binary.
 pub fn options(containment: Option<Containment>) -> HostOptions {
     HostOptions { containment, ..HostOptions::new(std::env::current_exe().unwrap()) }
 }
 
-/// The body of the process: prints what holds the load together and the number of its
-/// host, and waits for the end of its input.
+/// The main function of the process: prints the process number of the load's host and the
+/// containment, and waits for the end of its input.
 pub fn main(arguments: &[&str]) -> Result<(), LoadError> {
     let [load, containment, directory] = arguments else { panic!("{arguments:?}") };
-    let containment = Containment::ALL.into_iter().find(|one| one.to_string() == *containment);
+    let containment = Containment::ALL.into_iter().find(|kind| kind.to_string() == *containment);
     let options = HostOptions { directory: PathBuf::from(directory), ..options(containment) };
     let load = RunningLoad::start(&plan(load), &options)?;
     println!("{} {}", load.host_process().unwrap(), load.containment().unwrap());
@@ -35,7 +35,7 @@ pub fn main(arguments: &[&str]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Such a process, which runs a load.
+/// A measuring process that runs a load.
 pub struct Measuring {
     pub child: Child,
     _input: ChildStdin,
@@ -45,7 +45,7 @@ pub struct Measuring {
 }
 
 impl Measuring {
-    /// Starts it as `user`; waits until the load is ready.
+    /// Starts the process as `user`; waits until the load is ready.
     pub fn start(
         executable: &Path,
         load: &str,
@@ -53,7 +53,7 @@ impl Measuring {
         user: Option<u32>,
         directory: &Path,
     ) -> Result<Self, String> {
-        let containment = containment.map_or_else(|| "best".to_owned(), |one| one.to_string());
+        let containment = containment.map_or_else(|| "best".to_owned(), |kind| kind.to_string());
         let mut command = Command::new(executable);
         command.args(["internal", "measure", load, &containment]).arg(directory);
         if let Some(user) = user {

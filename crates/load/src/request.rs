@@ -1,4 +1,4 @@
-//! What a load's processes tell each other: one JSON object a line.
+//! The messages between a load's processes: one JSON object per line.
 
 use std::ops::Range;
 use std::os::fd::RawFd;
@@ -14,14 +14,14 @@ use crate::error::LoadError;
 use crate::not_granted::NotGranted;
 use crate::surroundings::Surroundings;
 
-/// The environment variable that every process of a load carries, so that people and
-/// tests can tell whose it is; its value is the number of the measuring process.
+/// The environment variable that every process of a load carries, so that people and tests can
+/// identify it; its value is the process number of the measuring process.
 pub const MARK: &str = "TACTUS_LOAD";
 
-/// The role of a process of ours, as `tactus internal` names it.
+/// The role of one of our processes, as `tactus internal` names it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Role {
-    /// The host, and the keeper, which its order tells apart.
+    /// The host or the supervisor, depending on the request.
     Load,
     /// A copy.
     Worker,
@@ -42,31 +42,31 @@ impl Role {
     }
 }
 
-/// What the first line on the standard input tells a process in the role [`Role::Load`].
+/// The first line on the standard input of a process in the role [`Role::Load`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "kebab-case")]
-pub(crate) enum Order {
-    /// Contain the load, and end it when the measurement has gone.
-    Host(HostOrder),
-    /// Start the copies, and watch them.
-    Keeper(KeeperOrder),
+pub(crate) enum Request {
+    /// Contain the load, and end it when the measurement has ended.
+    Host(HostRequest),
+    /// Start the copies and watch them.
+    Supervisor(SupervisorRequest),
 }
 
-/// What every process of a load has to know.
+/// What every process of a load needs to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Task {
     /// The load.
     pub plan: LoadPlan,
-    /// How many copies that is here, of each load that runs side by side.
+    /// The number of copies on this machine, of each load that runs side by side.
     pub copies: Vec<u32>,
-    /// The file by which the counters are inherited.
+    /// The file descriptor through which the counters are inherited.
     pub counters: RawFd,
-    /// Where that is.
+    /// Where the load runs.
     pub surroundings: Surroundings,
 }
 
 impl Task {
-    /// How many copies there are of all loads together.
+    /// The number of copies of all loads together.
     pub(crate) fn total(&self) -> u32 {
         self.copies.iter().sum()
     }
@@ -81,56 +81,56 @@ impl Task {
         self.plan.load.parts().iter().zip(ranges)
     }
 
-    /// What a copy is: its load.
+    /// The load of a copy.
     pub(crate) fn load_of(&self, copy: u32) -> &Load {
         let part = self.parts().find(|(_, copies)| copies.contains(&copy));
         part.map_or(&self.plan.load, |(load, _)| load)
     }
 }
 
-/// What the host is told.
+/// The request to the host.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct HostOrder {
+pub(crate) struct HostRequest {
     pub task: Task,
-    /// Where the load's temporary directory is to be made.
+    /// Where to create the load's temporary directory.
     pub directory: PathBuf,
-    /// The containment to use; `None` for the first that is permitted.
+    /// The containment to use; `None` for the first permitted.
     pub containment: Option<Containment>,
 }
 
-/// What the keeper is told.
+/// The request to the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct KeeperOrder {
+pub(crate) struct SupervisorRequest {
     pub task: Task,
     /// The load's own temporary directory.
     pub directory: PathBuf,
-    /// What holds the load together.
+    /// What keeps the load together.
     pub containment: Containment,
-    /// What was not granted so far.
+    /// What has not been granted so far.
     pub missing: Vec<NotGranted>,
 }
 
-/// What a copy is told.
+/// The request to a copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct WorkerOrder {
+pub(crate) struct WorkerRequest {
     pub task: Task,
     /// The copy's number, counted from 0.
     pub copy: u32,
     /// The load's own temporary directory.
     pub directory: PathBuf,
-    /// What holds the load together.
+    /// What keeps the load together.
     pub containment: Containment,
-    /// The process number of the keeper, as the copy sees it; for a companion that of its
+    /// The process number of the supervisor as the copy sees it; for a companion, that of its
     /// copy.
-    pub keeper: u32,
-    /// What the process is where it is not the copy itself but belongs to it.
+    pub supervisor: u32,
+    /// What the process is, if it belongs to a copy instead of being the copy.
     pub companion: Option<Companion>,
 }
 
-impl WorkerOrder {
-    /// What a process is told that this process starts and that ends with it.
+impl WorkerRequest {
+    /// The request to a process that this process starts and that ends with it.
     pub(crate) fn for_companion(&self, companion: Companion) -> Self {
-        Self { keeper: std::process::id(), companion: Some(companion), ..self.clone() }
+        Self { supervisor: std::process::id(), companion: Some(companion), ..self.clone() }
     }
 }
 
@@ -138,22 +138,22 @@ impl WorkerOrder {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "companion", rename_all = "kebab-case")]
 pub(crate) enum Companion {
-    /// Who types into an editor.
+    /// A person who types into an editor.
     Typist {
         /// Keys a second.
         rate: Rate,
-        /// The seed of the times between two keys.
+        /// The seed of the pauses between keys.
         seed: u64,
     },
-    /// A pass of a compiler that is imitated.
+    /// A pass of an imitated compiler.
     Pass {
-        /// Which.
+        /// The pass.
         pass: Pass,
-        /// The files that it is given.
+        /// The input files.
         inputs: Vec<PathBuf>,
-        /// The file that it makes.
+        /// The output file.
         output: PathBuf,
-        /// Where its headers and libraries are.
+        /// The directory of its headers and libraries.
         tree: PathBuf,
     },
 }
@@ -162,22 +162,22 @@ pub(crate) enum Companion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Pass {
-    /// Makes assembly of a source, on its standard output.
+    /// Translates a source to assembly, on its standard output.
     Compile,
-    /// Makes an object of the assembly on its standard input.
+    /// Translates the assembly on its standard input to an object.
     Assemble,
     /// Starts the linker.
     Collect,
-    /// Makes a program of objects.
+    /// Links objects into a program.
     Link,
 }
 
 impl Companion {
-    /// What its process is called.
+    /// The name of its process.
     pub(crate) const fn program(&self) -> &'static str {
         match self {
             Self::Typist { .. } => "typist",
-            // After GCC's own, so that recordings of both look alike.
+            // Named after GCC's passes, so that recordings of both look alike.
             Self::Pass { pass: Pass::Compile, .. } => "compile/cc1",
             Self::Pass { pass: Pass::Assemble, .. } => "compile/as",
             Self::Pass { pass: Pass::Collect, .. } => "compile/collect",
@@ -186,37 +186,37 @@ impl Companion {
     }
 }
 
-/// What host and keeper answer to the measuring process.
+/// A response of the host or the supervisor to the measuring process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
-pub(crate) enum Answer {
+pub(crate) enum Response {
     /// Every copy has finished its first operation.
     Ready { containment: Containment, missing: Vec<NotGranted> },
     /// The load cannot run.
     Failed(LoadError),
-    /// A copy has ended by itself, after all were ready.
+    /// A copy has ended by itself, after all copies were ready.
     Ended { copy: u32, reason: String },
 }
 
-/// What a copy tells its keeper.
+/// A response of a copy to its supervisor.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct WorkerAnswer {
-    /// Which copy.
+pub(crate) struct WorkerResponse {
+    /// The copy.
     pub copy: u32,
-    /// What it says.
+    /// Its news.
     pub news: News,
 }
 
-/// The exit code of a copy that has told why it ended.
-pub(crate) const TOLD_WHY: i32 = 3;
+/// The exit code of a copy that has sent the reason of its end.
+pub(crate) const REASON_SENT: i32 = 3;
 
-/// What a copy says.
+/// The news of a copy.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "news", rename_all = "kebab-case")]
 pub(crate) enum News {
     /// The first operation is done.
     Running { missing: Vec<NotGranted> },
-    /// It cannot run, or cannot go on.
+    /// It cannot run, or cannot continue.
     Failed(LoadError),
 }
 
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_numbered_through_all_loads() {
+    fn copies_are_numbered_consecutively_through_all_loads() {
         let plan = LoadPlan { load: "compute:2+net+disk:3".parse().unwrap(), ..LoadPlan::IDLE };
         let surroundings = Surroundings::Host;
         let task = Task { plan, copies: vec![2, 1, 3], counters: 0, surroundings };
