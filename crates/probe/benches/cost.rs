@@ -17,7 +17,7 @@ fn main() {
 
 const TURNS: u64 = 10_000;
 
-/// Returns at once, with the stamp of every sleeper.
+/// Returns at once, with the time stamp that every sleeper takes.
 struct Stamp;
 
 impl<C: Clock> Sleeper<C> for Stamp {
@@ -26,7 +26,7 @@ impl<C: Clock> Sleeper<C> for Stamp {
     }
 }
 
-/// Returns at once, when it was asked to: the loop without its stamp.
+/// Returns its due time at once: the loop without its time stamp.
 struct NoStamp;
 
 impl<C: Clock> Sleeper<C> for NoStamp {
@@ -55,14 +55,14 @@ fn with_stamp(bencher: Bencher<'_, '_>, interval: &str) {
     turns(bencher, interval, Stamp);
 }
 
-/// As `with_stamp`, the samples going into shared memory.
+/// Like `with_stamp`, but the samples go into shared memory.
 #[divan::bench(args = INTERVALS)]
 fn into_a_ring(bencher: Bencher<'_, '_>, interval: &str) {
     let interval: Interval = interval.parse().unwrap();
     let window = interval.mean().saturating_mul(TURNS);
     let schedule = Schedule::new(interval, Nanos::ZERO, window, 1);
     let start = clock::now::<Monotonic>() + Nanos::from_secs(36_000);
-    // Room for all of them, since a sample that is dropped costs less.
+    // Room for all samples, because a dropped sample costs less.
     let layout = RingLayout::new(1, Nanos::from_micros(1));
     bencher
         .counter(schedule.remaining())

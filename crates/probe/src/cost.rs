@@ -1,4 +1,4 @@
-//! What the measured loop itself costs.
+//! The cost of the measured loop itself.
 
 use tactus_model::frames::FramesProbe;
 use tactus_model::probe::Interval;
@@ -9,13 +9,13 @@ use tactus_sys::{SysError, clock};
 
 use crate::frames::{Player, play};
 use crate::schedule::Schedule;
-use crate::timer::{Recording, Rest, SampleMemory, measure};
+use crate::timer::{Rest, SampleMemory, TakenSamples, measure};
 
 /// Turns of a trial: some tens of microseconds, short enough to pass undisturbed.
 const TURNS: u64 = 1_000;
 const TRIALS: u32 = 25;
 
-/// Returns at once, with a stamp as every sleeper takes it.
+/// Returns at once, with the time stamp that every sleeper takes.
 struct NoSleep;
 
 impl<C: Clock> Sleeper<C> for NoSleep {
@@ -25,13 +25,13 @@ impl<C: Clock> Sleeper<C> for NoSleep {
     }
 }
 
-/// Measures what reading the clock `C` and a turn of the loop cost on the
-/// CPU on which the calling thread runs.
+/// Measures the cost of reading the clock `C` and of a turn of the loop, on the CPU on which
+/// the calling thread runs.
 ///
-/// The loop is the one that measures, with a sleeper that reads the clock and
-/// returns: so a turn's cost holds the stamp, keeping the sample and finding the
-/// next due time. Each figure is the mean of a short trial, and of the trials the
-/// least, since every disturbance only makes a trial longer.
+/// The loop is the measured loop, with a sleeper that reads the clock and returns. The cost of
+/// a turn therefore includes the time stamp, storing the sample, and finding the next due time.
+/// Each figure is the least of several short trials' means, because every disturbance only
+/// makes a trial longer.
 pub fn cost_of_loop<C: Clock>(interval: Interval) -> ProbeCost {
     ProbeCost {
         clock_read_ns: least(&trial_of_reading::<C>),
@@ -39,7 +39,7 @@ pub fn cost_of_loop<C: Clock>(interval: Interval) -> ProbeCost {
     }
 }
 
-/// Measures in the same way what reading the clock `C` and a turn of a player's loop cost.
+/// Measures the cost of reading the clock `C` and of a turn of a player's loop in the same way.
 pub fn cost_of_playing<C: Clock>(probe: &FramesProbe) -> ProbeCost {
     ProbeCost {
         clock_read_ns: least(&trial_of_reading::<C>),
@@ -74,18 +74,18 @@ fn trial_of_playing<C: Clock>(probe: &FramesProbe) -> f64 {
     trial_of::<C>(turns, |start, memory| play(&mut NoSleep, &mut Rest, &player, start, memory))
 }
 
-/// How long a turn takes of a loop that has so many.
+/// The mean duration of a turn, in nanoseconds, of a loop with this many turns.
 fn trial_of<C: Clock>(
     turns: u64,
-    run: impl FnOnce(Instant<C>, SampleMemory) -> Result<Recording, SysError>,
+    run: impl FnOnce(Instant<C>, SampleMemory) -> Result<TakenSamples, SysError>,
 ) -> f64 {
     let Ok(memory) = SampleMemory::take(turns as usize) else { return f64::MAX };
     let begin = clock::now::<C>();
-    // Every due time lies in the future, so that none is missed.
-    let recording = run(begin + Nanos::from_secs(3600), memory);
+    // Every due time lies in the future, so none is missed.
+    let taken = run(begin + Nanos::from_secs(3600), memory);
     let end = clock::now::<C>();
-    // Freed after the clock was read.
-    drop(std::hint::black_box(recording));
+    // Freed only now, after the clock was read.
+    drop(std::hint::black_box(taken));
     (end - begin).as_nanos() as f64 / turns as f64
 }
 
@@ -103,12 +103,12 @@ mod tests {
             let schedule = Schedule::new(interval, Nanos::ZERO, window, 0);
             let turns = schedule.remaining();
             let cost = trial_of::<Monotonic>(turns, |start, memory| {
-                let recording = measure(&mut NoSleep, &mut Rest, schedule, start, memory)?;
-                assert_eq!(recording.samples.len() as u64, turns, "{interval}");
-                assert_eq!((recording.missed, recording.dropped), (0, 0), "{interval}");
-                Ok(recording)
+                let taken = measure(&mut NoSleep, &mut Rest, schedule, start, memory)?;
+                assert_eq!(taken.samples.len() as u64, turns, "{interval}");
+                assert_eq!((taken.missed, taken.dropped), (0, 0), "{interval}");
+                Ok(taken)
             });
-            assert!(cost < f64::MAX, "there was no memory for the samples");
+            assert!(cost < f64::MAX, "not enough memory for the samples");
         }
     }
 

@@ -1,10 +1,11 @@
-//! The tasks of a cell, as threads or as processes: how they are started, told, and heard.
+//! The tasks of a cell, which are threads or processes: starting them, and the messages to and
+//! from them.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,99 +15,105 @@ use tactus_wire::{Peer, Start, WireError};
 
 use crate::error::ProbeError;
 use crate::live::SampleRings;
-use crate::task::{Answer, Command, Line, TaskOrder, serve};
+use crate::task::{Command, Line, TaskMessage, TaskRequest, serve};
 
-/// How a process that is one task is started.
+/// How to start a process that is one task.
 #[derive(Clone, Debug)]
 pub struct TaskProcess {
     /// The program.
     pub executable: PathBuf,
-    /// The arguments by which it runs [`task_main`](crate::task_main).
+    /// The arguments with which it runs [`task_main`](crate::task_main).
     pub arguments: Vec<String>,
 }
 
-/// What a task is heard to say; `None` means that it has ended.
-type Heard = (u32, Option<Answer>);
+/// A message of a task; `None` means that the task has ended.
+type Received = (u32, Option<TaskMessage>);
 
-/// Answers that may wait to be heard: blocks of samples are large.
-const ANSWERS_WAITING: usize = 2;
+/// The most messages in the queue: blocks of samples are large.
+const MESSAGES_WAITING: usize = 2;
+/// The most commands in the queue of a task: start, evaluate.
+const COMMANDS_WAITING: usize = 2;
 
 /// All tasks of a cell.
 pub(crate) struct Crew {
-    /// By the tasks' numbers.
+    /// By task number.
     members: Vec<Member>,
-    answers: Receiver<Heard>,
+    messages: Receiver<Received>,
 }
 
 impl Crew {
-    /// Starts a task for each order; their samples go to `rings`, where there are any.
+    /// Starts a task for each request; their samples go to `rings`, if given.
     pub(crate) fn start(
-        orders: &[TaskOrder],
+        requests: &[TaskRequest],
         kind: TaskKind,
         process: &TaskProcess,
         rings: Option<&Arc<SampleRings>>,
     ) -> Result<Self, ProbeError> {
-        let (sender, answers) = mpsc::sync_channel(ANSWERS_WAITING);
+        let (sender, messages) = mpsc::sync_channel(MESSAGES_WAITING);
         let mut members = Vec::new();
-        for order in orders {
+        for request in requests {
             let started = match kind {
-                TaskKind::Threads => start_thread(order.clone(), rings.cloned(), sender.clone()),
-                TaskKind::Processes => start_process(order, process, rings, sender.clone()),
+                TaskKind::Threads => start_thread(request.clone(), rings.cloned(), sender.clone()),
+                TaskKind::Processes => start_process(request, process, rings, sender.clone()),
             };
-            let running = started.map_err(|error| ProbeError::Start { task: order.task, error })?;
+            let running =
+                started.map_err(|error| ProbeError::Start { task: request.task, error })?;
             members.push(Member { running, finished: false });
         }
-        Ok(Self { members, answers })
+        Ok(Self { members, messages })
     }
 
     pub(crate) fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Gives a command to one task.
-    pub(crate) fn tell(&mut self, task: u32, command: Command) -> Result<(), ProbeError> {
+    /// Sends a command to a task.
+    pub(crate) fn send(&mut self, task: u32, command: Command) -> Result<(), ProbeError> {
         let member = self.members.get_mut(task as usize).ok_or(ProbeError::Vanished(task))?;
-        member.running.tell(command).map_err(|_| ProbeError::Vanished(task))
+        member.running.send(command).map_err(|_| ProbeError::Vanished(task))
     }
 
-    /// Waits for the next answer of any task until `deadline`; `None` when there is none.
+    /// Waits until `deadline` for the next message of any task; `None` if none came.
     ///
-    /// The waiting thread is asleep: nothing runs while the tasks measure.
-    pub(crate) fn hear(&mut self, deadline: Instant) -> Result<Option<(u32, Answer)>, ProbeError> {
+    /// The waiting thread sleeps: nothing runs while the tasks measure.
+    pub(crate) fn receive(
+        &mut self,
+        deadline: Instant,
+    ) -> Result<Option<(u32, TaskMessage)>, ProbeError> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok((task, heard)) = self.answers.recv_timeout(left) else { return Ok(None) };
+            let Ok((task, received)) = self.messages.recv_timeout(left) else { return Ok(None) };
             let member = self.members.get_mut(task as usize);
-            match heard {
-                Some(Answer::Failed { reason, hint }) => {
+            match received {
+                Some(TaskMessage::Failed { reason, hint }) => {
                     return Err(ProbeError::Failed { task, reason, hint });
                 }
-                Some(answer) => {
-                    if let (Answer::Finished { .. }, Some(member)) = (&answer, member) {
+                Some(message) => {
+                    if let (TaskMessage::Finished { .. }, Some(member)) = (&message, member) {
                         member.finished = true;
                     }
-                    return Ok(Some((task, answer)));
+                    return Ok(Some((task, message)));
                 }
-                // A task that has given its last answer may go.
+                // A task may end after its last message.
                 None if member.is_some_and(|member| member.finished) => {}
                 None => return Err(ProbeError::Vanished(task)),
             }
         }
     }
 
-    /// Waits until every task has answered once, and hands each answer to `take`.
-    pub(crate) fn hear_all(
+    /// Waits until every task has sent a message, and passes each message to `take`.
+    pub(crate) fn receive_all(
         &mut self,
         within: Nanos,
-        mut take: impl FnMut(u32, Answer) -> Result<(), ProbeError>,
+        mut take: impl FnMut(u32, TaskMessage) -> Result<(), ProbeError>,
     ) -> Result<(), ProbeError> {
         let deadline = Instant::now() + Duration::from(within);
-        for heard in 0..self.len() {
-            let Some((task, answer)) = self.hear(deadline)? else {
-                let silent = self.len() - heard;
+        for received in 0..self.len() {
+            let Some((task, message)) = self.receive(deadline)? else {
+                let silent = self.len() - received;
                 return Err(ProbeError::Hung { silent, tasks: self.len(), waited: within });
             };
-            take(task, answer)?;
+            take(task, message)?;
         }
         Ok(())
     }
@@ -114,19 +121,19 @@ impl Crew {
 
 struct Member {
     running: Running,
-    /// Whether it has given its last answer.
+    /// Whether it has sent its last message.
     finished: bool,
 }
 
 enum Running {
-    /// A thread is left behind when it hangs; it ends with the process, which is
-    /// made for one cell.
-    Thread(Sender<Command>),
+    /// A thread that hangs is left behind; it ends with the process, which measures only one
+    /// cell.
+    Thread(SyncSender<Command>),
     Process(Peer),
 }
 
 impl Running {
-    fn tell(&mut self, command: Command) -> io::Result<()> {
+    fn send(&mut self, command: Command) -> io::Result<()> {
         match self {
             Self::Thread(commands) => commands.send(command).map_err(io::Error::other),
             Self::Process(peer) => Ok(peer.send(&command)?),
@@ -137,26 +144,26 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Self::Process(peer) = self {
-            // A process that has finished is ended already; one that has not is of no use.
+            // After its last message, a process has ended; before that, it is not needed.
             let _ = peer.wait_or_kill(Duration::ZERO);
         }
     }
 }
 
 fn start_thread(
-    order: TaskOrder,
+    request: TaskRequest,
     rings: Option<Arc<SampleRings>>,
-    answers: SyncSender<Heard>,
+    messages: SyncSender<Received>,
 ) -> io::Result<Running> {
-    let (sender, commands) = mpsc::channel();
-    thread::Builder::new().name(format!("probe-{}", order.task)).spawn(move || {
-        let task = order.task;
-        let mut line = Channels { task, commands, answers: answers.clone() };
-        // A panic is a defect; the cell is told that its task has ended, and the
-        // message of the panic is on standard error.
-        let _ = catch_unwind(AssertUnwindSafe(|| serve(&order, rings.as_ref(), &mut line)));
-        // Nobody listens any more when the task has given its last answer.
-        let _ = answers.send((task, None));
+    let (sender, commands) = mpsc::sync_channel(COMMANDS_WAITING);
+    thread::Builder::new().name(format!("probe-{}", request.task)).spawn(move || {
+        let task = request.task;
+        let mut line = Channels { task, commands, messages: messages.clone() };
+        // A panic is a defect; its message is on standard error, and the cell is notified that
+        // the task has ended.
+        let _ = catch_unwind(AssertUnwindSafe(|| serve(&request, rings.as_ref(), &mut line)));
+        // Nobody receives this if the task has sent its last message.
+        let _ = messages.send((task, None));
     })?;
     Ok(Running::Thread(sender))
 }
@@ -164,25 +171,25 @@ fn start_thread(
 struct Channels {
     task: u32,
     commands: Receiver<Command>,
-    answers: SyncSender<Heard>,
+    messages: SyncSender<Received>,
 }
 
 impl Line for Channels {
-    fn hear(&mut self) -> Option<Command> {
+    fn receive(&mut self) -> Option<Command> {
         self.commands.recv().ok()
     }
 
-    fn say(&mut self, answer: Answer) {
-        // Nobody listens any more when another task has failed.
-        let _ = self.answers.send((self.task, Some(answer)));
+    fn send(&mut self, message: TaskMessage) {
+        // Nobody receives this if another task has failed.
+        let _ = self.messages.send((self.task, Some(message)));
     }
 }
 
 fn start_process(
-    order: &TaskOrder,
+    request: &TaskRequest,
     process: &TaskProcess,
     rings: Option<&Arc<SampleRings>>,
-    answers: SyncSender<Heard>,
+    messages: SyncSender<Received>,
 ) -> io::Result<Running> {
     let mut command = std::process::Command::new(&process.executable);
     command.args(&process.arguments);
@@ -192,24 +199,25 @@ fn start_process(
     let started = start.start();
     inheritable(false).map_err(io::Error::other)?;
     let (mut peer, reader) = started?;
-    let task = order.task;
-    // It sleeps in a read while the task measures. Nobody listens any more when the task
-    // has given its last answer.
-    reader.listen(&format!("hears-{task}"), move |answer| {
-        answers.send((task, heard(answer))).is_ok()
+    let task = request.task;
+    // The thread sleeps in a read while the task measures. It ends when nobody receives its
+    // messages any more.
+    reader.listen(&format!("read-{task}"), move |read| {
+        messages.send((task, message_of(read))).is_ok()
     })?;
-    let told = peer.send(order);
+    let sent = peer.send(request);
     let running = Running::Process(peer);
-    told?;
+    sent?;
     Ok(running)
 }
 
-fn heard(answer: Result<Answer, WireError>) -> Option<Answer> {
-    match answer {
-        Ok(answer) => Some(answer),
+/// The message that was read; `None` if the process has ended.
+fn message_of(read: Result<TaskMessage, WireError>) -> Option<TaskMessage> {
+    match read {
+        Ok(message) => Some(message),
         Err(error) if error.is_end() => None,
-        Err(error) => Some(Answer::Failed {
-            reason: format!("its answer cannot be read: {error}"),
+        Err(error) => Some(TaskMessage::Failed {
+            reason: format!("its message cannot be read: {error}"),
             hint: None,
         }),
     }

@@ -7,7 +7,7 @@ use tactus_model::time::Nanos;
 /// Why a cell could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// Its settings do not go together.
+    /// Its settings contradict each other.
     #[error(transparent)]
     Inconsistent(#[from] Inconsistent),
     /// The CPUs it may use could not be read.
@@ -18,7 +18,7 @@ pub enum ProbeError {
     Start {
         /// Its number.
         task: u32,
-        /// What the system answered.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// A task gave up.
@@ -26,26 +26,26 @@ pub enum ProbeError {
     Failed {
         /// Its number.
         task: u32,
-        /// What it said.
+        /// The reason that it sent.
         reason: String,
-        /// What to do about it, where that is known.
+        /// How to fix it, where known.
         hint: Option<String>,
     },
-    /// A task ended without a word.
+    /// A task ended before it sent a result or an error.
     #[error("task {0} ended before it had a result")]
     Vanished(u32),
-    /// Some tasks did not answer in time.
-    #[error("{silent} of {tasks} tasks did not answer within {waited}")]
+    /// Some tasks did not respond in time.
+    #[error("{silent} of {tasks} tasks did not respond within {waited}")]
     Hung {
-        /// How many did not answer.
+        /// The number of tasks that did not respond.
         silent: usize,
-        /// How many there are.
+        /// The number of tasks.
         tasks: usize,
-        /// How long they were waited for.
+        /// How long the cell waited.
         waited: Nanos,
     },
-    /// A task answered something that makes no sense at that point.
-    #[error("task {0} answered out of turn; this is a defect of Tactus")]
+    /// A task sent a message that is not valid at that point.
+    #[error("task {0} sent a message out of turn; this is a defect of Tactus")]
     OutOfTurn(u32),
     /// The wakeups of a task do not add up.
     #[error(
@@ -61,13 +61,13 @@ pub enum ProbeError {
 }
 
 impl ProbeError {
-    /// What to do about it, where that is known.
+    /// How to fix it, where known.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Failed { hint, .. } => hint.as_deref(),
-            Self::Hung { .. } => Some(
-                "the tasks may be starved by others of a higher priority; try policy fifo, or less load",
-            ),
+            Self::Hung { .. } => {
+                Some("tasks of a higher priority may starve them; try policy fifo, or less load")
+            }
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! From what a loop kept to what a task found.
+//! Evaluation: from the samples of a loop to the result of a task.
 
 use tactus_model::result::{Accounting, Granted, Histogram, TaskResult, TaskUsage};
 use tactus_model::sample::Sample;
@@ -8,38 +8,37 @@ use tactus_stats::summary::{SampleSummary, summarise};
 
 use crate::facility::Course;
 use crate::schedule::Schedule;
-use crate::timer::Recording;
+use crate::timer::TakenSamples;
 
-/// Samples in a block that is handed over, so that few of them are encoded at a time.
+/// The samples of a block that is sent, so that only a few samples are encoded at a time.
 pub(crate) const BLOCK_SAMPLES: usize = 1_000_000;
 
-/// What is known of a task besides its recording.
+/// What is known about a task besides its samples.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The task's number.
     pub task: u32,
-    /// The CPU it was meant for.
+    /// The CPU that was requested for it.
     pub cpu: u32,
     /// How it was scheduled.
     pub granted: Granted,
     /// What it used.
     pub usage: TaskUsage,
-    /// The length of its window.
+    /// The duration of its window.
     pub window: Nanos,
 }
 
-/// Evaluates a recording; `course` is the one by which it was made, from its beginning.
-pub(crate) fn task_result(found: Found, course: Course, recording: &Recording) -> TaskResult {
+/// Evaluates samples; `course` is the course by which they were taken, from its beginning.
+pub(crate) fn task_result(found: Found, course: Course, taken: &TakenSamples) -> TaskResult {
     let pinned = found.granted.cpus.iter().eq([found.cpu]);
-    let SampleSummary { blocks, series, scope, worst } =
-        summarise(&recording.samples, found.window);
+    let SampleSummary { blocks, series, scope, worst } = summarise(&taken.samples, found.window);
     TaskResult {
         task: found.task,
         cpu: pinned.then_some(found.cpu),
         granted: found.granted,
-        accounting: accounting(course.intended(recording), recording),
+        accounting: accounting(course.intended(taken), taken),
         blocks,
-        missed_latencies: missed_latencies(course, recording),
+        missed_latencies: missed_latencies(course, taken),
         series,
         scope,
         worst,
@@ -47,45 +46,44 @@ pub(crate) fn task_result(found: Found, course: Course, recording: &Recording) -
     }
 }
 
-fn missed_latencies(course: Course, recording: &Recording) -> Histogram {
+fn missed_latencies(course: Course, taken: &TakenSamples) -> Histogram {
     let mut histogram = LatencyHistogram::new();
     let mut keep = |missed: Sample| histogram.record(missed.latency());
     match course {
-        Course::Wakeups(schedule) => missed_samples(schedule, recording).for_each(keep),
-        Course::Frames(_) => recording.skipped.iter().copied().for_each(&mut keep),
-        // One begins where the one before it ends.
+        Course::Wakeups(schedule) => missed_samples(schedule, taken).for_each(keep),
+        Course::Frames(_) => taken.skipped.iter().copied().for_each(&mut keep),
+        // A sort begins when the sort before it ends, so none is missed.
         Course::Sorts(_) => {}
     }
     histogram.to_record()
 }
 
-/// What became of every due time.
-fn accounting(intended: u64, recording: &Recording) -> Accounting {
-    let early = recording.samples.iter().filter(|sample| sample.came < sample.due).count();
+/// Accounts for every due time.
+fn accounting(intended: u64, taken: &TakenSamples) -> Accounting {
+    let early = taken.samples.iter().filter(|sample| sample.came < sample.due).count();
     Accounting {
         intended,
-        observed: recording.samples.len() as u64,
-        missed: recording.missed,
-        dropped: recording.dropped,
+        observed: taken.samples.len() as u64,
+        missed: taken.missed,
+        dropped: taken.dropped,
         early: early as u64,
     }
 }
 
-/// The missed due times, each with the arrival that ended its delay: the first
-/// that is not before it.
+/// The missed due times, each with the arrival that ended its delay: the first arrival that is
+/// not before it.
 ///
-/// `schedule` is told again from its beginning; what it holds besides the
-/// recorded samples was missed. A due time that passed while the task worked for
-/// the last time ended no later than when that work did. Where samples were
-/// dropped, nothing is known of what followed the last one kept.
+/// Repeats `schedule` from its beginning; its due times without a sample were missed. A due
+/// time that passed while the task worked for the last time ended no later than that work. If
+/// samples were dropped, what followed the last sample is unknown.
 pub fn missed_samples(
     schedule: Schedule,
-    recording: &Recording,
+    taken: &TakenSamples,
 ) -> impl Iterator<Item = Sample> + '_ {
-    let Recording { samples, missed, dropped, ended, .. } = recording;
+    let TakenSamples { samples, missed, dropped, ended, .. } = taken;
     let mut samples = samples.iter().copied().peekable();
     let mut last_came = None;
-    // Told again only where there is something to find.
+    // Repeated only if there is something to find.
     let due_times = (*missed > 0).then_some(schedule).into_iter().flatten();
     due_times
         .map_while(move |due| {

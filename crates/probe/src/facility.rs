@@ -1,7 +1,7 @@
-//! The measured loop for each way of sleeping and each clock, behind one door.
+//! The measured loop for each sleep method and each clock, behind one trait.
 //!
-//! The loop is compiled for every pair of sleeper and clock, so that nothing is
-//! decided inside it. Outside of it, tasks handle all of them alike.
+//! The loop is compiled for every pair of sleeper and clock, so it contains no decisions about
+//! them. Outside the loop, tasks handle all pairs alike.
 
 use tactus_model::probe::{Probe, SleepMethod, TimerProbe, Work};
 use tactus_model::result::ProbeCost;
@@ -17,23 +17,23 @@ use crate::frames::{Player, play};
 use crate::live::RingWriter;
 use crate::schedule::Schedule;
 use crate::sort::{Sorts, sort_repeatedly};
-use crate::timer::{Recording, Rest, SampleMemory, keep_measuring, measure};
+use crate::timer::{Rest, SampleMemory, TakenSamples, keep_measuring, measure};
 use crate::work::{Computing, Pace, Share};
 
-/// What a task is to do in its window.
+/// What a task does in its window.
 #[derive(Clone, Debug)]
 pub(crate) enum Course {
-    /// To wake at the due times of a schedule.
+    /// Wakes at the due times of a schedule.
     Wakeups(Schedule),
-    /// To play frames.
+    /// Plays frames.
     Frames(Player),
-    /// To sort again and again.
+    /// Sorts repeatedly.
     Sorts(Sorts),
 }
 
 impl Course {
-    /// How many samples there can be: all that are due, or as many sorts as the fastest
-    /// machine could do.
+    /// The most samples there can be: one for each due time, or as many sorts as the fastest
+    /// machine can do.
     pub(crate) fn at_most(&self) -> u64 {
         match self {
             Self::Wakeups(schedule) => schedule.remaining(),
@@ -42,20 +42,20 @@ impl Course {
         }
     }
 
-    /// How many samples were intended. Due times are counted without the recording, so that
-    /// the sum proves the loop; of sorts all that were begun were intended.
-    pub(crate) fn intended(&self, recording: &Recording) -> u64 {
+    /// How many samples were intended. Due times are counted independently of the samples, so
+    /// that the sum checks the loop; all sorts that began were intended.
+    pub(crate) fn intended(&self, taken: &TakenSamples) -> u64 {
         match self {
             Self::Wakeups(_) | Self::Frames(_) => self.at_most(),
-            Self::Sorts(_) => recording.samples.len() as u64 + recording.dropped,
+            Self::Sorts(_) => taken.samples.len() as u64 + taken.dropped,
         }
     }
 }
 
-/// A timer facility of the calling thread, ready to measure by.
+/// A timer facility of the calling thread, ready to measure.
 ///
-/// Instants are nanoseconds of the probe's clock here, since a task and those
-/// who start it agree on the clock beforehand.
+/// Instants are plain nanoseconds of the probe's clock here, because a task and the process
+/// that starts it agree on the clock beforehand.
 pub(crate) trait Facility {
     /// Runs the measured loop of `course`.
     fn measure(
@@ -63,9 +63,9 @@ pub(crate) trait Facility {
         course: Course,
         start: u64,
         memory: SampleMemory,
-    ) -> Result<Recording, SysError>;
+    ) -> Result<TakenSamples, SysError>;
 
-    /// Runs the measured loop, its samples going to whoever looks at them meanwhile.
+    /// Runs the measured loop; its samples go into `ring`, where a viewer reads them meanwhile.
     fn measure_live(
         &mut self,
         schedule: Schedule,
@@ -77,14 +77,14 @@ pub(crate) trait Facility {
     fn sleep_until(&self, instant: u64) -> Result<(), SysError>;
 }
 
-/// Sets up the facility that `probe` asks for, in the calling thread.
+/// Sets up the facility that `probe` requests, in the calling thread.
 ///
 /// # Errors
 /// The facility does not exist here, or is not permitted.
 pub(crate) fn open(probe: &TimerProbe) -> Result<Box<dyn Facility>, SysError> {
     match probe.clock {
         ClockName::Monotonic => match probe.sleep {
-            // The two that know the monotonic clock only.
+            // These two know only the monotonic clock.
             SleepMethod::Ppoll => Ok(by_sleeping::<Monotonic>(probe.work, Ppoll)),
             SleepMethod::Itimer => Ok(by_alarm::<Monotonic>(probe.work, Itimer::new()?)),
             _ => open_by::<Monotonic>(probe),
@@ -105,7 +105,7 @@ fn open_by<C: Clock>(probe: &TimerProbe) -> Result<Box<dyn Facility>, SysError> 
         SleepMethod::SignalHandler => by_alarm::<C>(work, SignalHandler::new()?),
         SleepMethod::Futex => by_sleeping::<C>(work, Futex::new()?),
         SleepMethod::IoUring => by_sleeping::<C>(work, IoUring::new()?),
-        // Refused by `Cell::check` before anything starts.
+        // `Cell::check` refuses these before anything starts.
         SleepMethod::Ppoll => return Err(SysError::new("ppoll", tactus_sys::Errno::INVAL)),
         SleepMethod::Itimer => return Err(SysError::new("setitimer", tactus_sys::Errno::INVAL)),
     })
@@ -142,7 +142,7 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
         course: Course,
         start: u64,
         memory: SampleMemory,
-    ) -> Result<Recording, SysError> {
+    ) -> Result<TakenSamples, SysError> {
         let start = Instant::<C>::from_nanos(start);
         let sleeper = &mut self.sleeper;
         match (course, &mut self.share) {
@@ -177,7 +177,7 @@ impl<C: Clock, S: Sleeper<C>> Facility for Loop<C, S> {
     }
 }
 
-/// Reads the clock of that name, in nanoseconds.
+/// Reads the clock, in nanoseconds.
 pub(crate) fn now(clock: ClockName) -> u64 {
     match clock {
         ClockName::Monotonic => clock::now::<Monotonic>().as_nanos(),
@@ -187,7 +187,7 @@ pub(crate) fn now(clock: ClockName) -> u64 {
     }
 }
 
-/// Measures what the loop of `probe` costs on the CPU of the calling thread.
+/// Measures the cost of the loop of `probe` on the CPU of the calling thread.
 pub(crate) fn cost(probe: &Probe) -> ProbeCost {
     match probe.timer().clock {
         ClockName::Monotonic => cost_by::<Monotonic>(probe),
@@ -201,7 +201,7 @@ fn cost_by<C: Clock>(probe: &Probe) -> ProbeCost {
     match probe {
         Probe::Timer(timer) => cost_of_loop::<C>(timer.interval),
         Probe::Frames(frames) => cost_of_playing::<C>(frames),
-        // A turn holds a reading of the clock and a sample, as a turn of the timer's does.
+        // A turn reads the clock and stores a sample, like a turn of the timer probe.
         Probe::Sort(sort) => cost_of_loop::<C>(sort.timer.interval),
     }
 }

@@ -1,10 +1,9 @@
 //! The measured loop of the frames probe: a player.
 //!
-//! It shows no frame ahead of its time and skips one that is late by more than
-//! half of its slot. Its timers are set for the time at which a frame is due, or
-//! for the first tick after that, as a kernel would that serves timers at its
-//! ticks only: so what any tick rate does to a player is measured on this kernel,
-//! with its own latencies on top.
+//! It shows no frame before it is due, and skips a frame that is late by more than half of its
+//! slot. Its timers are set for the due time of a frame, or for the first tick after it, like
+//! on a kernel that serves timers only at its ticks. So this kernel measures the effect of any
+//! tick rate on a player, and adds its own latencies.
 
 use tactus_model::frames::{FrameTimes, FramesProbe};
 use tactus_model::sample::Sample;
@@ -12,9 +11,9 @@ use tactus_model::time::{Clock, Instant, Nanos};
 use tactus_sys::SysError;
 use tactus_sys::sleep::Sleeper;
 
-use crate::timer::{Activity, Recording, SampleKeeper, SampleMemory};
+use crate::timer::{Activity, SampleMemory, SampleSink, TakenSamples};
 
-/// The frames of one player in a window, in the order in which they are due.
+/// The frames of a player in a window, in the order in which they are due.
 #[derive(Clone, Debug)]
 pub struct Player {
     probe: FramesProbe,
@@ -34,32 +33,31 @@ impl Player {
         self.frames.within(self.window - self.offset)
     }
 
-    /// When a frame is due, since the window opened.
+    /// When a frame is due, relative to the opening of the window.
     fn due(&self, frame: u64) -> Nanos {
         self.offset + self.frames.due(frame)
     }
 
-    /// Parts the frames that were looked at into those that were shown and those
-    /// that were too late for that.
+    /// Separates the frames that were shown from the frames that were too late.
     ///
-    /// The player decides by the same rule when it looks at them.
-    pub fn judged(&self, mut recording: Recording) -> Recording {
+    /// The player applies the same rule when it looks at a frame.
+    pub fn judged(&self, mut taken: TakenSamples) -> TakenSamples {
         let (shown, skipped): (Vec<Sample>, Vec<Sample>) =
-            recording.samples.iter().partition(|sample| self.frames.shows(sample.latency()));
-        recording.missed = skipped.len() as u64;
-        Recording { samples: shown, skipped, ..recording }
+            taken.samples.iter().partition(|sample| self.frames.shows(sample.latency()));
+        taken.missed = skipped.len() as u64;
+        TakenSamples { samples: shown, skipped, ..taken }
     }
 }
 
-/// Plays the frames of a window that opens at `start`: sleeps until each is due, or
-/// until the tick after that, and acts on those that it shows.
+/// Plays the frames of a window that opens at `start`: sleeps until each frame is due, or until
+/// the next tick, and acts on the frames that it shows.
 ///
-/// A frame that is due already when the one before it is done with is looked at
-/// in the same wakeup. Every frame that was looked at is kept, with the time at
-/// which that was; [`Player::judged`] parts them.
+/// If a frame is due already when the player is done with the frame before it, the player looks
+/// at it in the same wakeup. Every frame is kept, with the time at which the player looked at
+/// it; [`Player::judged`] separates them.
 ///
-/// The loop allocates nothing, takes no lock, and makes no system call besides
-/// the sleep (and what the activity does). It has a turn for each frame.
+/// The loop allocates nothing, takes no lock, and makes no system call besides the sleep (and
+/// those of the activity). It has one turn per frame.
 ///
 /// # Errors
 /// The sleeper's.
@@ -70,7 +68,7 @@ pub fn play<C: Clock>(
     player: &Player,
     start: Instant<C>,
     mut memory: SampleMemory,
-) -> Result<Recording, SysError> {
+) -> Result<TakenSamples, SysError> {
     let mut dropped = 0;
     let mut awake: Option<Nanos> = None;
     for frame in 0..player.intended() {
@@ -91,7 +89,7 @@ pub fn play<C: Clock>(
             false => came,
         });
     }
-    Ok(Recording {
+    Ok(TakenSamples {
         samples: memory.into_vec(),
         skipped: Vec::new(),
         missed: 0,

@@ -1,15 +1,14 @@
 //! Measured loops.
 //!
-//! [`run()`] measures one cell: it starts a task on each CPU, has each
-//! prepare itself as the [policy](tactus_model::policy) asks, lets all of them
-//! meet, gives them one instant to start at, and evaluates what they found after
-//! the window has closed. There are three probes. The tasks of the timer probe sleep
-//! until a due time and tell when they came; those of the frames probe are players; those
-//! of the sort probe compute.
+//! [`run()`] measures one cell: it starts the tasks on each CPU, lets each prepare itself as the
+//! [policy](tactus_model::policy) requests, waits until all are ready, sends them a common
+//! start time, and evaluates their samples after the window has closed. There are three probes.
+//! The tasks of the timer probe sleep until a due time and record when they wake; the tasks of
+//! the frames probe are players; the tasks of the sort probe compute.
 //!
-//! The parts, in the order in which data flows through them: [`schedule`] says
-//! when wakeups are due, [`timer`], [`frames`] and [`sort`] are the measured loops, [`tactus_rt`] prepares the
-//! thread they run in, [`evaluate`] turns its samples into a result.
+//! The parts, in the order of the data path: [`schedule`] computes when wakeups are due,
+//! [`timer`], [`frames`] and [`sort`] are the measured loops, [`tactus_rt`] prepares the thread
+//! in which they run, and [`evaluate`] turns samples into a result.
 #![forbid(unsafe_code)]
 
 mod cost;

@@ -1,10 +1,10 @@
-//! Samples that are looked at while they are measured.
+//! Samples that another process reads while they are measured.
 //!
-//! The loop is the one of [`timer`](crate::timer). In place of memory that is read
-//! afterwards each task writes into a ring in shared memory ([`SampleRings`]), and
-//! whoever looks, in a process of his own, tells the schedule again beside what he
-//! takes out ([`Follower`]), so that what was missed and what was dropped is known
-//! at any moment and the measuring process does nothing besides measuring.
+//! The loop is that of [`timer`](crate::timer). Instead of keeping samples in memory that is read
+//! afterwards, each task writes into a ring in shared memory ([`SampleRings`]). The reader, in a
+//! separate process, repeats the schedule beside the samples that it takes out ([`Follower`]). So
+//! it knows at any moment what was missed and dropped, and the measuring process does nothing
+//! besides measuring.
 
 mod follow;
 mod ring;
@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 pub use follow::Follower;
 pub use ring::{RingLayout, RingWriter, SampleRings};
 
-/// Where a child finds rings.
+/// The place of rings that a child inherits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RingsPlace {
-    /// The number of the file that it inherits.
+    /// The file descriptor.
     pub file: RawFd,
     /// Their size.
     pub layout: RingLayout,

@@ -18,27 +18,28 @@ use tactus_sys::idle_states::IdleStateLimit;
 
 use crate::crew::{Crew, TaskProcess};
 use crate::error::ProbeError;
+use crate::evaluate::BLOCK_SAMPLES;
 use crate::facility;
 use crate::live::{RingsPlace, SampleRings};
 use crate::schedule::aligned_start;
-use crate::task::{Answer, Command, TaskOrder};
+use crate::task::{Command, TaskMessage, TaskRequest};
 
-/// What happens while a cell is measured, in this order.
+/// The events of measuring a cell, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProbeEvent {
-    /// Something was not granted; each is told once.
+    /// Something was not granted; each shortfall is reported once.
     Shortfall(Shortfall),
-    /// All tasks are prepared, in these threads, by the tasks' numbers. What takes a
-    /// while to begin, as recording does, is begun now.
+    /// All tasks are prepared, in these threads, by task number. The listener now starts what
+    /// takes a while to start, such as recording.
     Prepared {
         /// A thread for each task.
         threads: Vec<ThreadId>,
     },
-    /// The window is about to open: counters are read now.
+    /// The window is about to open: the listener reads counters now.
     Opened,
-    /// The window is closed, and nothing of it has been evaluated yet: counters are read now.
+    /// The window is closed, and nothing has been evaluated yet: the listener reads counters now.
     Closed,
-    /// Samples of one task, in order; a task may have several blocks.
+    /// Samples of a task, in order; a task may send several blocks.
     Samples {
         /// The task's number.
         task: u32,
@@ -52,19 +53,18 @@ pub enum ProbeEvent {
 pub struct ProbeOutcome {
     /// When the window opened.
     pub started: Instant<Realtime>,
-    /// The same moment by the monotonic clock, which events are stamped by. It is
-    /// exact where the probe sleeps by that clock, and otherwise off by what lies
-    /// between reading two clocks.
+    /// The same moment by the monotonic clock, which stamps kernel events. It is exact if the
+    /// probe sleeps by that clock; otherwise it is off by the time between two clock readings.
     pub opened: Instant<Monotonic>,
     /// The thread of each task, by number.
     pub threads: Vec<ThreadId>,
-    /// How long it was.
+    /// The duration of the window.
     pub window: Nanos,
-    /// The length of the stretches in [`TaskResult::blocks`].
+    /// The duration of the stretches in [`TaskResult::blocks`].
     pub block_length: Nanos,
-    /// What each task found, in the order of their numbers.
+    /// The result of each task, by number.
     pub tasks: Vec<TaskResult>,
-    /// What measuring cost.
+    /// The cost of measuring.
     pub cost: ProbeCost,
     /// What was not granted.
     pub shortfalls: Vec<Shortfall>,
@@ -72,14 +72,13 @@ pub struct ProbeOutcome {
 
 /// Measures `cell`: all its tasks, each on its CPU, in one window.
 ///
-/// Random intervals follow from `seed`. Tasks that are processes of their own are
-/// started as `process` says. `listen` hears what happens as it happens; between
-/// [`ProbeEvent::Opened`] and [`ProbeEvent::Closed`] it is not called, and the
-/// calling thread sleeps.
+/// `seed` determines random intervals. `process` says how to start tasks that are processes.
+/// `listen` receives events as they happen; between [`ProbeEvent::Opened`] and
+/// [`ProbeEvent::Closed`] it is not called, and the calling thread sleeps.
 ///
 /// # Errors
-/// The cell could not be measured; see [`ProbeError`]. A thread that hangs is left
-/// behind, so whoever measured ends its process then.
+/// The cell could not be measured; see [`ProbeError`]. A thread that hangs is left behind, so
+/// the caller should then end its process.
 pub fn run(
     cell: &Cell,
     seed: u64,
@@ -89,13 +88,13 @@ pub fn run(
     run_within(&Patience::USUAL, cell, seed, process, listen)
 }
 
-/// How long tasks are waited for before they count as hung.
+/// How long to wait for tasks before they count as hung.
 struct Patience {
-    /// Until all are prepared: memory for many samples is touched meanwhile.
+    /// Until all are prepared, which includes touching memory for many samples.
     preparation: Nanos,
-    /// After their window: starved tasks come late.
+    /// After their window: starved tasks are late.
     grace: Nanos,
-    /// For a block of samples, or the result.
+    /// Until the next block of samples, or the result.
     evaluation: Nanos,
 }
 
@@ -115,22 +114,22 @@ fn run_within(
     listen: &mut dyn FnMut(ProbeEvent),
 ) -> Result<ProbeOutcome, ProbeError> {
     let probe = cell.probe.timer();
-    let mut shortfalls = Shortfalls { told: HashSet::new(), all: Vec::new(), listen };
-    let Prepared { idle_states, orders, mut crew, cost, threads } =
+    let mut shortfalls = Shortfalls { reported: HashSet::new(), all: Vec::new(), listen };
+    let Prepared { idle_states, requests, mut crew, cost, threads } =
         prepare(patience, cell, seed, process, None, &mut shortfalls)?;
     (shortfalls.listen)(ProbeEvent::Prepared { threads: threads.clone() });
     (shortfalls.listen)(ProbeEvent::Opened);
     let (started, opened) = open_window(&mut crew, probe)?;
     let window = START_LEAD + probe.align + cell.duration;
-    crew.hear_all(window + patience.grace, |task, answer| match answer {
-        Answer::Measured => Ok(()),
+    crew.receive_all(window + patience.grace, |task, message| match message {
+        TaskMessage::Measured => Ok(()),
         _ => Err(ProbeError::OutOfTurn(task)),
     })?;
     drop(idle_states);
     (shortfalls.listen)(ProbeEvent::Closed);
-    let tasks = orders
+    let tasks = requests
         .iter()
-        .map(|order| evaluate(&mut crew, patience, order.task, shortfalls.listen))
+        .map(|request| evaluate(&mut crew, patience, request, shortfalls.listen))
         .collect::<Result<_, _>>()?;
     Ok(ProbeOutcome {
         started,
@@ -146,9 +145,9 @@ fn run_within(
 
 /// The tasks of a cell, ready to be started.
 struct Prepared {
-    /// Held as long as the cell is measured.
+    /// Held while the cell is measured.
     idle_states: Option<IdleStateLimit>,
-    orders: Vec<TaskOrder>,
+    requests: Vec<TaskRequest>,
     crew: Crew,
     cost: ProbeCost,
     threads: Vec<ThreadId>,
@@ -165,30 +164,30 @@ fn prepare(
     cell.check()?;
     let probe = cell.probe.timer();
     let idle_states = cell.policy.cpu_dma_latency_us.and_then(|microseconds| {
-        let refused = |refused: NotGranted| shortfalls.tell(&refused.explain_here());
+        let refused = |refused: NotGranted| shortfalls.report(&refused.explain_here());
         limit_idle_states(microseconds).map_err(refused).ok()
     });
-    let mut orders = orders(cell, probe, seed)?;
+    let mut requests = requests(cell, probe, seed)?;
     let place = rings.map(|rings| RingsPlace { file: rings.file(), layout: rings.layout() });
-    orders.iter_mut().for_each(|order| order.rings = place);
-    let mut crew = Crew::start(&orders, probe.tasks, process, rings)?;
+    requests.iter_mut().for_each(|request| request.rings = place);
+    let mut crew = Crew::start(&requests, probe.tasks, process, rings)?;
     let (cost, threads) = meet(&mut crew, patience, shortfalls)?;
-    Ok(Prepared { idle_states, orders, crew, cost, threads })
+    Ok(Prepared { idle_states, requests, crew, cost, threads })
 }
 
-/// The tasks of a cell whose samples are looked at while it is measured.
+/// The tasks of a cell whose samples are read while it is measured.
 pub struct LiveTasks {
     prepared: Prepared,
     opened: Instant<Monotonic>,
-    /// How long the tasks take at most.
+    /// The longest time that the tasks take.
     within: Nanos,
 }
 
 impl LiveTasks {
-    /// Prepares and starts all tasks of `cell`; from now on their samples are found in
-    /// `rings`, which must be as many as the cell has [`places`].
+    /// Prepares and starts all tasks of `cell`. From then on, they write their samples into
+    /// `rings`, of which there must be one per task ([`places`]).
     ///
-    /// Everything else is as for [`run`].
+    /// Otherwise like [`run`].
     ///
     /// # Errors
     /// As for [`run`].
@@ -201,7 +200,7 @@ impl LiveTasks {
     ) -> Result<Self, ProbeError> {
         let probe = cell.probe.timer();
         let patience = &Patience::USUAL;
-        let mut shortfalls = Shortfalls { told: HashSet::new(), all: Vec::new(), listen };
+        let mut shortfalls = Shortfalls { reported: HashSet::new(), all: Vec::new(), listen };
         let mut prepared = prepare(patience, cell, seed, process, Some(rings), &mut shortfalls)?;
         let (_, opened) = open_window(&mut prepared.crew, probe)?;
         let within = START_LEAD + probe.align + cell.duration + patience.grace;
@@ -223,34 +222,34 @@ impl LiveTasks {
     /// # Errors
     /// A task failed meanwhile.
     pub fn wait(mut self) -> Result<(), ProbeError> {
-        self.prepared.crew.hear_all(self.within, |task, answer| match answer {
-            Answer::Measured => Ok(()),
+        self.prepared.crew.receive_all(self.within, |task, message| match message {
+            TaskMessage::Measured => Ok(()),
             _ => Err(ProbeError::OutOfTurn(task)),
         })
     }
 }
 
-/// The CPU that each task of `cell` is meant for.
+/// The CPU that is requested for each task of `cell`.
 ///
 /// # Errors
 /// The CPUs that this process may use cannot be read.
 pub fn places(cell: &Cell) -> Result<Vec<u32>, ProbeError> {
     let probe = cell.probe.timer();
-    Ok(orders(cell, probe, 0)?.iter().map(|order| order.cpu).collect())
+    Ok(requests(cell, probe, 0)?.iter().map(|request| request.cpu).collect())
 }
 
-/// How far ahead the common start is set, so that every task has heard of it before.
+/// How far ahead the common start is set, so that every task receives it before.
 const START_LEAD: Nanos = Nanos::from_millis(100);
 
-/// The tasks of a cell: `tasks_per_cpu` on each CPU, CPU by CPU.
-fn orders(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskOrder>, ProbeError> {
+/// The requests to the tasks of a cell: `tasks_per_cpu` on each CPU, CPU by CPU.
+fn requests(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskRequest>, ProbeError> {
     let cpus: CpuList = match &cell.policy.cpus {
         CpuChoice::All => affinity::get()?,
         CpuChoice::These(list) => list.clone(),
     };
     let places = cpus.iter().flat_map(|cpu| (0..probe.tasks_per_cpu).map(move |_| cpu));
-    let order = |(task, cpu)| TaskOrder { cell: cell.clone(), task, cpu, seed, rings: None };
-    Ok((0..).zip(places).map(order).collect())
+    let request = |(task, cpu)| TaskRequest { cell: cell.clone(), task, cpu, seed, rings: None };
+    Ok((0..).zip(places).map(request).collect())
 }
 
 /// Waits until every task is prepared; returns the cost of the first task's loop and
@@ -262,8 +261,8 @@ fn meet(
 ) -> Result<(ProbeCost, Vec<ThreadId>), ProbeError> {
     let mut cost_of_first = ProbeCost::default();
     let mut threads = vec![ThreadId::default(); crew.len()];
-    crew.hear_all(patience.preparation, |task, answer| {
-        let Answer::Ready { shortfalls: found, cost, thread } = answer else {
+    crew.receive_all(patience.preparation, |task, message| {
+        let TaskMessage::Ready { shortfalls: found, cost, thread } = message else {
             return Err(ProbeError::OutOfTurn(task));
         };
         threads[task as usize] = thread;
@@ -271,47 +270,52 @@ fn meet(
             cost_of_first = cost;
         }
         for shortfall in &found {
-            shortfalls.tell(shortfall);
+            shortfalls.report(shortfall);
         }
         Ok(())
     })?;
     Ok((cost_of_first, threads))
 }
 
-/// Gives all tasks one instant to start at; returns it by the realtime and by the
-/// monotonic clock.
+/// Sends all tasks a common start time; returns it by the realtime clock and by the monotonic
+/// clock.
 fn open_window(
     crew: &mut Crew,
     probe: &TimerProbe,
 ) -> Result<(Instant<Realtime>, Instant<Monotonic>), ProbeError> {
     let now = facility::now(probe.clock);
     let meanwhile = |clock| if clock == probe.clock { now } else { facility::now(clock) };
-    // The monotonic clock first: events are matched by it to the microsecond.
+    // The monotonic clock first: events are matched with it to the microsecond.
     let monotonic = meanwhile(ClockName::Monotonic);
     let realtime = meanwhile(ClockName::Realtime);
     let at = aligned_start(now.saturating_add(START_LEAD.as_nanos()), probe.align);
     for task in 0..crew.len() as u32 {
-        crew.tell(task, Command::Start { at })?;
+        crew.send(task, Command::Start { at })?;
     }
     let of = |clock_now: u64| clock_now.saturating_add(at - now);
     Ok((Instant::from_nanos(of(realtime)), Instant::from_nanos(of(monotonic))))
 }
 
-/// Has one task evaluate what it found, and passes its samples on.
+/// Lets a task evaluate its samples, and passes them on.
 fn evaluate(
     crew: &mut Crew,
     patience: &Patience,
-    task: u32,
+    request: &TaskRequest,
     listen: &mut dyn FnMut(ProbeEvent),
 ) -> Result<TaskResult, ProbeError> {
-    crew.tell(task, Command::Evaluate)?;
-    loop {
+    let task = request.task;
+    crew.send(task, Command::Evaluate)?;
+    // A task sends at most these blocks, and then its result.
+    let blocks_max = request.cell.sample_limit.div_ceil(BLOCK_SAMPLES as u64);
+    for _ in 0..=blocks_max {
         let deadline = StdInstant::now() + Duration::from(patience.evaluation);
-        match crew.hear(deadline)? {
-            Some((from, Answer::Samples { block })) if from == task => {
+        match crew.receive(deadline)? {
+            Some((from, TaskMessage::Samples { block })) if from == task => {
                 listen(ProbeEvent::Samples { task, block });
             }
-            Some((from, Answer::Finished { result })) if from == task => return balanced(*result),
+            Some((from, TaskMessage::Finished { result })) if from == task => {
+                return balanced(*result);
+            }
             Some((from, _)) => return Err(ProbeError::OutOfTurn(from)),
             None => {
                 let (silent, tasks, waited) = (1, crew.len(), patience.evaluation);
@@ -319,6 +323,7 @@ fn evaluate(
             }
         }
     }
+    Err(ProbeError::OutOfTurn(task))
 }
 
 fn balanced(result: TaskResult) -> Result<TaskResult, ProbeError> {
@@ -330,16 +335,16 @@ fn balanced(result: TaskResult) -> Result<TaskResult, ProbeError> {
     }
 }
 
-/// What was not granted, each told once although every task finds it.
+/// What was not granted: each shortfall is reported once, although every task finds it.
 struct Shortfalls<'a> {
-    told: HashSet<Shortfall>,
+    reported: HashSet<Shortfall>,
     all: Vec<Shortfall>,
     listen: &'a mut dyn FnMut(ProbeEvent),
 }
 
 impl Shortfalls<'_> {
-    fn tell(&mut self, shortfall: &Shortfall) {
-        if self.told.insert(shortfall.clone()) {
+    fn report(&mut self, shortfall: &Shortfall) {
+        if self.reported.insert(shortfall.clone()) {
             self.all.push(shortfall.clone());
             (self.listen)(ProbeEvent::Shortfall(shortfall.clone()));
         }
@@ -372,8 +377,11 @@ mod tests {
     fn tasks_go_cpu_by_cpu() {
         let cell = cell("cpus = \"1,3\"\ntasks-per-cpu = 2");
         let probe = cell.probe.timer();
-        let places: Vec<(u32, u32)> =
-            orders(&cell, probe, 0).unwrap().iter().map(|order| (order.task, order.cpu)).collect();
+        let places: Vec<(u32, u32)> = requests(&cell, probe, 0)
+            .unwrap()
+            .iter()
+            .map(|request| (request.task, request.cpu))
+            .collect();
         assert_eq!(places, [(0, 1), (1, 1), (2, 3), (3, 3)]);
     }
 }

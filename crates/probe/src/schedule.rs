@@ -5,12 +5,12 @@ use tactus_model::probe::Interval;
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
-/// The due times of one task within a window, in ascending order, as lengths of
-/// time since the window opened.
+/// The due times of a task within a window, in ascending order, relative to the opening of the
+/// window.
 ///
-/// It depends on its parameters alone, so what a loop was told can be told again
-/// afterwards: nothing about a missed due time needs to be kept while measuring.
-/// Two due times may be equal when the dither is as wide as the interval.
+/// They depend only on the parameters, so a schedule can be repeated afterwards: nothing about
+/// a missed due time needs to be kept while measuring. Two due times may be equal if the dither
+/// is as wide as the interval.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     interval: Interval,
@@ -18,13 +18,13 @@ pub struct Schedule {
     random: SplitMix64,
     /// The next point of the grid, before dither.
     grid: Nanos,
-    /// The next due time; beyond the window when there is none left.
+    /// The next due time; beyond the window if there is none.
     next: Nanos,
 }
 
 impl Schedule {
-    /// Starts the schedule: the first due time is `offset`, or up to the spread
-    /// later when the interval is dithered; all lie in `0 .. window`.
+    /// Starts the schedule. The first due time is `offset`, or up to the spread later if the
+    /// interval is dithered; all due times are in `0 .. window`.
     pub fn new(interval: Interval, offset: Nanos, window: Nanos, seed: u64) -> Self {
         let mut schedule =
             Self { interval, window, random: SplitMix64::new(seed), grid: offset, next: offset };
@@ -39,19 +39,19 @@ impl Schedule {
         Self::new(probe.interval, offset, cell.duration, task_seed(seed, task))
     }
 
-    /// The next due time, which stays the next one; `None` when the window holds no further.
+    /// The next due time, without passing over it; `None` after the last in the window.
     #[inline]
     pub fn peek(&self) -> Option<Nanos> {
         (self.next < self.window).then_some(self.next)
     }
 
-    /// Passes over every due time up to and including `now`, and returns how many there were.
+    /// Passes over all due times up to and including `now`; returns their number.
     #[inline]
     pub fn skip_until(&mut self, now: Nanos) -> u64 {
         if self.next > now || self.next >= self.window { 0 } else { self.skip(now) }
     }
 
-    /// How many due times there are from here to the end of the window.
+    /// The number of due times from here to the end of the window.
     pub fn remaining(&self) -> u64 {
         match self.interval {
             Interval::Fixed(interval) => {
@@ -61,12 +61,12 @@ impl Schedule {
         }
     }
 
-    /// Off the usual path: nothing is skipped as long as the machine keeps up.
+    /// The rare case: a machine that keeps up skips nothing.
     #[cold]
     fn skip(&mut self, now: Nanos) -> u64 {
         if let Interval::Fixed(interval) = self.interval {
-            // A stall of a second at 5 µs would be 200 000 turns of the loop
-            // below, which would be a delay of its own.
+            // At 5 µs, a stall of a second would take 200 000 turns of the loop below, which
+            // would itself delay the task.
             let passed = (now - self.next).div_floor(interval) + 1;
             let skipped = passed.min(self.remaining());
             self.next = self.next + interval.saturating_mul(skipped);
@@ -95,7 +95,7 @@ impl Schedule {
         }
     }
 
-    /// The random shift of a grid point; none without dither.
+    /// The random shift of a grid point; zero without dither.
     #[inline]
     fn dither(&mut self) -> Nanos {
         match self.interval {
@@ -104,7 +104,7 @@ impl Schedule {
         }
     }
 
-    /// A uniform length from zero to `most`, both included.
+    /// A uniform duration from zero to `most`, both included.
     #[inline]
     fn below_or_at(&mut self, most: u64) -> Nanos {
         Nanos::from_nanos(self.random.below(most.saturating_add(1)))
@@ -114,7 +114,7 @@ impl Schedule {
 impl Iterator for Schedule {
     type Item = Nanos;
 
-    /// Hands out the next due time.
+    /// Returns the next due time.
     #[inline]
     fn next(&mut self) -> Option<Nanos> {
         let due = self.peek()?;
@@ -123,7 +123,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// The seed of one task's schedule: the tasks of a turn have unrelated streams.
+/// The seed of a task's schedule: the tasks of a turn have unrelated random sequences.
 pub fn task_seed(seed: u64, task: u32) -> u64 {
     let mut random = SplitMix64::new(seed);
     for _ in 0..task {
@@ -132,8 +132,8 @@ pub fn task_seed(seed: u64, task: u32) -> u64 {
     random.next_u64()
 }
 
-/// The first multiple of `align` on the clock that is not before `earliest`, both
-/// in nanoseconds of the clock; `earliest` itself when `align` is zero.
+/// The first multiple of `align` that is not before `earliest`, both in nanoseconds of the
+/// clock; `earliest` itself if `align` is zero.
 pub fn aligned_start(earliest: u64, align: Nanos) -> u64 {
     earliest.checked_next_multiple_of(align.as_nanos()).unwrap_or(earliest)
 }
@@ -148,7 +148,7 @@ mod tests {
         Nanos::from_micros(count)
     }
 
-    /// Any interval, long enough that a window of a few milliseconds has few due times.
+    /// Any interval, long enough for a window of a few milliseconds to have few due times.
     pub(crate) fn any_interval() -> impl Strategy<Value = Interval> {
         (1_u64..400, 0_u64..400, 0_u8..3).prop_map(|(length, more, kind)| match kind {
             0 => Interval::Fixed(micros(length)),
@@ -170,30 +170,30 @@ mod tests {
             prop_assert!(due_times.is_sorted());
             prop_assert!(due_times.iter().all(|due| (micros(offset)..micros(window)).contains(due)));
             prop_assert_eq!(schedule.remaining(), due_times.len() as u64);
-            prop_assert_eq!(schedule.collect::<Vec<_>>(), due_times, "told again, it is the same");
+            prop_assert_eq!(schedule.collect::<Vec<_>>(), due_times, "a repetition is the same");
         }
 
         #[test]
-        fn every_due_time_is_handed_out_or_skipped_once(
+        fn every_due_time_is_returned_or_skipped_once(
             interval in any_interval(),
             seed in any::<u64>(),
             delays in prop::collection::vec(0_u64..2_000_000, 1..200),
         ) {
             let mut schedule = Schedule::new(interval, Nanos::ZERO, micros(5_000), seed);
             let all: Vec<Nanos> = schedule.clone().collect();
-            let (mut handed_out, mut skipped) = (Vec::new(), 0);
+            let (mut returned, mut skipped) = (Vec::new(), 0);
             let mut delays = delays.into_iter().cycle();
             while let Some(due) = schedule.next() {
-                let place = handed_out.len() + skipped as usize;
+                let place = returned.len() + skipped as usize;
                 prop_assert_eq!(due, all[place], "the due times skipped lie between");
-                handed_out.push(due);
-                // Most arrivals are on time, some are very late.
+                returned.push(due);
+                // Most arrivals are on time; some are very late.
                 let delay = delays.next().map_or(0, |delay| if delay % 4 == 0 { delay } else { delay % 500 });
                 let now = due + Nanos::from_nanos(delay);
                 skipped += schedule.skip_until(now);
                 prop_assert!(schedule.peek().is_none_or(|next| next > now));
             }
-            prop_assert_eq!(handed_out.len() as u64 + skipped, all.len() as u64);
+            prop_assert_eq!(returned.len() as u64 + skipped, all.len() as u64);
         }
 
         #[test]
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_have_streams_of_their_own() {
+    fn tasks_have_different_seeds() {
         let seeds: Vec<u64> = (0..4).map(|task| task_seed(7, task)).collect();
         assert!((1..4).all(|place| !seeds[..place].contains(&seeds[place])));
     }

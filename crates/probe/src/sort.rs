@@ -8,17 +8,17 @@ use tactus_model::sort::{Numbers, SortProbe};
 use tactus_model::time::{Clock, Instant, Nanos};
 use tactus_sys::{SysError, clock};
 
-use crate::timer::{Recording, SampleKeeper, SampleMemory};
+use crate::timer::{SampleMemory, SampleSink, TakenSamples};
 
-/// What the random numbers of every sort are drawn from: they are always the same, so
-/// that one sort is as much work as another, here and on every machine.
+/// The seed of the random numbers of every sort. They are always the same, so all sorts are the
+/// same amount of work, on every machine.
 const SEED: u64 = 2003;
 
-/// The least time in which a machine fills and sorts an array, for each of its numbers:
-/// memory for samples is taken by it.
+/// The least time in which a machine fills and sorts an array, per number: it determines the
+/// memory for samples.
 const LEAST_FOR_A_NUMBER: Nanos = Nanos::from_nanos(5);
 
-/// Sorts that follow one another in a window.
+/// Consecutive sorts in a window.
 #[derive(Clone, Copy, Debug)]
 pub struct Sorts {
     numbers: Numbers,
@@ -26,25 +26,25 @@ pub struct Sorts {
 }
 
 impl Sorts {
-    /// Sorts as `probe` has them, begun within the window.
+    /// Sorts as `probe` requests, which begin within the window.
     pub const fn new(probe: &SortProbe, window: Nanos) -> Self {
         Self { numbers: probe.numbers, window }
     }
 
-    /// How many there are at most.
+    /// The most sorts there can be.
     pub const fn at_most(&self) -> u64 {
         let least = LEAST_FOR_A_NUMBER.saturating_mul(self.numbers.get() as u64);
         self.window.as_nanos() / least.as_nanos() + 1
     }
 }
 
-/// An array, and the numbers that it is filled with before it is sorted.
+/// An array, which is filled with numbers before each sort.
 struct Array {
     numbers: Vec<u32>,
 }
 
 impl Array {
-    /// Takes the memory and touches it.
+    /// Allocates the memory and touches it.
     fn take(numbers: Numbers) -> Result<Self, TryReserveError> {
         let mut array = Vec::new();
         array.try_reserve_exact(numbers.get() as usize)?;
@@ -52,10 +52,10 @@ impl Array {
         Ok(Self { numbers: array })
     }
 
-    /// Fills it, always with the same numbers, and sorts it.
+    /// Fills the array, always with the same numbers, and sorts it.
     ///
-    /// The standard library's unstable sort is a quicksort that falls back on another
-    /// method where that would be slow, as the paper's introsort is, and allocates nothing.
+    /// Like the paper's introsort, the standard library's unstable sort is a quicksort that
+    /// falls back on another method where quicksort would be slow. It allocates nothing.
     #[inline(never)]
     fn fill_and_sort(&mut self) {
         let mut random = SplitMix64::new(SEED);
@@ -67,22 +67,22 @@ impl Array {
     }
 }
 
-/// Sorts again and again from `start` until the window is over.
+/// Sorts repeatedly from `start` until the window is over.
 ///
-/// A sample is due when its sort begins and comes when that is done, so that its latency is
-/// how long it took. The next begins with the same reading of the clock. The loop allocates
+/// A sample is due when its sort begins and comes when the sort is done, so its latency is the
+/// duration of the sort. The next sort begins with the same clock reading. The loop allocates
 /// nothing, takes no lock and makes no system call.
 ///
 /// # Errors
-/// `ENOMEM`: there is no memory for the array.
+/// `ENOMEM`: there is not enough memory for the array.
 pub fn sort_repeatedly<C: Clock>(
     sorts: Sorts,
     start: Instant<C>,
     mut memory: SampleMemory,
-) -> Result<Recording, SysError> {
+) -> Result<TakenSamples, SysError> {
     let no_memory = |_| SysError::new("mmap", tactus_sys::Errno::NOMEM);
     let mut array = Array::take(sorts.numbers).map_err(no_memory)?;
-    // The code and the array are in memory when the window opens.
+    // Brings the code and the array into memory before the window opens.
     array.fill_and_sort();
     while clock::now::<C>() < start {
         std::hint::spin_loop();
@@ -97,7 +97,7 @@ pub fn sort_repeatedly<C: Clock>(
         }
         due = came;
     }
-    Ok(Recording {
+    Ok(TakenSamples {
         samples: memory.into_vec(),
         skipped: Vec::new(),
         missed: 0,
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_array_is_sorted_and_filled_alike_every_time() {
+    fn an_array_is_sorted_and_always_filled_with_the_same_numbers() {
         let mut array = Array::take(Numbers::new(1000).unwrap()).unwrap();
         array.fill_and_sort();
         let first = array.numbers.clone();
@@ -128,23 +128,21 @@ mod tests {
         let window = Nanos::from_millis(5);
         let sorts = Sorts { numbers: Numbers::new(256).unwrap(), window };
         let memory = SampleMemory::take(sorts.at_most() as usize).unwrap();
-        let recording =
-            sort_repeatedly::<Monotonic>(sorts, clock::now::<Monotonic>(), memory).unwrap();
-        let samples = &recording.samples;
+        let taken = sort_repeatedly::<Monotonic>(sorts, clock::now::<Monotonic>(), memory).unwrap();
+        let samples = &taken.samples;
         assert!(!samples.is_empty());
         assert!(samples.windows(2).all(|pair| pair[0].came == pair[1].due));
         assert!(samples.iter().all(|sample| sample.due < window && sample.came > sample.due));
-        assert_eq!(samples.last().map(|last| last.came), Some(recording.ended));
+        assert_eq!(samples.last().map(|last| last.came), Some(taken.ended));
     }
 
     #[test]
-    fn sorts_for_which_no_memory_is_left_are_counted() {
+    fn sorts_without_memory_for_a_sample_are_counted() {
         let window = Nanos::from_millis(5);
         let sorts = Sorts { numbers: Numbers::new(16).unwrap(), window };
         let memory = SampleMemory::take(3).unwrap();
-        let recording =
-            sort_repeatedly::<Monotonic>(sorts, clock::now::<Monotonic>(), memory).unwrap();
-        assert_eq!(recording.samples.len(), 3);
-        assert!(recording.dropped > 0);
+        let taken = sort_repeatedly::<Monotonic>(sorts, clock::now::<Monotonic>(), memory).unwrap();
+        assert_eq!(taken.samples.len(), 3);
+        assert!(taken.dropped > 0);
     }
 }

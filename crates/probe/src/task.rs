@@ -1,7 +1,7 @@
-//! One task of a probe: it prepares itself, waits for the start, measures, and evaluates.
+//! A task of a probe: it prepares itself, waits for the start, measures, and evaluates.
 //!
-//! A task is a thread, or a process that runs [`task_main`]. Either way it is told
-//! [`Command`]s and gives [`Answer`]s; a process does so in JSON, one object a line.
+//! A task is a thread, or a process that runs [`task_main`]. It receives [`Command`]s and sends
+//! [`TaskMessage`]s; a process does so in JSON, one object per line.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -25,48 +25,48 @@ use crate::frames::Player;
 use crate::live::{RingLayout, RingWriter, RingsPlace, SampleRings};
 use crate::schedule::Schedule;
 use crate::sort::Sorts;
-use crate::timer::{Recording, SampleMemory};
+use crate::timer::{SampleMemory, TakenSamples};
 
-/// What one task has to do.
+/// What a task has to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct TaskOrder {
+pub(crate) struct TaskRequest {
     /// The cell it belongs to.
     pub cell: Cell,
     /// Its number, counted from 0.
     pub task: u32,
-    /// The CPU it is meant for.
+    /// The CPU that is requested for it.
     pub cpu: u32,
     /// The seed of the turn.
     pub seed: u64,
-    /// Where its samples are looked at while it measures; otherwise they are kept in
-    /// memory and handed over afterwards.
+    /// Where its samples are read while it measures; `None` to keep them in memory and send
+    /// them afterwards.
     pub rings: Option<RingsPlace>,
 }
 
-/// What a task is told.
+/// A command to a task.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case")]
 pub(crate) enum Command {
     /// The window opens at this instant of the probe's clock.
     Start {
-        /// In nanoseconds since the clock's origin.
+        /// Nanoseconds since the clock's epoch.
         at: u64,
     },
     /// All tasks are done: evaluate.
     Evaluate,
 }
 
-/// What a task answers, in this order unless it fails.
+/// A message of a task. The messages come in this order unless the task fails.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "kebab-case")]
-pub(crate) enum Answer {
+#[serde(tag = "message", rename_all = "kebab-case")]
+pub(crate) enum TaskMessage {
     /// It is prepared.
     Ready {
         /// What was not granted.
         shortfalls: Vec<Shortfall>,
-        /// What its loop costs.
+        /// The cost of its loop.
         cost: ProbeCost,
-        /// The thread that it is.
+        /// Its thread.
         thread: ThreadId,
     },
     /// Its window is over.
@@ -76,57 +76,58 @@ pub(crate) enum Answer {
         /// The samples.
         block: SampleBlock,
     },
-    /// Its result; the last answer.
+    /// Its result; the last message.
     Finished {
-        /// What it found.
+        /// The result.
         result: Box<TaskResult>,
     },
-    /// It cannot go on; the last answer.
+    /// It cannot continue; the last message.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// What to do about it, where that is known.
+        /// How to fix it, where known.
         hint: Option<String>,
     },
 }
 
-/// The way between a task and those who started it.
+/// The connection between a task and the process or thread that started it.
 pub(crate) trait Line {
-    /// Waits for the next command; `None` when nobody will give one any more.
-    fn hear(&mut self) -> Option<Command>;
-    /// Answers; an answer that nobody waits for is lost.
-    fn say(&mut self, answer: Answer);
+    /// Waits for the next command; `None` if no further command will come.
+    fn receive(&mut self) -> Option<Command>;
+    /// Sends a message, which is lost if nobody receives it.
+    fn send(&mut self, message: TaskMessage);
 }
 
-/// Does what `order` says, and answers what became of it. Its samples go to `rings`,
-/// where there are any.
-pub(crate) fn serve(order: &TaskOrder, rings: Option<&Arc<SampleRings>>, line: &mut dyn Line) {
-    if let Err(Unable { reason, hint }) = Task::new(order).run(rings, line) {
-        line.say(Answer::Failed { reason, hint });
+/// Carries out `request` and sends messages about its progress. The samples go to `rings`, if
+/// given.
+pub(crate) fn serve(request: &TaskRequest, rings: Option<&Arc<SampleRings>>, line: &mut dyn Line) {
+    if let Err(Unable { reason, hint }) = Task::new(request).run(rings, line) {
+        line.send(TaskMessage::Failed { reason, hint });
     }
 }
 
-/// Why a task cannot go on.
+/// Why a task cannot continue.
 struct Unable {
     reason: String,
     hint: Option<String>,
 }
 
 impl Unable {
-    /// Whether a frame was shown is told after the window.
+    /// A player decides after the window which frames were shown.
     fn players_are_judged_later() -> Self {
         Self {
-            reason: "players cannot be watched, since their frames are judged afterwards"
+            reason: "players cannot be watched: their frames are evaluated after the window"
                 .to_owned(),
-            hint: Some("tactus measure, or watch the timer probe".to_owned()),
+            hint: Some("use tactus measure, or watch the timer probe".to_owned()),
         }
     }
 
-    /// A sort leaves nothing of its CPU to those who look.
+    /// A sort leaves no CPU time for the process that draws.
     fn sorts_are_not_watched() -> Self {
         Self {
-            reason: "sorts cannot be watched: they are told when their window is over".to_owned(),
-            hint: Some("tactus measure, or watch the timer probe".to_owned()),
+            reason: "sorts cannot be watched: their samples are evaluated after the window"
+                .to_owned(),
+            hint: Some("use tactus measure, or watch the timer probe".to_owned()),
         }
     }
 }
@@ -137,106 +138,108 @@ impl From<SysError> for Unable {
     }
 }
 
-/// Where the loop puts its samples.
-enum Keeper {
+/// Where the loop stores its samples.
+enum Destination {
     Memory(SampleMemory),
     Ring(RingWriter),
 }
 
 struct Task<'a> {
-    order: &'a TaskOrder,
+    request: &'a TaskRequest,
     probe: &'a TimerProbe,
     course: Course,
 }
 
-/// How long before the window a task is awake, to read what it has used so far.
+/// How long before the window a task wakes, to read its resource usage so far.
 const HEAD_START: Nanos = Nanos::from_millis(1);
-/// How often the loop is rehearsed at most, the wakeups of a rehearsal, and the time between
-/// them.
+/// The most rehearsals of the loop, the wakeups of a rehearsal, and the interval between the
+/// wakeups.
 const REHEARSALS_MAX: u32 = 3;
 const REHEARSAL_WAKEUPS: u64 = 5;
 const REHEARSAL_INTERVAL: Nanos = Nanos::from_micros(200);
-/// How much of its stack a task touches, in bytes: more than a measured loop uses, less than
-/// the stack that any C library gives a thread.
+/// The bytes of stack that a task touches: more than a measured loop uses, less than the stack
+/// that any C library gives a thread.
 const STACK_DEPTH: usize = 64 << 10;
 
 impl<'a> Task<'a> {
-    fn new(order: &'a TaskOrder) -> Self {
-        let probe = order.cell.probe.timer();
-        let course = match &order.cell.probe {
+    fn new(request: &'a TaskRequest) -> Self {
+        let probe = request.cell.probe.timer();
+        let course = match &request.cell.probe {
             Probe::Timer(_) => {
-                Course::Wakeups(Schedule::of_task(&order.cell, order.task, order.seed))
+                Course::Wakeups(Schedule::of_task(&request.cell, request.task, request.seed))
             }
             Probe::Frames(frames) => {
-                let offset = probe.offset.saturating_mul(order.task.into());
-                Course::Frames(Player::new(frames, offset, order.cell.duration))
+                let offset = probe.offset.saturating_mul(request.task.into());
+                Course::Frames(Player::new(frames, offset, request.cell.duration))
             }
-            Probe::Sort(sort) => Course::Sorts(Sorts::new(sort, order.cell.duration)),
+            Probe::Sort(sort) => Course::Sorts(Sorts::new(sort, request.cell.duration)),
         };
-        Self { order, probe, course }
+        Self { request, probe, course }
     }
 
     fn run(&self, rings: Option<&Arc<SampleRings>>, line: &mut dyn Line) -> Result<(), Unable> {
-        let policy = &self.order.cell.policy;
+        let policy = &self.request.cell.policy;
         let usual = sched::get()?;
         let mut preparation = Preparation::new();
         if let Some(slack) = policy.timer_slack {
             preparation.set_timer_slack(slack)?;
         }
-        preparation.place(&std::iter::once(self.order.cpu).collect(), policy.scheduling)?;
+        preparation.place(&std::iter::once(self.request.cpu).collect(), policy.scheduling)?;
         let mut facility = self.open()?;
-        let keeper = match rings {
-            Some(rings) => Keeper::Ring(rings.writer(self.order.task)),
-            None => Keeper::Memory(self.take_memory()?),
+        let destination = match rings {
+            Some(rings) => Destination::Ring(rings.writer(self.request.task)),
+            None => Destination::Memory(self.take_memory()?),
         };
-        let cost = facility::cost(&self.order.cell.probe);
+        let cost = facility::cost(&self.request.cell.probe);
         self.rehearse(facility.as_mut(), rings.is_some())?;
         touch_stack(STACK_DEPTH);
         if policy.lock_memory {
             preparation.lock_memory(Lock::Present);
         }
         let Prepared { granted, shortfalls } = preparation.finish()?;
-        line.say(Answer::Ready { shortfalls, cost, thread: thread::current_id() });
+        line.send(TaskMessage::Ready { shortfalls, cost, thread: thread::current_id() });
 
-        let Some(Command::Start { at }) = line.hear() else { return Ok(()) };
+        let Some(Command::Start { at }) = line.receive() else { return Ok(()) };
         facility.sleep_until(at.saturating_sub(HEAD_START.as_nanos()))?;
         let before = usage::of_this_thread()?;
-        let recording = match (keeper, self.course.clone()) {
-            (Keeper::Ring(mut ring), Course::Wakeups(schedule)) => {
+        let taken = match (destination, self.course.clone()) {
+            (Destination::Ring(mut ring), Course::Wakeups(schedule)) => {
                 facility.measure_live(schedule, at, &mut ring)?;
                 None
             }
-            (Keeper::Ring(_), Course::Frames(_)) => return Err(Unable::players_are_judged_later()),
-            (Keeper::Ring(_), Course::Sorts(_)) => return Err(Unable::sorts_are_not_watched()),
-            (Keeper::Memory(memory), course) => Some(facility.measure(course, at, memory)?),
+            (Destination::Ring(_), Course::Frames(_)) => {
+                return Err(Unable::players_are_judged_later());
+            }
+            (Destination::Ring(_), Course::Sorts(_)) => return Err(Unable::sorts_are_not_watched()),
+            (Destination::Memory(memory), course) => Some(facility.measure(course, at, memory)?),
         };
         let used = usage::difference(before, usage::of_this_thread()?);
-        // Nobody is woken to hear of our end while other tasks still measure.
-        facility.sleep_until(at.saturating_add(self.order.cell.duration.as_nanos()))?;
+        // The cell's thread must not wake for our message while other tasks still measure.
+        facility.sleep_until(at.saturating_add(self.request.cell.duration.as_nanos()))?;
         drop(facility);
-        // Evaluating is ordinary work. Going back is refused only to those who
-        // were of a lesser class and have no permission to leave it, as idle is;
-        // for them it is slower and just as right.
+        // Evaluating is ordinary work. The kernel refuses the former policy only to a task of a
+        // lesser class, such as idle, without permission to leave it; evaluating is then slower
+        // and gives the same result.
         let _ = sched::set(usual);
-        line.say(Answer::Measured);
+        line.send(TaskMessage::Measured);
 
-        let (Some(Command::Evaluate), Some(recording)) = (line.hear(), recording) else {
+        let (Some(Command::Evaluate), Some(taken)) = (line.receive(), taken) else {
             return Ok(());
         };
-        let recording = match &self.course {
-            Course::Wakeups(_) | Course::Sorts(_) => recording,
-            Course::Frames(player) => player.judged(recording),
+        let taken = match &self.course {
+            Course::Wakeups(_) | Course::Sorts(_) => taken,
+            Course::Frames(player) => player.judged(taken),
         };
-        self.hand_over(&recording, line);
+        self.hand_over(&taken, line);
         let found = Found {
-            task: self.order.task,
-            cpu: self.order.cpu,
+            task: self.request.task,
+            cpu: self.request.cpu,
             granted,
             usage: used,
-            window: self.order.cell.duration,
+            window: self.request.cell.duration,
         };
-        let result = Box::new(evaluate::task_result(found, self.course.clone(), &recording));
-        line.say(Answer::Finished { result });
+        let result = Box::new(evaluate::task_result(found, self.course.clone(), &taken));
+        line.send(TaskMessage::Finished { result });
         Ok(())
     }
 
@@ -253,16 +256,18 @@ impl<'a> Task<'a> {
     }
 
     fn take_memory(&self) -> Result<SampleMemory, Unable> {
-        let wanted = self.course.at_most().min(self.order.cell.sample_limit);
+        let wanted = self.course.at_most().min(self.request.cell.sample_limit);
         let samples = usize::try_from(wanted).unwrap_or(usize::MAX);
         SampleMemory::take(samples).map_err(|_| Unable {
-            reason: format!("there is no memory for {wanted} samples"),
-            hint: Some("a lower sample-limit, a shorter duration, or a longer interval".to_owned()),
+            reason: format!("not enough memory for {wanted} samples"),
+            hint: Some(
+                "use a lower sample-limit, a shorter duration, or a longer interval".to_owned(),
+            ),
         })
     }
 
-    /// Sleeps a few times by the facility: what does not work fails before the
-    /// window opens, and the loop's code is in memory when it does.
+    /// Sleeps a few times by the facility: a facility that does not work fails before the window
+    /// opens, and the loop's code is in memory when it opens.
     fn rehearse(&self, facility: &mut dyn Facility, is_live: bool) -> Result<(), Unable> {
         let interval = tactus_model::probe::Interval::Fixed(REHEARSAL_INTERVAL);
         let window = REHEARSAL_INTERVAL.saturating_mul(REHEARSAL_WAKEUPS + 1);
@@ -275,54 +280,54 @@ impl<'a> Task<'a> {
                 return facility.measure_live(schedule.clone(), now, ring).map_err(Unable::from);
             }
             let memory = SampleMemory::take(REHEARSAL_WAKEUPS as usize)
-                .map_err(|_| Unable { reason: "there is no memory".to_owned(), hint: None })?;
+                .map_err(|_| Unable { reason: "not enough memory".to_owned(), hint: None })?;
             facility.measure(Course::Wakeups(schedule.clone()), now, memory)?;
             Ok(())
         })?;
         Ok(())
     }
 
-    /// Sends the samples in blocks, one at a time, so that little more than the
-    /// samples themselves is in memory.
-    fn hand_over(&self, recording: &Recording, line: &mut dyn Line) {
-        for samples in recording.samples.chunks(BLOCK_SAMPLES) {
-            line.say(Answer::Samples { block: SampleBlock::encode(samples) });
+    /// Sends the samples in blocks, one at a time, so that little more than the samples
+    /// themselves is in memory.
+    fn hand_over(&self, taken: &TakenSamples, line: &mut dyn Line) {
+        for samples in taken.samples.chunks(BLOCK_SAMPLES) {
+            line.send(TaskMessage::Samples { block: SampleBlock::encode(samples) });
         }
     }
 }
 
-/// What a process that is one task does: it is told on standard input and answers
-/// on standard output.
+/// The main function of a process that is one task: it receives commands on standard input and
+/// sends messages on standard output.
 ///
 /// # Errors
-/// What it is told first is no order, or standard output is closed.
+/// The first line is not a valid request, or standard output is closed.
 pub fn task_main() -> std::io::Result<()> {
     let mut commands = tactus_wire::requests();
-    let order: TaskOrder = commands.read()?;
-    let mut pipes = Pipes { commands, answers: tactus_wire::answers(), broken: None };
-    let rings = order.rings.map(|place| SampleRings::inherit(place.file, place.layout));
+    let request: TaskRequest = commands.read()?;
+    let mut pipes = Pipes { commands, messages: tactus_wire::answers(), broken: None };
+    let rings = request.rings.map(|place| SampleRings::inherit(place.file, place.layout));
     let rings = rings.transpose().map_err(std::io::Error::other)?.map(Arc::new);
-    serve(&order, rings.as_ref(), &mut pipes);
+    serve(&request, rings.as_ref(), &mut pipes);
     pipes.broken.map_or(Ok(()), |error| Err(error.into()))
 }
 
 struct Pipes<R, W> {
     commands: MessageReader<R>,
-    answers: MessageWriter<W>,
-    /// Why the first answer that was lost was lost.
+    messages: MessageWriter<W>,
+    /// Why the first lost message was lost.
     broken: Option<WireError>,
 }
 
 impl<R: BufRead, W: Write> Line for Pipes<R, W> {
-    fn hear(&mut self) -> Option<Command> {
+    fn receive(&mut self) -> Option<Command> {
         self.commands.read().ok()
     }
 
-    fn say(&mut self, answer: Answer) {
-        if let Err(error) = self.answers.write(&answer) {
-            // A message that is too large was not written at all, so the reason still can be.
-            let failed = Answer::Failed { reason: error.to_string(), hint: None };
-            let _ = self.answers.write(&failed);
+    fn send(&mut self, message: TaskMessage) {
+        if let Err(error) = self.messages.write(&message) {
+            // A message that is too large was not written at all, so the reason can still be sent.
+            let failed = TaskMessage::Failed { reason: error.to_string(), hint: None };
+            let _ = self.messages.write(&failed);
             self.broken.get_or_insert(error);
         }
     }

@@ -8,11 +8,11 @@ use tactus_sys::sleep::Sleeper;
 
 use crate::schedule::Schedule;
 
-/// What a task does after it woke, before it sleeps again.
+/// What a task does between waking and sleeping again.
 pub trait Activity<C: Clock> {
-    /// Does it, and returns what the time is then.
+    /// Acts, and returns the time at the end.
     ///
-    /// `came` is when the task woke, `next` when it is due again.
+    /// `came` is when the task woke, `next` is its next due time.
     fn act(&mut self, came: Instant<C>, next: Instant<C>) -> Instant<C>;
 }
 
@@ -21,53 +21,53 @@ pub trait Activity<C: Clock> {
 pub struct Rest;
 
 impl<C: Clock> Activity<C> for Rest {
-    /// Reads no clock: the time is still that of the arrival, as far as the task knows.
+    /// Reads no clock: as far as the task knows, the time is still that of its arrival.
     #[inline]
     fn act(&mut self, came: Instant<C>, _next: Instant<C>) -> Instant<C> {
         came
     }
 }
 
-/// What the loop kept of a window.
+/// The samples that the loop took in a window.
 #[derive(Clone, Debug, Default)]
-pub struct Recording {
-    /// The wakeups that were kept, in order, since the window opened.
+pub struct TakenSamples {
+    /// The wakeups that were kept, in order, relative to the opening of the window.
     pub samples: Vec<Sample>,
-    /// Frames that came too late to be shown; empty in a recording of wakeups, whose
-    /// missed due times follow from its schedule.
+    /// Frames that came too late to be shown; empty for wakeups, whose missed due times follow
+    /// from the schedule.
     pub skipped: Vec<Sample>,
-    /// Due times that had passed when the task could have gone to sleep for them, or
-    /// the frames that were skipped.
+    /// Due times that had passed before the task could sleep for them, or the frames that were
+    /// skipped.
     pub missed: u64,
     /// Wakeups for which no memory was left.
     pub dropped: u64,
-    /// When the task was last known to be able to sleep, since the window opened:
+    /// When the task was last known to be able to sleep, relative to the opening of the window:
     /// its last arrival, or the end of its work after that.
     pub ended: Nanos,
 }
 
-/// What the loop counted of a window.
+/// The counts of the loop in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// As in [`Recording`].
+    /// As in [`TakenSamples`].
     pub missed: u64,
-    /// As in [`Recording`].
+    /// As in [`TakenSamples`].
     pub dropped: u64,
-    /// As in [`Recording`].
+    /// As in [`TakenSamples`].
     pub ended: Nanos,
 }
 
-/// Where the loop puts its samples. It allocates nothing, takes no lock and makes no
-/// system call.
-pub trait SampleKeeper {
-    /// Keeps a sample; false when there is no room for it.
+/// Where the loop stores its samples. An implementation allocates nothing, takes no lock and
+/// makes no system call.
+pub trait SampleSink {
+    /// Keeps a sample; false if there is no room for it.
     fn keep(&mut self, sample: Sample) -> bool;
 }
 
-/// Memory for samples, taken and touched before the window opens.
+/// Memory for samples, allocated and touched before the window opens.
 pub type SampleMemory = TouchedVec<Sample>;
 
-impl SampleKeeper for SampleMemory {
+impl SampleSink for SampleMemory {
     #[inline]
     fn keep(&mut self, sample: Sample) -> bool {
         self.try_push(sample).is_ok()
@@ -85,23 +85,21 @@ pub fn measure<C: Clock>(
     schedule: Schedule,
     start: Instant<C>,
     mut memory: SampleMemory,
-) -> Result<Recording, SysError> {
+) -> Result<TakenSamples, SysError> {
     let Tally { missed, dropped, ended } =
         keep_measuring(sleeper, activity, schedule, start, &mut memory)?;
-    Ok(Recording { samples: memory.into_vec(), skipped: Vec::new(), missed, dropped, ended })
+    Ok(TakenSamples { samples: memory.into_vec(), skipped: Vec::new(), missed, dropped, ended })
 }
 
-/// Sleeps from one due time of `schedule` to the next until the window, which
-/// opens at `start`, holds no further; every sample goes to `keeper`.
+/// Sleeps from one due time of `schedule` to the next until the end of the window, which opens
+/// at `start`; every sample goes to `sink`.
 ///
-/// After a wakeup, due times that have passed as well cannot be slept for any
-/// more: they are *missed*, counted, and passed over. Due times that pass while
-/// the task acts are missed too.
+/// After a wakeup, the loop can no longer sleep for due times that have passed as well: they are
+/// *missed*, counted, and passed over. Due times that pass while the task acts are missed too.
 ///
-/// Each turn uses up at least one due time, so there are no more turns than due
-/// times; and a turn whose sleeper returns ends. The loop allocates nothing,
-/// takes no lock, and makes no system call besides the sleep (and what the
-/// activity does).
+/// Each turn uses up at least one due time, so there are at most as many turns as due times, and
+/// a turn ends if its sleeper returns. The loop allocates nothing, takes no lock, and makes no
+/// system call besides the sleep (and those of the activity).
 ///
 /// # Errors
 /// The sleeper's.
@@ -111,14 +109,14 @@ pub fn keep_measuring<C: Clock>(
     activity: &mut impl Activity<C>,
     mut schedule: Schedule,
     start: Instant<C>,
-    keeper: &mut impl SampleKeeper,
+    sink: &mut impl SampleSink,
 ) -> Result<Tally, SysError> {
     let (mut missed, mut dropped) = (0, 0);
     let mut ended = Nanos::ZERO;
     while let Some(due) = schedule.next() {
         let arrival = sleeper.sleep_until(start + due)?;
         let came = arrival - start;
-        if !keeper.keep(Sample { due, came }) {
+        if !sink.keep(Sample { due, came }) {
             dropped += 1;
         }
         ended = came;
@@ -144,13 +142,13 @@ mod tests {
     use super::*;
     use crate::evaluate::missed_samples;
 
-    /// A machine without time: its clock goes on only when a task sleeps or works.
+    /// A machine without time: its clock advances only when a task sleeps or works.
     #[derive(Clone)]
     struct Machine {
         now: Rc<Cell<u64>>,
         arrivals: Rc<std::cell::RefCell<Vec<u64>>>,
         random: SplitMix64,
-        /// One wakeup in so many is a stall.
+        /// One wakeup in this many is a stall.
         stall_every: u64,
         stall: u64,
         work: u64,
@@ -203,7 +201,7 @@ mod tests {
     }
 
     proptest! {
-        /// Holds the loop against the definition, which is simple to state and slow to compute:
+        /// Compares the loop with the definition, which is simple to state and slow to compute:
         /// a missed due time ends with the first arrival that is not before it.
         #[test]
         fn every_due_time_is_accounted_for(
@@ -212,7 +210,7 @@ mod tests {
             stall_every in 1_u64..50,
             stall in 1_u64..2_000_000,
             work in prop_oneof![Just(1_u64), 1_u64..400_000],
-            // Room for all the due times that there can be, or for few.
+            // Room for all possible due times, or for few.
             limit in prop_oneof![Just(5_001_usize), 0_usize..100],
         ) {
             let machine = Machine {
@@ -225,7 +223,7 @@ mod tests {
             };
             let schedule = Schedule::new(interval, Nanos::ZERO, Nanos::from_millis(5), seed);
             let due_times: Vec<Nanos> = schedule.clone().collect();
-            let recording = measure(
+            let taken = measure(
                 &mut machine.clone(),
                 &mut machine.clone(),
                 schedule.clone(),
@@ -233,15 +231,15 @@ mod tests {
                 SampleMemory::take(limit).unwrap(),
             )
             .unwrap();
-            let observed = recording.samples.len() as u64;
-            prop_assert_eq!(observed + recording.missed + recording.dropped, due_times.len() as u64);
+            let observed = taken.samples.len() as u64;
+            prop_assert_eq!(observed + taken.missed + taken.dropped, due_times.len() as u64);
             prop_assert!(observed <= limit as u64);
-            prop_assert!(recording.samples.iter().all(|sample| sample.came >= sample.due));
-            prop_assert!(recording.samples.is_sorted_by_key(|sample| sample.due));
+            prop_assert!(taken.samples.iter().all(|sample| sample.came >= sample.due));
+            prop_assert!(taken.samples.is_sorted_by_key(|sample| sample.due));
 
-            let missed: Vec<Sample> = missed_samples(schedule, &recording).collect();
-            if recording.dropped == 0 {
-                prop_assert_eq!(missed.len() as u64, recording.missed);
+            let missed: Vec<Sample> = missed_samples(schedule, &taken).collect();
+            if taken.dropped == 0 {
+                prop_assert_eq!(missed.len() as u64, taken.missed);
             }
             let arrivals = machine.arrivals.borrow();
             for sample in missed {
@@ -249,7 +247,7 @@ mod tests {
                     .iter()
                     .map(|came| Nanos::from_nanos(came - START))
                     .find(|came| *came >= sample.due)
-                    .unwrap_or(recording.ended);
+                    .unwrap_or(taken.ended);
                 prop_assert_eq!(sample.came, first);
             }
         }
@@ -270,7 +268,7 @@ mod tests {
         }
         let interval = Interval::Fixed(Nanos::from_millis(1));
         let schedule = Schedule::new(interval, Nanos::ZERO, Nanos::from_millis(20), 0);
-        let recording = measure(
+        let taken = measure(
             &mut StallsOnce,
             &mut Rest,
             schedule.clone(),
@@ -278,8 +276,8 @@ mod tests {
             SampleMemory::take(20).unwrap(),
         )
         .unwrap();
-        assert_eq!((recording.samples.len(), recording.missed, recording.dropped), (17, 3, 0));
-        let late: Vec<u64> = missed_samples(schedule, &recording)
+        assert_eq!((taken.samples.len(), taken.missed, taken.dropped), (17, 3, 0));
+        let late: Vec<u64> = missed_samples(schedule, &taken)
             .map(|sample| sample.latency().as_nanos() / 1_000)
             .collect();
         assert_eq!(late, [2_500, 1_500, 500]);

@@ -1,10 +1,9 @@
 //! What a task computes between wakeups, or while it waits for them.
 //!
-//! The work is a chain of multiplications that depend on each other, in *units*
-//! of a few nanoseconds. It touches no memory and makes no call, so that a unit
-//! takes the same time whatever else goes on, unless the CPU is taken away.
-//! How long a unit takes is measured beforehand: the least of several short
-//! trials, since every disturbance only makes a trial longer.
+//! The work is a chain of multiplications that depend on each other, in *units* of a few
+//! nanoseconds. It touches no memory and makes no call, so a unit always takes the same time,
+//! unless the CPU is taken away. The duration of a unit is measured beforehand: the least of
+//! several short trials, because every disturbance only makes a trial longer.
 
 use std::hint::black_box;
 
@@ -20,7 +19,7 @@ const UNIT: u32 = 8;
 const TRIAL: u64 = 2_000;
 const TRIALS: u32 = 25;
 
-/// Computes so many units.
+/// Computes this many units.
 #[inline(never)]
 pub fn compute(units: u64) {
     let mut value = black_box(1_u64);
@@ -51,14 +50,14 @@ impl Pace {
         Self { units_per_nano: TRIAL as f64 / least.as_nanos().max(1) as f64 }
     }
 
-    /// How many units take `length`.
+    /// How many units take `length` nanoseconds.
     #[inline]
     pub fn units(self, length: f64) -> u64 {
         (length * self.units_per_nano) as u64
     }
 }
 
-/// Computes for a share of the time to the next due time.
+/// Computes for a share of the time until the next due time.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     /// The share: 0 to 1.
@@ -85,14 +84,14 @@ impl<C: Clock> Activity<C> for Share {
 #[derive(Clone, Copy, Debug)]
 pub struct Computing<A> {
     alarm: A,
-    /// Units between two looks at the alarm.
+    /// Units between two checks of the alarm.
     batch: u64,
 }
 
-/// How long a task computes before it looks whether its handler has run. It is
-/// late for nothing by it: the handler has stamped the arrival.
+/// How many nanoseconds a task computes before it checks whether its handler has run. The check
+/// delays no sample: the handler has stamped the arrival.
 const LOOK_EVERY: f64 = 200.0;
-/// Looks between two readings of the clock, which find out that an alarm is lost.
+/// Checks between two clock readings, which detect a lost alarm.
 const LOOKS_PER_READING: u32 = 4_096;
 
 impl<A> Computing<A> {
@@ -136,8 +135,8 @@ mod tests {
 
     #[test]
     fn work_takes_at_least_what_it_was_calibrated_to() {
-        // The least of the trials is the pace, so no later run is much faster;
-        // a busy machine only makes it slower.
+        // The pace is that of the fastest trial, so no later run is much faster; a busy machine
+        // only makes it slower.
         let pace = Pace::calibrate::<Monotonic>();
         let begin = clock::now::<Monotonic>();
         compute(pace.units(2_000_000.0));

@@ -1,7 +1,7 @@
-//! Cells that are really measured on this machine, their tasks as threads.
+//! Cells that are actually measured on this machine, with threads as tasks.
 //!
-//! Nothing here says how late a wakeup may be: only that it is never early, that
-//! all of them are accounted for, and that what was granted is what was asked.
+//! The tests do not limit how late a wakeup may be: they check that no wakeup is early, that
+//! all are accounted for, and that the granted settings are the requested ones.
 
 use std::sync::Mutex;
 
@@ -13,7 +13,7 @@ use tactus_model::time::Nanos;
 use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, TaskProcess, run};
 use tactus_testing::{Need, skip};
 
-/// One cell is measured at a time: they would only delay each other.
+/// Only one cell is measured at a time, because cells would delay each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn cell(settings: &str) -> Cell {
@@ -54,7 +54,7 @@ fn measure(cell: &Cell) -> Result<Measured, ProbeError> {
     Ok(Measured { outcome, samples, events })
 }
 
-/// Measures a cell and checks what holds for every one of them.
+/// Measures a cell and checks what holds for every cell.
 fn check(settings: &str) -> Measured {
     let cell = cell(settings);
     let measured = measure(&cell).unwrap_or_else(|error| panic!("{settings}: {error}"));
@@ -83,7 +83,7 @@ fn check(settings: &str) -> Measured {
 
 #[test]
 fn every_way_of_sleeping_wakes_by_every_clock_it_knows() {
-    // The itimer is one a process, and tested where tasks are processes.
+    // A process has only one itimer, so it is tested where tasks are processes.
     for sleep in SleepMethod::ALL.iter().filter(|sleep| **sleep != SleepMethod::Itimer) {
         for clock in sleep.clocks() {
             check(&format!("sleep = \"{sleep}\"\nclock = \"{clock}\""));
@@ -134,7 +134,7 @@ fn more_numbers_take_longer_to_sort() {
         let samples = measured.samples.into_iter().flat_map(|(_, samples)| samples);
         samples.map(|sample| sample.latency()).min().expect("one sort at least is begun")
     };
-    // In turns, so that a busy machine delays both; the least of each was disturbed least.
+    // Alternating, so that a busy machine delays both; the least of each was disturbed least.
     let pairs: Vec<(Nanos, Nanos)> = (0..3).map(|_| (least(16_384), least(1024))).collect();
     let many = pairs.iter().map(|(many, _)| many).min();
     let few = pairs.iter().map(|(_, few)| few).min();
@@ -159,20 +159,20 @@ fn players_show_no_frame_early_and_account_for_all() {
     assert_eq!(intended, [30, 30]);
 }
 
-/// A tick of 20 ms shows one frame at most: of two that are due before it, the first is
+/// A tick of 20 ms shows at most one frame: of two frames that are due before it, the first is
 /// late by a whole slot. A busy machine shows fewer frames, never more.
 #[test]
 fn no_more_frames_are_shown_than_there_are_ticks() {
     let settings = "probe = \"frames\"\nframe-rate = 60\ntick = 50\nduration = \"500ms\"";
     let accounting = check(settings).outcome.tasks[0].accounting;
     assert_eq!(accounting.intended, 30);
-    // 25 ticks in the window, and those at its ends.
+    // 25 ticks in the window, and the ticks at its ends.
     assert!(accounting.observed <= 27 && accounting.missed >= 3, "{accounting:?}");
 }
 
 #[test]
 fn samples_beyond_the_limit_are_counted_as_dropped() {
-    // Long enough for two wakeups at least, on a busy machine too.
+    // Long enough for at least two wakeups, even on a busy machine.
     let accounting = check("sample-limit = 1\nduration = \"500ms\"").outcome.tasks[0].accounting;
     assert_eq!(accounting.observed, 1);
     assert!(accounting.dropped > 0);
@@ -195,7 +195,7 @@ fn an_aligned_window_opens_at_a_multiple() {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_a_shortfall() {
+fn a_cpu_that_does_not_exist_is_a_shortfall() {
     let cell = cell("cpus = \"4000\"");
     let measured = measure(&cell).unwrap();
     assert_eq!(measured.events[0], "shortfall");
@@ -224,7 +224,7 @@ fn ordinary_policies_are_granted() {
 }
 
 #[test]
-fn needs_root_policies_that_need_permission_are_granted_on_the_cpu_that_was_asked_for() {
+fn needs_root_policies_that_need_permission_are_granted_on_the_requested_cpu() {
     for policy in ["other:-5", "fifo:50", "rr:1"] {
         let (scheduling, measured) = granted(policy);
         if let [shortfall, ..] = &measured.outcome.shortfalls[..] {
@@ -241,7 +241,7 @@ fn needs_root_a_deadline_is_granted_unpinned_and_that_is_a_shortfall() {
     let policy = "deadline:200us/1ms/1ms";
     let (scheduling, measured) = granted(policy);
     let [shortfall, ..] = &measured.outcome.shortfalls[..] else {
-        panic!("the kernel takes no deadline task that is pinned")
+        panic!("the kernel accepts no deadline task that is pinned")
     };
     if scheduling != policy {
         return skip(Need::Root, format!("{policy}: {}", shortfall.reason));
@@ -259,7 +259,7 @@ fn timer_slack_is_read_back() {
 #[test]
 fn needs_root_the_memory_lock_is_read_back() {
     let measured = check("lock-memory = true");
-    // Other tests of this process would go on with all their memory locked.
+    // Otherwise, other tests of this process would run with all their memory locked.
     tactus_sys::memory::unlock().unwrap();
     let mut shortfalls = measured.outcome.shortfalls.iter();
     match shortfalls.find(|shortfall| shortfall.asked == "lock-memory") {

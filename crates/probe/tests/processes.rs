@@ -1,8 +1,8 @@
 //! Cells whose tasks are processes, and cells measured without privilege.
 //!
-//! The processes are this very program, so it has a `main` of its own: given
-//! `task` it is a task, given `measure` it measures and prints what it was
-//! granted, and given nothing it is the test.
+//! The processes run this very program, so it has its own `main`: with the argument `task`, it
+//! is a task; with `measure`, it measures and prints what it was granted; without arguments, it
+//! is the test.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn main() {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["task"] => task_main().unwrap(),
         ["measure", settings] => print_granted(&measure(settings)),
-        // A list of tests is asked for by some runners.
+        // Some runners request a list of tests.
         ["--list", ..] => {}
         _ => test(),
     }
@@ -95,7 +95,7 @@ fn as_nobody(limits: &[&str], policy: &str) -> Option<String> {
     let home = tempfile::tempdir().unwrap();
     std::fs::set_permissions(home.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let copy: PathBuf = home.path().join("processes");
-    // The build directory may be closed to others.
+    // Other users may not be permitted to read the build directory.
     std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
     let output = Command::new("prlimit")
         .args(limits)
@@ -107,10 +107,10 @@ fn as_nobody(limits: &[&str], policy: &str) -> Option<String> {
     match output {
         Ok(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap()),
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(said.contains("setpriv") || said.contains("prlimit"), "{said}");
-            // Root may lack CAP_SYS_RESOURCE, without which no limit is raised.
-            skip(Need::Machine, said);
+            let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(printed.contains("setpriv") || printed.contains("prlimit"), "{printed}");
+            // Root may lack CAP_SYS_RESOURCE, which raising a limit needs.
+            skip(Need::Machine, printed);
             None
         }
         Err(error) => {
@@ -120,12 +120,12 @@ fn as_nobody(limits: &[&str], policy: &str) -> Option<String> {
     }
 }
 
-/// Needs root, to become somebody who has less.
+/// Needs root, to become a user with fewer permissions.
 fn without_privilege_the_best_permitted_is_measured() {
     let check = |limits: &[&str], policy: &str, expected: &[&str]| {
-        let Some(said) = as_nobody(limits, policy) else { return };
+        let Some(printed) = as_nobody(limits, policy) else { return };
         for part in expected {
-            assert!(said.contains(part), "{limits:?} {policy}:\n{said}");
+            assert!(printed.contains(part), "{limits:?} {policy}:\n{printed}");
         }
     };
     let nothing = ["--rtprio=0:0", "--nice=0:0", "--memlock=65536:65536"];

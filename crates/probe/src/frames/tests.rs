@@ -1,4 +1,4 @@
-//! The player on simulated kernels: against the closed form, and under any delays.
+//! The player on simulated kernels: compared with the closed form, and under any delays.
 
 use proptest::prelude::*;
 use tactus_model::experiment::{Experiment, Overrides};
@@ -10,14 +10,14 @@ use tactus_stats::frames::{FrameModel, expected};
 use super::*;
 use crate::timer::Rest;
 
-/// A kernel that serves timers at its ticks, or when they are due, and whose
-/// players come back late by a random time. It has no clock but theirs.
+/// A kernel that serves timers at its ticks or when they are due, and delays its players by a
+/// random time. Its only clock is that of the timers.
 struct Kernel {
     ticks: Option<Ticks>,
     random: SplitMix64,
-    /// Delays are uniform below so many nanoseconds …
+    /// Delays are uniform below this many nanoseconds …
     delay: u64,
-    /// … but for one in so many, which is a stall of up to a second.
+    /// … except one in this many, which is a stall of up to a second.
     stall_every: u64,
 }
 
@@ -60,7 +60,7 @@ fn probe(frame_rate: Rate, tick: Tick, tick_shift: TickShift) -> FramesProbe {
     plan.cells[0].probe.frames().unwrap().clone()
 }
 
-fn played(probe: &FramesProbe, window: Nanos, kernel: &mut Kernel) -> Recording {
+fn played(probe: &FramesProbe, window: Nanos, kernel: &mut Kernel) -> TakenSamples {
     let player = Player::new(probe, Nanos::ZERO, window);
     let memory = SampleMemory::take(player.intended() as usize).unwrap();
     player.judged(play(kernel, &mut Rest, &player, START, memory).unwrap())
@@ -71,7 +71,7 @@ fn any_rate() -> impl Strategy<Value = Rate> {
         .prop_filter_map("range", |(times, parts)| format!("{times}/{parts}").parse().ok())
 }
 
-/// A window of so many patterns of these rates, to the next nanosecond.
+/// A window of `count` patterns of these rates, rounded up to the next nanosecond.
 fn patterns(count: u64, frames: Rate, model: &FrameModel) -> Nanos {
     let times = *frames.per_second().numer();
     let length = u128::from(count * model.pattern_frames())
@@ -81,10 +81,10 @@ fn patterns(count: u64, frames: Rate, model: &FrameModel) -> Nanos {
 }
 
 proptest! {
-    /// The player on a kernel with ticks of its own, and the player that rounds its
-    /// requests up to such ticks, show what the closed form says.
+    /// The player on a kernel with ticks, and the player that rounds its requests up to such
+    /// ticks, show as many frames as the closed form predicts.
     #[test]
-    fn a_player_on_ticks_shows_what_the_closed_form_says(
+    fn a_player_on_ticks_shows_what_the_closed_form_predicts(
         frames in any_rate(),
         ticks in any_rate(),
         part in 0_u64..1_000,
@@ -99,26 +99,26 @@ proptest! {
             (Tick::None, Kernel::exact(Some(kernel))),
             (Tick::Every(ticks), Kernel::exact(None)),
         ] {
-            let recording = played(&probe(frames, tick, TickShift::At(shift)), window, &mut kernel);
-            let shown = recording.samples.len() as u64;
-            // Frames and ticks are told to the nanosecond; one of a pattern may lie on the border.
+            let taken = played(&probe(frames, tick, TickShift::At(shift)), window, &mut kernel);
+            let shown = taken.samples.len() as u64;
+            // Frames and ticks are rounded to nanoseconds; a frame of a pattern may lie on the border.
             prop_assert!(shown.abs_diff(exact) <= 1, "{} shown, {} by the model", shown, exact);
-            prop_assert_eq!(shown + recording.missed, model.pattern_frames());
+            prop_assert_eq!(shown + taken.missed, model.pattern_frames());
         }
     }
 
-    /// In the course of a sweep every shift has its share, so the player achieves the average.
+    /// A sweep visits every shift for the same time, so the player achieves the average.
     #[test]
     fn a_sweep_achieves_the_average_of_the_shifts(frames in 10_u64..200, ticks in 10_u64..400) {
         let rate = |times: u64| times.to_string().parse::<Rate>().unwrap();
         let probe = probe(rate(frames), Tick::Every(rate(ticks)), TickShift::Sweep);
         let window = Nanos::from_secs(30);
-        let recording = played(&probe, window, &mut Kernel::exact(None));
-        let intended = (recording.samples.len() + recording.skipped.len()) as f64;
-        let achieved = frames as f64 * recording.samples.len() as f64 / intended;
+        let taken = played(&probe, window, &mut Kernel::exact(None));
+        let intended = (taken.samples.len() + taken.skipped.len()) as f64;
+        let achieved = frames as f64 * taken.samples.len() as f64 / intended;
         let expected = expected(&probe);
         let expected = *expected.numer() as f64 / *expected.denom() as f64;
-        // Each of the at most min(p, q) + 1 borders that a sweep crosses may take a frame.
+        // Each of the at most min(p, q) + 1 borders that a sweep crosses may cost a frame.
         prop_assert!((achieved - expected).abs() < frames as f64 * 0.02, "{} {}", achieved, expected);
     }
 
@@ -139,8 +139,8 @@ proptest! {
         let mut kernel = Kernel { ticks: None, random: SplitMix64::new(seed), delay, stall_every };
         let mut drawing = Drawing { random: SplitMix64::new(!seed), most };
         let memory = SampleMemory::take(limit.min(player.intended() as usize)).unwrap();
-        let recording = player.judged(play(&mut kernel, &mut drawing, &player, START, memory).unwrap());
-        let Recording { samples, skipped, missed, dropped, .. } = recording;
+        let taken = player.judged(play(&mut kernel, &mut drawing, &player, START, memory).unwrap());
+        let TakenSamples { samples, skipped, missed, dropped, .. } = taken;
         prop_assert_eq!(missed, skipped.len() as u64);
         prop_assert_eq!(samples.len() as u64 + missed + dropped, player.intended());
         prop_assert!(samples.iter().chain(&skipped).all(|sample| sample.came >= sample.due));
@@ -152,7 +152,7 @@ proptest! {
 
 #[test]
 fn after_a_stall_the_player_shows_the_frame_whose_slot_it_is() {
-    /// Late by 110 ms once, for the frame of 100 ms.
+    /// Late by 110 ms once, for the frame at 100 ms.
     struct StallsOnce;
     impl Sleeper<Monotonic> for StallsOnce {
         fn sleep_until(&mut self, due: Instant<Monotonic>) -> Result<Instant<Monotonic>, SysError> {
@@ -163,10 +163,9 @@ fn after_a_stall_the_player_shows_the_frame_whose_slot_it_is() {
     let probe = probe("50".parse().unwrap(), Tick::None, TickShift::Sweep);
     let player = Player::new(&probe, Nanos::ZERO, Nanos::from_millis(400));
     let memory = SampleMemory::take(20).unwrap();
-    let recording =
-        player.judged(play(&mut StallsOnce, &mut Rest, &player, START, memory).unwrap());
-    // The frames of 100 to 180 ms are too late at 210 ms; the one of 200 ms is not.
-    assert_eq!((recording.samples.len(), recording.missed), (15, 5));
-    let late = recording.samples.iter().map(|sample| sample.latency()).max();
+    let taken = player.judged(play(&mut StallsOnce, &mut Rest, &player, START, memory).unwrap());
+    // The frames of 100 to 180 ms are too late at 210 ms; the frame of 200 ms is not.
+    assert_eq!((taken.samples.len(), taken.missed), (15, 5));
+    let late = taken.samples.iter().map(|sample| sample.latency()).max();
     assert_eq!(late, Some(Nanos::from_millis(10)));
 }

@@ -1,4 +1,4 @@
-//! What became of every due time, told while it is measured.
+//! Accounts for every due time while it is measured.
 
 use tactus_model::sample::Sample;
 use tactus_model::stream::Batch;
@@ -6,8 +6,8 @@ use tactus_model::stream::Batch;
 use super::ring::SampleRings;
 use crate::schedule::Schedule;
 
-/// Follows one task: tells its schedule again beside the samples it writes, and so
-/// finds the due times that were missed between them.
+/// Follows a task: repeats its schedule beside the samples that it writes, and so finds the due
+/// times that were missed between them.
 #[derive(Clone, Debug)]
 pub struct Follower {
     task: u32,
@@ -17,29 +17,29 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Follows `task`, which goes by `schedule`.
+    /// Follows `task`, which measures by `schedule`.
     pub fn new(task: u32, schedule: Schedule) -> Self {
         Self { task, schedule, last: None, dropped: 0 }
     }
 
-    /// Takes what the task has written since.
+    /// Takes the samples that the task has written since the last call.
     pub fn take(&mut self, rings: &SampleRings) -> Batch {
         let mut batch = Batch { task: self.task, ..Batch::default() };
-        rings.take(self.task, |sample, dropped| self.tell(sample, dropped, &mut batch));
+        rings.take(self.task, |sample, dropped| self.add(sample, dropped, &mut batch));
         batch
     }
 
-    /// Tells of one sample and of the due times since the one before it.
-    fn tell(&mut self, sample: Sample, dropped: u64, batch: &mut Batch) {
+    /// Adds a sample, and the due times since the sample before it, to `batch`.
+    fn add(&mut self, sample: Sample, dropped: u64, batch: &mut Batch) {
         let newly_dropped = dropped.wrapping_sub(self.dropped);
         let mut passed = 0;
-        // As long as the schedule: a sample's due time is one of its own.
+        // Bounded by the schedule: a sample's due time is one of its due times.
         for due in self.schedule.by_ref() {
             if due == sample.due {
                 break;
             }
             passed += 1;
-            // Between dropped samples it is not known which due times were missed.
+            // Between dropped samples, it is unknown which due times were missed.
             if newly_dropped == 0 {
                 let came = match self.last {
                     Some(last) if last.came >= due => last.came,
@@ -68,10 +68,10 @@ mod tests {
     use super::super::ring::RingLayout;
     use super::*;
     use crate::evaluate::missed_samples;
-    use crate::timer::{Recording, Rest, SampleKeeper, Tally, keep_measuring};
+    use crate::timer::{Rest, SampleSink, TakenSamples, Tally, keep_measuring};
     use std::sync::Arc;
 
-    /// Is as late as it was told, in turn.
+    /// Is late by these nanoseconds, in turn.
     struct Late(std::iter::Cycle<std::vec::IntoIter<u64>>, u64);
 
     impl Sleeper<Monotonic> for Late {
@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    /// Keeps samples in a ring that is emptied after every so many.
+    /// Keeps samples in a ring, and empties the ring after every `every` samples.
     struct Emptied<'a, K> {
         writer: K,
         rings: &'a SampleRings,
@@ -89,20 +89,20 @@ mod tests {
         every: usize,
         written: usize,
         kept: Vec<Sample>,
-        told: Batch,
+        read: Batch,
     }
 
     impl<K> Emptied<'_, K> {
         fn empty(&mut self) {
             let batch = self.follower.take(self.rings);
-            self.told.samples.extend(batch.samples);
-            self.told.missed.extend(batch.missed);
-            self.told.missed_unsampled += batch.missed_unsampled;
-            self.told.dropped += batch.dropped;
+            self.read.samples.extend(batch.samples);
+            self.read.missed.extend(batch.missed);
+            self.read.missed_unsampled += batch.missed_unsampled;
+            self.read.dropped += batch.dropped;
         }
     }
 
-    impl<K: SampleKeeper> SampleKeeper for Emptied<'_, K> {
+    impl<K: SampleSink> SampleSink for Emptied<'_, K> {
         fn keep(&mut self, sample: Sample) -> bool {
             let kept = self.writer.keep(sample);
             if kept {
@@ -117,9 +117,9 @@ mod tests {
     }
 
     proptest! {
-        /// What is told in pieces is what is evaluated of the whole afterwards.
+        /// The samples read in pieces are the samples evaluated afterwards.
         #[test]
-        fn what_is_told_adds_up_to_what_the_loop_counted(
+        fn what_is_read_adds_up_to_what_the_loop_counted(
             delays in prop::collection::vec(prop_oneof![0_u64..90_000, 0_u64..3_000_000], 1..60),
             seed in any::<u64>(),
             dithered in any::<bool>(),
@@ -130,39 +130,39 @@ mod tests {
             let interval =
                 if dithered { Interval::Dithered { interval: step, spread } } else { Interval::Fixed(step) };
             let schedule = Schedule::new(interval, Nanos::ZERO, Nanos::from_millis(100), seed);
-            // 256 samples fit, so that some are dropped when it is emptied rarely.
+            // A ring holds 256 samples, so some are dropped if it is rarely emptied.
             let rings = Arc::new(SampleRings::create(RingLayout::new(1, Nanos::from_secs(9))).unwrap());
-            let mut keeper = Emptied {
+            let mut sink = Emptied {
                 writer: rings.writer(0),
                 rings: &rings,
                 follower: Follower::new(0, schedule.clone()),
                 every,
                 written: 0,
                 kept: Vec::new(),
-                told: Batch::default(),
+                read: Batch::default(),
             };
             let Tally { missed, dropped, ended } = keep_measuring(
                 &mut Late(delays.into_iter().cycle(), 0),
                 &mut Rest,
                 schedule.clone(),
                 Instant::from_nanos(0),
-                &mut keeper,
+                &mut sink,
             )
             .unwrap();
-            keeper.empty();
-            let Emptied { kept, told, .. } = keeper;
-            prop_assert_eq!(&told.samples, &kept);
-            // What follows the last sample is told when the next one comes, and none does.
-            let told_missed = told.missed.len() as u64 + told.missed_unsampled;
-            prop_assert!(told_missed <= missed && told.dropped <= dropped);
+            sink.empty();
+            let Emptied { kept, read, .. } = sink;
+            prop_assert_eq!(&read.samples, &kept);
+            // Due times after the last sample are read with the next sample, which does not come.
+            let read_missed = read.missed.len() as u64 + read.missed_unsampled;
+            prop_assert!(read_missed <= missed && read.dropped <= dropped);
             let last = kept.last().map_or(Nanos::ZERO, |sample| sample.due);
             let until_last = schedule.clone().take_while(|due| *due <= last).count() as u64;
-            prop_assert_eq!(told.intended(), until_last);
+            prop_assert_eq!(read.intended(), until_last);
             if dropped == 0 {
-                let recording = Recording { samples: kept, skipped: Vec::new(), missed, dropped, ended };
-                let mut whole: Vec<Sample> = missed_samples(schedule, &recording).collect();
+                let taken = TakenSamples { samples: kept, skipped: Vec::new(), missed, dropped, ended };
+                let mut whole: Vec<Sample> = missed_samples(schedule, &taken).collect();
                 whole.retain(|sample| sample.due <= last);
-                prop_assert_eq!(told.missed, whole);
+                prop_assert_eq!(read.missed, whole);
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Samples on their way to whoever looks at them, in memory that processes share.
+//! Rings through which samples go to a reader, in memory that processes share.
 //!
-//! Each task has a ring of its own, with one writer and one reader. Neither waits
-//! for the other, and neither makes a system call: the writer finds a ring that is
-//! full full, drops the sample and counts it; the reader takes what is there.
+//! Each task has its own ring, with one writer and one reader. Neither waits for the other, and
+//! neither makes a system call. If the ring is full, the writer drops the sample and counts it;
+//! the reader takes what is there.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -14,34 +14,34 @@ use tactus_model::time::Nanos;
 use tactus_sys::SysError;
 use tactus_sys::shared_memory::SharedWords;
 
-use crate::timer::SampleKeeper;
+use crate::timer::SampleSink;
 
 /// The size of the rings of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RingLayout {
-    /// How many tasks there are, each with a ring.
+    /// The number of tasks, each with a ring.
     pub tasks: u32,
-    /// How many samples a ring holds; a power of two.
+    /// The samples that a ring holds; a power of two.
     capacity: u32,
 }
 
-/// Words of a ring's head: what the writer counts and what the reader counts lie two
-/// cache lines of 64 bytes apart, because CPUs fetch lines in pairs.
+/// Words of a ring's head. The counter of the writer and that of the reader are two cache lines
+/// of 64 bytes apart, because CPUs prefetch lines in pairs.
 const HEAD_WORDS: usize = 32;
 const WRITTEN: usize = 0;
 const TAKEN: usize = 16;
-/// Words of a sample: when it was due, when it came, how many were dropped before it.
+/// Words of a sample: its due time, its arrival, and how many samples were dropped before it.
 const SAMPLE_WORDS: usize = 3;
 
-/// How long nobody may look before samples are dropped.
+/// How long the reader may pause before samples are dropped.
 const REACH: Nanos = Nanos::from_secs(4);
 const LEAST_CAPACITY: u64 = 1 << 8;
-/// 6 MiB a task.
+/// 6 MiB per task.
 const MOST_CAPACITY: u64 = 1 << 18;
 
 impl RingLayout {
-    /// Rings that hold four seconds of samples `interval` apart, but no more than
-    /// 2¹⁸ samples: at the shortest intervals that is a quarter of a second.
+    /// Rings that hold the samples of four seconds at this interval, but at most 2¹⁸ samples:
+    /// a quarter of a second at the shortest intervals.
     pub fn new(tasks: u32, interval: Nanos) -> Self {
         let wanted = REACH.div_floor(interval).clamp(LEAST_CAPACITY, MOST_CAPACITY);
         Self { tasks, capacity: wanted.next_power_of_two() as u32 }
@@ -64,27 +64,27 @@ pub struct SampleRings {
 }
 
 impl SampleRings {
-    /// Makes rings, all empty. A child inherits them by [`file`](Self::file) once they
-    /// are [inheritable](Self::set_inheritable).
+    /// Creates rings, all empty. A child inherits them by [`file`](Self::file) once they are
+    /// [inheritable](Self::set_inheritable).
     ///
     /// # Errors
-    /// There is no memory.
+    /// There is not enough memory.
     pub fn create(layout: RingLayout) -> Result<Self, SysError> {
         Ok(Self { words: SharedWords::create(layout.words())?, layout })
     }
 
-    /// Finds the rings that the parent process left open for us; what we start in turn
-    /// does not inherit them.
+    /// Finds the rings that the parent process left open for this process. Children of this
+    /// process do not inherit them.
     ///
     /// # Errors
-    /// `file` is not such memory, or of another size.
+    /// `file` is not such memory, or has another size.
     pub fn inherit(file: RawFd, layout: RingLayout) -> Result<Self, SysError> {
         let words = SharedWords::inherit(file, layout.words())?;
         words.set_inheritable(false)?;
         Ok(Self { words, layout })
     }
 
-    /// The number of the file by which a child inherits the rings.
+    /// The file descriptor by which a child inherits the rings.
     pub fn file(&self) -> RawFd {
         self.words.file()
     }
@@ -92,7 +92,7 @@ impl SampleRings {
     /// Sets whether a child inherits the rings.
     ///
     /// # Errors
-    /// None that is known: the file is open.
+    /// No error is known: the file is open.
     pub fn set_inheritable(&self, inheritable: bool) -> Result<(), SysError> {
         self.words.set_inheritable(inheritable)
     }
@@ -102,13 +102,13 @@ impl SampleRings {
         self.layout
     }
 
-    /// The writing end of a task's ring, all its memory touched. There must be no other.
+    /// The write end of a task's ring, with all its memory touched. Create only one per task.
     ///
     /// # Panics
     /// There is no such task.
     pub fn writer(self: &Arc<Self>, task: u32) -> RingWriter {
         assert!(task < self.layout.tasks, "task {task} of {}", self.layout.tasks);
-        /// Words in the smallest page there is.
+        /// Words in the smallest page of Linux.
         const PAGE_WORDS: usize = 512;
         for word in self.ring(task)[HEAD_WORDS..].iter().step_by(PAGE_WORDS) {
             word.store(0, Ordering::Relaxed);
@@ -119,8 +119,8 @@ impl SampleRings {
         RingWriter { rings: self.clone(), task, written, taken, dropped: 0 }
     }
 
-    /// Takes the samples that a task has written since, in order; `take` is given each
-    /// with the number of samples that were dropped before it, from the beginning.
+    /// Takes the samples that a task has written since the last call, in order. `take` gets each
+    /// sample with the number of samples that were dropped before it since the beginning.
     ///
     /// # Panics
     /// There is no such task.
@@ -128,7 +128,7 @@ impl SampleRings {
         let ring = self.ring(task);
         let taken = ring[TAKEN].load(Ordering::Relaxed);
         let written = ring[WRITTEN].load(Ordering::Acquire);
-        // Never more than a ring holds, whatever a broken writer may have counted.
+        // At most what a ring holds, whatever a broken writer has counted.
         let count = written.wrapping_sub(taken).min(self.layout.capacity.into());
         for number in (0..count).map(|further| taken.wrapping_add(further)) {
             let [due, came, dropped] = slot(ring, self.layout, number);
@@ -154,19 +154,19 @@ fn slot(ring: &[AtomicU64], layout: RingLayout, number: u64) -> &[AtomicU64; SAM
         .expect("a ring has room for as many samples as its layout says")
 }
 
-/// The writing end of a ring.
+/// The write end of a ring.
 #[derive(Debug)]
 pub struct RingWriter {
     rings: Arc<SampleRings>,
     task: u32,
     written: u64,
-    /// How many the reader had taken when we last looked: its line is fetched only
-    /// when the ring seems full.
+    /// How many samples the reader had taken when the writer last looked: the reader's cache
+    /// line is fetched only when the ring seems full.
     taken: u64,
     dropped: u64,
 }
 
-impl SampleKeeper for RingWriter {
+impl SampleSink for RingWriter {
     #[inline]
     fn keep(&mut self, sample: Sample) -> bool {
         let (ring, layout) = (self.rings.ring(self.task), self.rings.layout);
@@ -213,9 +213,9 @@ mod tests {
         assert_eq!(kept, 8);
         assert_eq!(taken(&rings, 1), (0..8).map(|number| (number, 0)).collect::<Vec<_>>());
         assert!(writer.keep(sample(10)), "there is room again");
-        assert_eq!(taken(&rings, 1), [(10, 2)], "two were dropped before it");
+        assert_eq!(taken(&rings, 1), [(10, 2)], "two samples were dropped before it");
         assert_eq!(taken(&rings, 1), []);
-        assert_eq!(taken(&rings, 0), [], "tasks have rings of their own");
+        assert_eq!(taken(&rings, 0), [], "each task has its own ring");
     }
 
     #[test]
@@ -230,11 +230,11 @@ mod tests {
             });
             let (mut next, mut arrived, mut ended) = (0, 0, false);
             while !ended {
-                // Once more after its end, for what it wrote last.
+                // Once more after the writer has ended, for its last samples.
                 ended = writing.is_finished();
                 rings.take(0, |sample, dropped| {
                     assert_eq!(sample.came - sample.due, Nanos::from_nanos(7));
-                    assert_eq!(sample.due.as_nanos(), arrived + dropped, "none is lost uncounted");
+                    assert_eq!(sample.due.as_nanos(), arrived + dropped, "each loss is counted");
                     assert!(sample.due.as_nanos() >= next);
                     next = sample.due.as_nanos() + 1;
                     arrived += 1;
