@@ -1,4 +1,4 @@
-//! Disks that move one page at a request.
+//! Disks that transfer one page per request.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use tactus_rt::settings::{NotChanged, SettingChange};
 use tactus_sys::Errno;
 use tactus_sys::block_queue::{disks_under, least_request, request_limit};
 
-/// What it takes for the disks under `directory` to move as much at one request as is
-/// wanted: nothing where they are left as they are.
+/// The changes that limit the size of requests to the disks under `directory` as `wanted`; no
+/// change for [`BlockRequests::Untouched`].
 pub(crate) fn changes(
     wanted: BlockRequests,
     root: &Path,
@@ -20,7 +20,7 @@ pub(crate) fn changes(
     let no_disk = || {
         NotChanged::new(
             format!(
-                "changing the requests to the disk of {}: it lies on no block device of this machine",
+                "changing the request size of the disk of {}: it is on no block device of this machine",
                 directory.display()
             ),
             Some("set TMPDIR to a directory on a disk"),
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn single_pages_are_asked_of_every_disk_under_the_directory() {
+    fn single_pages_are_requested_of_every_disk_under_the_directory() {
         let root = tempfile::tempdir().unwrap();
         let device = fs::metadata(root.path()).unwrap().dev();
         for place in ["sys/dev/block", "sys/block/sda/queue"] {
@@ -56,14 +56,14 @@ mod tests {
         }
         let number = root.path().join("sys/dev/block").join(block_queue::number(device));
         symlink(root.path().join("sys/block/sda"), number).unwrap();
-        let asked = |wanted| changes(wanted, root.path(), root.path());
-        assert_eq!(asked(BlockRequests::Untouched), Ok(Vec::new()));
+        let requested = |wanted| changes(wanted, root.path(), root.path());
+        assert_eq!(requested(BlockRequests::Untouched), Ok(Vec::new()));
         let change = SettingChange::new("sys/block/sda/queue/max_sectors_kb", least_request());
-        assert_eq!(asked(BlockRequests::Single), Ok(vec![change]));
+        assert_eq!(requested(BlockRequests::Single), Ok(vec![change]));
     }
 
     #[test]
-    fn a_directory_on_no_disk_is_refused_and_says_what_to_do() {
+    fn a_directory_on_no_disk_is_refused_with_a_fix() {
         let root = tempfile::tempdir().unwrap();
         let refusal = changes(BlockRequests::Single, root.path(), Path::new("/proc")).unwrap_err();
         assert!(refusal.reason.contains("on no block device"), "{}", refusal.reason);

@@ -1,7 +1,7 @@
-//! What runs inside a measuring process: one cell, named by a request, answered by messages.
+//! What runs inside a measuring process: one cell, started by a request, reported by messages.
 //!
-//! It is a crate of its own because it runs in guest kernels too, where nothing of the
-//! engine, the store or the terminal is wanted.
+//! It is a separate crate because it also runs in guest kernels, which need nothing of the
+//! engine, the store or the terminal.
 #![forbid(unsafe_code)]
 
 mod block_requests;
@@ -31,25 +31,25 @@ use tactus_wire::{MessageWriter, WireError};
 use tracer::Tracer;
 pub use tracer::unmeasured;
 
-/// Runs the measuring process of this program: the request on standard input, the
-/// messages on standard output.
+/// Runs the measuring process: reads the request from standard input and writes the messages to
+/// standard output.
 ///
 /// # Errors
-/// The messages cannot be written, so that nobody can be told what went wrong.
+/// The messages cannot be written, so the failure cannot be reported.
 pub fn main() -> io::Result<()> {
     let mut messages = Messages { writer: tactus_wire::answers(), error: None };
-    let answer = match tactus_wire::requests().read() {
+    let result = match tactus_wire::requests().read() {
         Ok(request) => measure(&request, &mut messages),
         Err(error) => Err(Stopped::by_request(&error)),
     };
-    match answer {
+    match result {
         Ok(measurement) => messages.finish(measurement),
-        Err(Stopped { reason, hint }) => messages.say(&Message::Failed { reason, hint }),
+        Err(Stopped { reason, hint }) => messages.send(&Message::Failed { reason, hint }),
     }
     messages.error.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// The messages to whoever ordered the measurement.
+/// The messages to the process that requested the measurement.
 struct Messages<W> {
     writer: MessageWriter<W>,
     /// The first failure to write; nothing is written after it.
@@ -57,32 +57,32 @@ struct Messages<W> {
 }
 
 impl<W: Write> Messages<W> {
-    fn say(&mut self, message: &Message) {
+    fn send(&mut self, message: &Message) {
         if self.error.is_none()
             && let Err(error) = self.writer.write(message)
         {
-            // A message that is too large was not written at all, so the reason still can be.
+            // A message that is too large was not written at all, so the reason can still be sent.
             let _ = self.writer.write(&Message::Failed { reason: error.to_string(), hint: None });
             self.error = Some(error);
         }
     }
 
-    /// Sends the result, with a message for each task: the results of many tasks and a long
-    /// window would be too large for one message.
+    /// Sends the result, with a separate message for each task: the results of many tasks and a
+    /// long window are too large for one message.
     fn finish(&mut self, mut measurement: Measurement) {
         for task in measurement.tasks.drain(..) {
-            self.say(&Message::Task(Box::new(task)));
+            self.send(&Message::Task(Box::new(task)));
         }
-        self.say(&Message::Finished(Box::new(measurement)));
+        self.send(&Message::Finished(Box::new(measurement)));
     }
 }
 
 /// Why a cell has no result.
 #[derive(Debug)]
 pub struct Stopped {
-    /// What happened, in a sentence.
+    /// The reason, in a sentence.
     pub reason: String,
-    /// What to do about it, where that is known.
+    /// How to fix it, where known.
     pub hint: Option<String>,
 }
 
@@ -111,7 +111,7 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// The program that this process runs, of which it starts others.
+/// The program that this process runs, and which it starts for its children.
 ///
 /// # Errors
 /// Its path cannot be found.
@@ -122,9 +122,9 @@ pub fn own_executable() -> Result<PathBuf, Stopped> {
     })
 }
 
-/// Starts the load, lets it warm up, and measures: once as it is, and once more
-/// while events are recorded, where the cell asks for that. Chance decides which
-/// comes first, so that the difference of the two is the recorder's.
+/// Starts the load, lets it warm up, and measures: once without recording, and once more while
+/// events are recorded, if the cell requests that. The seed decides at random which window comes
+/// first, so that the difference between the two is the effect of the recorder.
 fn measure<W: Write>(
     request: &CellRequest,
     messages: &mut Messages<W>,
@@ -136,16 +136,19 @@ fn measure<W: Write>(
         Target::Guest(_) => Surroundings::Guest,
     };
     let options = HostOptions { surroundings, ..HostOptions::new(executable.clone()) };
-    // Held until the turn is over, its load included.
+    // Held until the end of the turn, which includes the load.
     let (_settings, refused) = machine::hold(&request.cell, &executable, &options.directory);
-    refused.into_iter().for_each(|refused| shortfalls.tell(refused, messages));
+    refused.into_iter().for_each(|refused| shortfalls.report(refused, messages));
     let tracing = request.cell.while_traced().and_then(|cell| {
         let prepared = Tracer::prepare(&cell);
-        prepared.map(|tracer| (cell, tracer)).map_err(|error| shortfalls.tell(error, messages)).ok()
+        prepared
+            .map(|tracer| (cell, tracer))
+            .map_err(|error| shortfalls.report(error, messages))
+            .ok()
     });
     let load = RunningLoad::start(&request.cell.load, &options)?;
     for shortfall in load.shortfalls() {
-        shortfalls.tell(shortfall.clone(), messages);
+        shortfalls.report(shortfall.clone(), messages);
     }
     thread::sleep(Duration::from(request.cell.warmup));
 
@@ -168,7 +171,7 @@ fn measure<W: Write>(
     let Turn { messages, mut shortfalls, meanwhile, .. } = turn;
     let Meanwhile { achieved: load, rates, ends, .. } = meanwhile;
     for reason in ends {
-        shortfalls.tell(load_ended(&request.cell.load.load.to_string(), &reason), messages);
+        shortfalls.report(load_ended(&request.cell.load.load.to_string(), &reason), messages);
     }
     let ProbeOutcome { started, window, block_length, tasks, cost, .. } = outcome;
     Ok(Measurement {
@@ -192,22 +195,22 @@ fn traced_first(seed: u64) -> bool {
     SplitMix64::new(seed).below(2) == 1
 }
 
-/// What was not granted, each told once although both windows may find it.
+/// What was not granted: each shortfall is reported once, although both windows may find it.
 #[derive(Default)]
 struct Shortfalls {
     all: Vec<Shortfall>,
 }
 
 impl Shortfalls {
-    fn tell<W: Write>(&mut self, shortfall: Shortfall, messages: &mut Messages<W>) {
+    fn report<W: Write>(&mut self, shortfall: Shortfall, messages: &mut Messages<W>) {
         if !self.all.contains(&shortfall) {
-            messages.say(&Message::Shortfall(shortfall.clone()));
+            messages.send(&Message::Shortfall(shortfall.clone()));
             self.all.push(shortfall);
         }
     }
 }
 
-/// The windows of one turn, taken while one load runs.
+/// The windows of a turn, measured under one load.
 struct Turn<'a, W> {
     request: &'a CellRequest,
     process: TaskProcess,
@@ -217,30 +220,30 @@ struct Turn<'a, W> {
 }
 
 impl<W: Write> Turn<'_, W> {
-    /// Takes the window that latency is told from.
+    /// Measures the window that latency figures come from.
     fn untraced(&mut self) -> Result<ProbeOutcome, Stopped> {
         let Self { request, process, messages, shortfalls, meanwhile } = self;
         let outcome =
             tactus_probe::run(&request.cell, request.seed, process, &mut |event| match event {
-                ProbeEvent::Shortfall(shortfall) => shortfalls.tell(shortfall, messages),
+                ProbeEvent::Shortfall(shortfall) => shortfalls.report(shortfall, messages),
                 ProbeEvent::Prepared { .. } => {}
                 ProbeEvent::Opened => {
-                    messages.say(&Message::Opened);
+                    messages.send(&Message::Opened);
                     meanwhile.open();
                 }
                 ProbeEvent::Closed => {
                     meanwhile.close();
-                    messages.say(&Message::Closed);
+                    messages.send(&Message::Closed);
                 }
                 ProbeEvent::Samples { task, block } => {
-                    messages.say(&Message::Samples { task, block });
+                    messages.send(&Message::Samples { task, block });
                 }
             })?;
         Ok(outcome)
     }
 
-    /// Takes the window that explanations are told from; none without a tracer or
-    /// when its recording fails, which is told.
+    /// Measures the window that explanations come from. Returns `None` without a tracer, or if
+    /// its recording fails, which is reported.
     fn traced(
         &mut self,
         tracing: Option<(Cell, Tracer)>,
@@ -249,7 +252,7 @@ impl<W: Write> Turn<'_, W> {
         let Some((cell, mut tracer)) = tracing else { return Ok(None) };
         let Self { request, process, messages, shortfalls, meanwhile } = self;
         let outcome = tactus_probe::run(&cell, request.seed, process, &mut |event| match event {
-            ProbeEvent::Shortfall(shortfall) => shortfalls.tell(shortfall, messages),
+            ProbeEvent::Shortfall(shortfall) => shortfalls.report(shortfall, messages),
             ProbeEvent::Prepared { threads } => tracer.start(&threads),
             ProbeEvent::Opened => {}
             ProbeEvent::Closed => {
@@ -257,14 +260,14 @@ impl<W: Write> Turn<'_, W> {
                 meanwhile.end_window();
             }
             ProbeEvent::Samples { task, block } if tracer.has_recorded() => {
-                messages.say(&Message::TracedSamples { task, block });
+                messages.send(&Message::TracedSamples { task, block });
             }
             ProbeEvent::Samples { .. } => {}
         })?;
         let recorded = match tracer.into_recorded() {
             Ok(recorded) => recorded,
             Err(shortfall) => {
-                shortfalls.tell(shortfall, messages);
+                shortfalls.report(shortfall, messages);
                 return Ok(None);
             }
         };
@@ -274,7 +277,7 @@ impl<W: Write> Turn<'_, W> {
         Ok(Some(TracedStretch { opened, window, came_first, tasks, recording }))
     }
 
-    /// Sends a recording, unless it is too large, and gives its account.
+    /// Sends a recording, unless it is too large; returns its account.
     fn hand_over(
         &mut self,
         window: Nanos,
@@ -287,21 +290,21 @@ impl<W: Write> Turn<'_, W> {
         })?;
         let lacking = tracer::lacking(&summary.absent, &summary.accounts);
         for shortfall in summary.shortfalls.iter().chain(&lacking) {
-            self.shortfalls.tell(shortfall.clone(), self.messages);
+            self.shortfalls.report(shortfall.clone(), self.messages);
         }
         let length = bytes.len() as u64;
         if length > TracedData::RECORDING_LIMIT {
-            self.shortfalls.tell(tracer::too_large(window, length), self.messages);
+            self.shortfalls.report(tracer::too_large(window, length), self.messages);
         } else {
             for piece in bytes.chunks(RECORDING_PIECE) {
-                self.messages.say(&Message::Recording { bytes: piece.to_vec() });
+                self.messages.send(&Message::Recording { bytes: piece.to_vec() });
             }
         }
         Ok(RecordingAccount { events: summary.cost.events, lost: summary.lost(), bytes: length })
     }
 }
 
-/// The bytes of a recording that are sent in one message.
+/// The bytes of a recording in a message.
 const RECORDING_PIECE: usize = 256 << 10;
 
 fn traced_task((result, thread): (&TaskResult, ThreadId)) -> TracedTask {
@@ -315,12 +318,12 @@ fn traced_task((result, thread): (&TaskResult, ThreadId)) -> TracedTask {
     }
 }
 
-/// How a task that is a process of its own is started: `tactus internal task`.
+/// How to start a task that is a process: `tactus internal task`.
 pub fn task_process(executable: PathBuf) -> TaskProcess {
     TaskProcess { executable, arguments: ["internal", "task"].map(str::to_owned).into() }
 }
 
-/// What is told of a copy of `load` that ended by itself, for `reason`.
+/// The shortfall of a copy of `load` that ended by itself, for `reason`.
 pub fn load_ended(load: &str, reason: &str) -> Shortfall {
     Shortfall {
         asked: format!("load {load} for the whole window"),
@@ -330,10 +333,10 @@ pub fn load_ended(load: &str, reason: &str) -> Shortfall {
     }
 }
 
-/// What the load and the machine did while the untraced window was open.
+/// What the load and the machine did in the untraced window.
 struct Meanwhile {
     load: Option<RunningLoad>,
-    /// Windows that are still to close; the load ends with the last.
+    /// Windows that are not closed yet; the load ends with the last.
     windows: u32,
     opened: Option<(MachineCounters, LoadSnapshot)>,
     achieved: LoadResult,
@@ -356,8 +359,8 @@ impl Meanwhile {
 
     fn open(&mut self) {
         let Some(load) = &mut self.load else { return };
-        // In the order of the second reading: what a load did is divided by the time
-        // between the counters, and on a busy machine a reading takes long.
+        // In the order of the second reading: what a load did is divided by the time between the
+        // readings of the counters, and a reading takes long on a busy machine.
         let counters = MachineCounters::read(Path::new("/"));
         self.opened = Some((counters, load.snapshot()));
     }
@@ -372,8 +375,7 @@ impl Meanwhile {
         self.end_window();
     }
 
-    /// Ends the load after the last window: nothing is gained from one that runs
-    /// beside the evaluation.
+    /// Ends the load after the last window, because it has no use during the evaluation.
     fn end_window(&mut self) {
         self.windows = self.windows.saturating_sub(1);
         if self.windows == 0

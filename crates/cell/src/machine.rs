@@ -1,4 +1,4 @@
-//! What a cell changes of the machine, for as long as it is measured.
+//! The settings of the machine that a cell changes while it is measured.
 
 use std::path::Path;
 
@@ -9,14 +9,15 @@ use tactus_sys::clock::tick;
 
 use crate::{block_requests, quantum};
 
-/// Settings of the machine that are as a cell asks for as long as this value lives.
+/// Settings of the machine that a cell requests, held while this value lives.
 #[derive(Debug)]
 pub struct HeldSettings {
     _changed: Vec<ChangedSettings>,
 }
 
-/// Sees to it that the machine is as `cell` asks, by guardians that `executable` is run as;
-/// `directory` is that of the loads. What is not granted is told, and left as it was.
+/// Changes the settings of the machine as `cell` requests, by guardians that run `executable`;
+/// `directory` is the directory of the loads. Settings that are not granted are left unchanged,
+/// and returned as shortfalls.
 pub fn hold(cell: &Cell, executable: &Path, directory: &Path) -> (HeldSettings, Vec<Shortfall>) {
     let root = Path::new("/");
     put_back_left(root);
@@ -48,7 +49,7 @@ fn change(
     executable: &Path,
 ) -> Result<Option<ChangedSettings>, NotChanged> {
     match changes? {
-        none if none.is_empty() => Ok(None),
+        empty if empty.is_empty() => Ok(None),
         changes => ChangedSettings::make(executable, changes).map(Some),
     }
 }

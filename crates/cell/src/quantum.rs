@@ -1,4 +1,4 @@
-//! The quantum of the scheduling classes that a cell's tasks have.
+//! The quantum of the scheduling classes of a cell's tasks.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use tactus_rt::settings::{NotChanged, SettingChange};
 /// The quantum of the rr class in milliseconds
 /// ([sched(7)](https://man7.org/linux/man-pages/man7/sched.7.html)).
 const ROUND_ROBIN: &str = "proc/sys/kernel/sched_rr_timeslice_ms";
-/// That of ordinary tasks in nanoseconds, since Linux 6.6, in debugfs.
+/// The quantum of ordinary tasks in nanoseconds, since Linux 6.6, in debugfs.
 const ORDINARY: &str = "sys/kernel/debug/sched/base_slice_ns";
 
-/// What it takes to give the classes of the cell's tasks the quantum that it asks for, on a
-/// kernel with a tick of this length: nothing where they are left as they are.
+/// The changes that give the classes of the cell's tasks the requested quantum, on a kernel with
+/// this tick; no change if the cell leaves the quantum untouched.
 pub(crate) fn changes(cell: &Cell, tick: Nanos) -> Result<Vec<SettingChange>, NotChanged> {
     let Some(length) = cell.quantum.length(tick) else { return Ok(Vec::new()) };
     let classes: BTreeSet<Quanta> = cell.quanta().collect();
@@ -28,7 +28,7 @@ fn change(class: Quanta, length: Nanos) -> Result<SettingChange, NotChanged> {
             if rest > 0 || millis == 0 {
                 return Err(NotChanged::new(
                     format!(
-                        "the kernel takes quanta of the rr class in whole milliseconds, and {length} is none"
+                        "the kernel takes quanta of the rr class only in whole milliseconds, not {length}"
                     ),
                     None,
                 ));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_cannot_take_is_refused_with_the_reason() {
+    fn what_the_kernel_cannot_set_is_refused_with_the_reason() {
         let reason = asked("policy = \"rr:50\"\nquantum = \"2ticks\"", 50).unwrap_err();
         assert!(reason.contains("whole milliseconds") && reason.contains("100us"), "{reason}");
     }

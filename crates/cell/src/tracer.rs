@@ -1,4 +1,4 @@
-//! The recorder of a cell's traced window: whether it can run here, where, and what it kept.
+//! The recorder of a cell's traced window: whether it can run here, on which CPUs, and its result.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ pub(super) struct Tracer {
     window: Nanos,
     events: TracedEvents,
     symbols: Arc<Symbols>,
-    /// The CPUs that are not measured, when there are any.
+    /// The CPUs that are not measured, if there are any.
     aside: Option<CpuList>,
     progress: Progress,
 }
 
-/// How far a recording has come.
+/// The progress of a recording.
 enum Progress {
     Prepared,
     Recording(Recorder),
@@ -32,15 +32,15 @@ enum Progress {
     Failed(RecordError),
 }
 
-/// The size of the ring of the attempt by which it is found out whether recording is possible.
+/// The size of the ring, in bytes, of the attempt that finds out whether recording is possible.
 const ATTEMPT_RING: usize = 64 << 10;
 
 impl Tracer {
-    /// Finds out whether recording is possible, by trying it with one event, and
-    /// does beforehand what takes long.
+    /// Finds out whether recording is possible by trying it with one event, and does what takes
+    /// long beforehand.
     ///
     /// # Errors
-    /// What is not granted, as it is to be told.
+    /// The shortfall to report.
     pub(super) fn prepare(cell: &Cell) -> Result<Self, Shortfall> {
         let window = cell.duration;
         let symbols = Arc::new(Symbols::read());
@@ -57,16 +57,16 @@ impl Tracer {
         Ok(Self { window, events: cell.traced_events, symbols, aside, progress })
     }
 
-    /// Records from now on: the whole system and what else concerns `threads`, or
-    /// what lies on the way of their wakeups.
+    /// Starts to record: the whole system and additional events of `threads`, or the events on
+    /// the path of their wakeups, or scheduling only, as the cell requests.
     pub(super) fn start(&mut self, threads: &[ThreadId]) {
         let options = Options {
             drainer: DrainerOptions { cpus: self.aside.clone(), ..DrainerOptions::default() },
-            // A little more than is kept, so that what is too large is known to be.
+            // More than is kept, so that a recording that is too large is recognised.
             keep: Keep::Memory { limit: 2 * TracedData::RECORDING_LIMIT },
             symbols: Some(self.symbols.clone()),
             ..match self.events {
-                // Where an interrupt that came late found the CPU is told by nothing else.
+                // Only call chains show what a CPU was doing when an interrupt came late.
                 TracedEvents::All => Options {
                     call_chains: CallChains::AtInterrupts,
                     ..Options::of_threads(threads)
@@ -100,7 +100,7 @@ impl Tracer {
     /// What was recorded.
     ///
     /// # Errors
-    /// There is none, as it is to be told.
+    /// There is no recording: the shortfall to report.
     pub(super) fn into_recorded(self) -> Result<Recorded, Shortfall> {
         match self.progress {
             Progress::Recorded(recorded) => Ok(*recorded),
@@ -121,9 +121,9 @@ fn refused(window: Nanos, error: &RecordError) -> Shortfall {
     }
 }
 
-/// What the kernel lacks of what explanations are made from: one shortfall for each kind of
-/// which nothing was recorded. Events that a kernel or a CPU may well not have, as
-/// the vectors of devices that are not there, are none.
+/// The events for explanations that the kernel lacks: one shortfall for each kind of which
+/// nothing was recorded. Events that a kernel or a CPU may legitimately not have, such as the
+/// vectors of absent devices, cause no shortfall.
 pub(super) fn lacking(absent: &[AbsentEvent], recorded: &[EventAccount]) -> Vec<Shortfall> {
     KINDS
         .iter()
@@ -141,7 +141,7 @@ pub(super) fn lacking(absent: &[AbsentEvent], recorded: &[EventAccount]) -> Vec<
         .collect()
 }
 
-/// Events that tell of one thing, by the beginning of their names.
+/// Events about one subject, given by the beginning of their names.
 struct Kind {
     events: &'static str,
     of: &'static str,
@@ -153,8 +153,8 @@ const KINDS: [Kind; 3] = [
     Kind {
         events: "syscalls/",
         of: "system calls",
-        without: "explanations and quanta that do not tell in which call a thread slept",
-        fix: Some("a kernel with CONFIG_FTRACE_SYSCALLS, as --kernel built+FTRACE_SYSCALLS=y"),
+        without: "explanations and quanta without the system call in which a thread slept",
+        fix: Some("a kernel with CONFIG_FTRACE_SYSCALLS, e.g. --kernel built+FTRACE_SYSCALLS=y"),
     },
     Kind {
         events: "timer/hrtimer_",
@@ -165,18 +165,18 @@ const KINDS: [Kind; 3] = [
     Kind {
         events: "irq/softirq_",
         of: "softirqs",
-        without: "explanations in which softirqs are not told from what they interrupt",
+        without: "explanations that do not separate softirqs from the code they interrupt",
         fix: None,
     },
 ];
 
-/// What is told of a recording that is too large to be kept.
+/// The shortfall of a recording that is too large to be kept.
 pub(super) fn too_large(window: Nanos, bytes: u64) -> Shortfall {
     Shortfall {
         asked: format!("traced {window}"),
         granted: "its samples without the recording".to_owned(),
         reason: format!(
-            "the recording takes {} MiB, and {} MiB a turn are kept",
+            "the recording takes {} MiB; the limit is {} MiB per turn",
             bytes.div_ceil(1 << 20),
             TracedData::RECORDING_LIMIT >> 20,
         ),
@@ -184,7 +184,7 @@ pub(super) fn too_large(window: Nanos, bytes: u64) -> Shortfall {
     }
 }
 
-/// The CPUs on which this process may run and `cell` does not measure.
+/// The CPUs on which this process may run and which `cell` does not measure.
 pub fn unmeasured(cell: &Cell) -> Option<CpuList> {
     let CpuChoice::These(measured) = &cell.policy.cpus else { return None };
     let ours = affinity::get().ok()?;
@@ -207,13 +207,13 @@ mod tests {
             .iter()
             .map(|event| EventAccount { event: (*event).to_owned(), read: 1, count: None })
             .collect();
-        let told = lacking(&absent, &recorded);
-        let told: Vec<&str> = told.iter().map(|shortfall| shortfall.asked.as_str()).collect();
-        assert_eq!(told, asked);
+        let shortfalls = lacking(&absent, &recorded);
+        let lacking: Vec<&str> = shortfalls.iter().map(|lack| lack.asked.as_str()).collect();
+        assert_eq!(lacking, asked);
     }
 
     #[test]
-    fn a_kernel_without_a_kind_of_events_is_told_once_for_the_kind() {
+    fn a_kernel_without_a_kind_of_events_has_one_shortfall_for_the_kind() {
         let calls = ["syscalls/sys_enter_read", "syscalls/sys_exit_read"];
         check(&calls, &["sched/sched_switch"], &["events of system calls"]);
         check(&calls[..1], &calls[1..], &[]);
