@@ -1,8 +1,9 @@
-//! The kernel's timerlat tracer and our segments, in turns in one boot of a guest.
+//! Comparison of the kernel's timerlat tracer with our segments, in turns in one boot of a
+//! guest.
 //!
-//! The guest runs the example `timerlat` of `tactus-guest`. In exact time nothing but the
-//! kernel's paths is in the figures, so they are compared to the nanosecond: first of the
-//! same wakeups, which timerlat measured while we recorded them, then of wakeups of our own.
+//! The guest runs the example `timerlat` of `tactus-guest`. In deterministic time, the figures
+//! contain only the kernel's paths, so they are compared to the nanosecond: first for the same
+//! wakeups, measured by timerlat and recorded by us, then for wakeups of our own.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -33,21 +34,20 @@ use tactus_stats::LatencyHistogram;
 
 const SEED: u64 = 1;
 
-/// Boots the guest twice, compares what it said, and prints what timerlat and we found.
+/// Boots the guest twice, compares the output, and prints the results of timerlat and ours.
 pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyhow::Result<()> {
     let cell = cell(kernel, load, time)?;
     let guest = cell.target.guest().context("a guest")?;
-    ensure!(guest.time.is_exact(), "two tools are compared in exact time: exact, exact:125");
+    ensure!(guest.time.is_exact(), "TIME must be deterministic: exact or exact:125");
     let found = Kernels::new("/boot", cache()?).find(&guest.kernel.source)?;
     let turn = tactus_model::experiment::Turn { cell: 0, round: 0 };
     let request = CellRequest { turn, cell: cell.clone(), seed: SEED, boot_seed: SEED };
     let request = format!("{}\n", serde_json::to_string(&request)?);
     let archive = archive(&program(root)?);
-    let machine =
-        Machine { guest, accelerator: Accelerator::Tcg, cpus: 1, seed: SEED as u32 };
+    let machine = Machine { guest, accelerator: Accelerator::Tcg, cpus: 1, seed: SEED as u32 };
     let first = boot(&found, &archive, &request, &machine)?;
     let second = boot(&found, &archive, &request, &machine)?;
-    ensure!(first == second, "two boots did not say the same");
+    ensure!(first == second, "the output of two boots differs");
 
     let bytes: usize = first.iter().map(|line| line.len() + 1).sum();
     println!(
@@ -57,13 +57,13 @@ pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyh
         cell.policy.scheduling,
         cell.probe.timer().interval,
     );
-    println!("two boots said the same {bytes} bytes\n");
-    print(&hear(&first)?);
+    println!("two boots with identical output of {bytes} bytes\n");
+    print(&parse(&first)?);
     Ok(())
 }
 
 fn cell(kernel: &str, load: &str, time: &str) -> anyhow::Result<Cell> {
-    // timerlat's thread has priority 95 and does nothing but wait for its next period.
+    // timerlat's thread has priority 95 and only waits for its next period.
     let text = format!(
         "name = \"timerlat\"\nguest-time = \"{time}\"\n[settings]\nkernel = \"{kernel}\"\n\
          load = \"{load}\"\npolicy = \"fifo:95\"\ninterval = \"1ms\"\nwarmup = \"100ms\"\n\
@@ -73,14 +73,14 @@ fn cell(kernel: &str, load: &str, time: &str) -> anyhow::Result<Cell> {
     plan.cells.into_iter().next().context("a cell")
 }
 
-/// Where `tactus lab` keeps the kernels that it fetched.
+/// The directory of the kernels fetched by `tactus lab`.
 fn cache() -> anyhow::Result<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     Ok(cache.or_else(home).context("HOME is not set")?.join("tactus/kernels"))
 }
 
-/// Builds the program that the guest runs.
+/// Builds the guest's program.
 fn program(root: &Path) -> anyhow::Result<Vec<u8>> {
     let built = Command::new("cargo")
         .args(["build", "--release", "--locked", "-p", "tactus-guest", "--example", "timerlat"])
@@ -90,7 +90,7 @@ fn program(root: &Path) -> anyhow::Result<Vec<u8>> {
         .context("cargo")?;
     ensure!(
         built.success(),
-        "the guest's program does not build; rustup target add {STATIC_TARGET}"
+        "cannot build the guest's program; fix: rustup target add {STATIC_TARGET}"
     );
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     Ok(fs::read(target.join(STATIC_TARGET).join("release/examples/timerlat"))?)
@@ -107,7 +107,7 @@ fn archive(program: &[u8]) -> Vec<u8> {
     archive.finish()
 }
 
-/// Boots a guest and gives the lines that it said.
+/// Boots a guest and returns its output lines.
 fn boot(
     kernel: &Kernel,
     archive: &[u8],
@@ -120,20 +120,20 @@ fn boot(
     fs::write(directory.path().join(REQUEST_FILE), request)?;
     symlink(fs::canonicalize(&kernel.path)?, directory.path().join(KERNEL_FILE))?;
     let mut child = emulator.start(directory.path(), &machine.arguments())?;
-    let said = BufReader::new(child.stdout.take().context("the emulator has no output")?);
-    let lines: Vec<String> = said.lines().collect::<Result<_, _>>()?;
+    let output = BufReader::new(child.stdout.take().context("the emulator has no output")?);
+    let lines: Vec<String> = output.lines().collect::<Result<_, _>>()?;
     child.wait()?;
     if lines.is_empty() {
         let console = fs::read(directory.path().join(machine::CONSOLE_FILE))?;
-        bail!("the guest said nothing; its console: {}", String::from_utf8_lossy(&console));
+        bail!("no output of the guest; its console: {}", String::from_utf8_lossy(&console));
     }
     Ok(lines)
 }
 
-/// What the guest says beside the messages of our cell.
+/// A line of the guest that is not a message of our cell.
 #[derive(Deserialize)]
-#[serde(tag = "told", rename_all = "kebab-case")]
-enum Told {
+#[serde(tag = "line", rename_all = "kebab-case")]
+enum Line {
     Turn { side: Side },
     Timerlat { thread: i32, trace: String },
 }
@@ -146,19 +146,19 @@ enum Side {
     Ours,
 }
 
-/// How long after its due time a wakeup passed each place, in nanoseconds.
+/// The times at which a wakeup passed each place, in nanoseconds after its due time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Passed {
     irq_entry: u64,
     handler: u64,
     wakeup: u64,
     switched: u64,
-    /// The latency that was measured: timerlat's in its thread, ours in user mode.
+    /// The measured latency: timerlat's in its thread, ours in user mode.
     end: u64,
 }
 
 impl Passed {
-    /// The places of a sample that was matched with its timer.
+    /// The times of a sample that was matched with its timer.
     fn of(sample: &WitnessedSample) -> Option<Self> {
         let segments = sample.segments?;
         let mut sum = 0;
@@ -170,74 +170,79 @@ impl Passed {
     }
 }
 
-/// A wakeup that timerlat measured and we recorded.
+/// A wakeup measured by timerlat and recorded by us.
 #[derive(Clone, Copy, Debug)]
 struct Both {
     irq: u64,
     ours: Passed,
 }
 
-/// All that was measured.
+/// The results of both tools.
 #[derive(Default)]
-struct Heard {
-    /// timerlat's latencies while nothing was recorded: in the interrupt, in its thread.
+struct Results {
+    /// timerlat's latencies without recording: in the interrupt, in its thread.
     irq_alone: Vec<u64>,
     thread_alone: Vec<u64>,
     same: Vec<Both>,
-    /// Wakeups that timerlat told and that were not found in the recording.
+    /// Wakeups of timerlat that are missing in the recording.
     unmatched: usize,
     ours: Vec<Passed>,
     ours_alone: LatencyHistogram,
 }
 
-fn hear(lines: &[String]) -> anyhow::Result<Heard> {
-    let (facts, rest) = lines.split_first().context("the guest said nothing")?;
+fn parse(lines: &[String]) -> anyhow::Result<Results> {
+    let (facts, rest) = lines.split_first().context("no output of the guest")?;
     let facts: MachineFacts = serde_json::from_str(facts).context("the facts of the guest")?;
     let source = facts.cpu.clock_source.as_deref();
     ensure!(source == Some("tsc"), "the guest's clock source is {source:?}, not tsc");
-    let mut heard = Heard::default();
+    let mut results = Results::default();
     let mut side = Side::Ours;
-    let mut told = None;
+    let mut timerlat = None;
     let mut recording = Vec::new();
     let mut samples: Vec<(u32, SampleBlock)> = Vec::new();
     for line in rest {
-        match serde_json::from_str::<Told>(line) {
-            Ok(Told::Turn { side: next }) => side = next,
-            Ok(Told::Timerlat { trace, .. }) if side == Side::TimerlatAlone => {
+        match serde_json::from_str::<Line>(line) {
+            Ok(Line::Turn { side: next }) => side = next,
+            Ok(Line::Timerlat { trace, .. }) if side == Side::TimerlatAlone => {
                 let written = written(&trace);
                 let of = |context| {
                     written.iter().filter(move |line| line.context == context).map(|it| it.latency)
                 };
-                heard.irq_alone.extend(of(ReadIn::Irq));
-                heard.thread_alone.extend(of(ReadIn::Thread));
+                results.irq_alone.extend(of(ReadIn::Irq));
+                results.thread_alone.extend(of(ReadIn::Thread));
             }
-            Ok(Told::Timerlat { thread, trace }) => told = Some((ThreadId(thread), trace)),
+            Ok(Line::Timerlat { thread, trace }) => timerlat = Some((ThreadId(thread), trace)),
             Err(_) => match serde_json::from_str::<Message>(line)? {
                 Message::Failed { reason, .. } => bail!("the guest: {reason}"),
                 Message::Recording { bytes } => recording.extend(bytes),
                 Message::TracedSamples { task, block } => samples.push((task, block)),
                 Message::Task(task) => {
-                    task.blocks.iter().for_each(|block| heard.ours_alone.merge_record(block));
+                    task.blocks.iter().for_each(|block| results.ours_alone.merge_record(block));
                 }
                 Message::Finished(measurement) => {
                     let traced = measurement.traced.context("our window was not recorded")?;
                     let recording = std::mem::take(&mut recording);
-                    heard.ours.extend(of_ours(recording, &traced, &std::mem::take(&mut samples))?);
+                    results.ours.extend(of_ours(
+                        recording,
+                        &traced,
+                        &std::mem::take(&mut samples),
+                    )?);
                 }
                 _ => {}
             },
         }
         if side == Side::TimerlatRecorded && !recording.is_empty() {
-            let (thread, trace) = told.take().context("a recording of nothing")?;
+            let (thread, trace) =
+                timerlat.take().context("a recording without a line of timerlat")?;
             let (same, unmatched) = of_both(std::mem::take(&mut recording), thread, &trace)?;
-            heard.same.extend(same);
-            heard.unmatched += unmatched;
+            results.same.extend(same);
+            results.unmatched += unmatched;
         }
     }
-    Ok(heard)
+    Ok(results)
 }
 
-/// Where a latency was read.
+/// The context of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadIn {
     Irq,
@@ -247,13 +252,13 @@ enum ReadIn {
 /// A line of timerlat's trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Written {
-    /// When it was written, to the microsecond.
+    /// Its time in nanoseconds, with a resolution of 1 µs.
     at: u64,
     context: ReadIn,
     latency: u64,
 }
 
-/// Reads timerlat's lines; what is none of them is left out, as the trace's head is.
+/// Parses timerlat's lines and skips all others, e.g. the head of the trace.
 fn written(trace: &str) -> Vec<Written> {
     let line = |line: &str| {
         let (before, after) = line.split_once(": #")?;
@@ -271,8 +276,8 @@ fn written(trace: &str) -> Vec<Written> {
     trace.lines().filter_map(line).collect()
 }
 
-/// The wakeups of timerlat's thread as it measured them and as the events tell them, and how
-/// many of its lines have no timer in the recording.
+/// The wakeups of timerlat's thread with both measurements, and the number of timerlat's lines
+/// without a timer in the recording.
 fn of_both(
     recording: Vec<u8>,
     thread: ThreadId,
@@ -289,8 +294,8 @@ fn of_both(
         }
     }
     source.rewind();
-    // A line is written some instructions after its latency was read, and periods are
-    // a thousand times as long: the last timer before it is its own.
+    // A line is written a few instructions after its latency was read, and periods are a
+    // thousand times as long: its timer is the last one before it.
     let due_of = |line: &Written| {
         let due = line.at + 1000 - line.latency;
         dues.iter()
@@ -299,8 +304,7 @@ fn of_both(
             .max()
             .filter(|armed| due - armed < 100_000)
     };
-    // Lines of wakeups before the first timer that was recorded, or after the last, are none of
-    // the recording's.
+    // Lines before the first recorded timer or after the last are outside the recording.
     let (first, last) = (dues.first().copied(), dues.last().copied());
     let recorded =
         first.context("no timer was recorded")?..last.context("no timer was recorded")?;
@@ -353,67 +357,67 @@ fn witness_of(
     Ok(witness(source, vec![ProbeTask { task: 0, thread, origin, opened, samples }])?)
 }
 
-fn print(heard: &Heard) {
-    let told = |values: &mut dyn Iterator<Item = u64>| {
+fn print(results: &Results) {
+    let cell = |values: &mut dyn Iterator<Item = u64>| {
         median(values).map_or("–".to_owned(), |it| it.to_string())
     };
     let row = |name: &str, cells: [String; 5]| {
         let [a, b, c, d, e] = cells;
         println!("{name:<24}{a:>10}{b:>12}{c:>12}{d:>12}{e:>10}");
     };
-    let none = || "–".to_owned();
+    let empty = || "–".to_owned();
     let same =
-        |place: fn(&Passed) -> u64| told(&mut heard.same.iter().map(|both| place(&both.ours)));
-    let ours = |place: fn(&Passed) -> u64| told(&mut heard.ours.iter().map(place));
+        |place: fn(&Passed) -> u64| cell(&mut results.same.iter().map(|both| place(&both.ours)));
+    let ours = |place: fn(&Passed) -> u64| cell(&mut results.ours.iter().map(place));
     println!("median, ns after due      timerlat    timerlat  its wakeups        ours      ours");
     println!("                             alone    recorded       by us    recorded     alone");
-    row("irq entry", [none(), none(), same(|it| it.irq_entry), ours(|it| it.irq_entry), none()]);
-    row("timer handler", [none(), none(), same(|it| it.handler), ours(|it| it.handler), none()]);
+    row("irq entry", [empty(), empty(), same(|it| it.irq_entry), ours(|it| it.irq_entry), empty()]);
+    row("timer handler", [empty(), empty(), same(|it| it.handler), ours(|it| it.handler), empty()]);
     row(
         "timerlat's irq",
         [
-            told(&mut heard.irq_alone.iter().copied()),
-            told(&mut heard.same.iter().map(|both| both.irq)),
-            none(),
-            none(),
-            none(),
+            cell(&mut results.irq_alone.iter().copied()),
+            cell(&mut results.same.iter().map(|both| both.irq)),
+            empty(),
+            empty(),
+            empty(),
         ],
     );
-    row("wakeup", [none(), none(), same(|it| it.wakeup), ours(|it| it.wakeup), none()]);
-    row("switched in", [none(), none(), same(|it| it.switched), ours(|it| it.switched), none()]);
+    row("wakeup", [empty(), empty(), same(|it| it.wakeup), ours(|it| it.wakeup), empty()]);
+    row("switched in", [empty(), empty(), same(|it| it.switched), ours(|it| it.switched), empty()]);
     row(
         "timerlat's thread",
         [
-            told(&mut heard.thread_alone.iter().copied()),
-            told(&mut heard.same.iter().map(|both| both.ours.end)),
-            none(),
-            none(),
-            none(),
+            cell(&mut results.thread_alone.iter().copied()),
+            cell(&mut results.same.iter().map(|both| both.ours.end)),
+            empty(),
+            empty(),
+            empty(),
         ],
     );
-    let alone = heard.ours_alone.quantile(0.5).map_or_else(none, |it| it.as_nanos().to_string());
-    row("user mode", [none(), none(), none(), ours(|it| it.end), alone]);
+    let alone = results.ours_alone.quantile(0.5).map_or_else(empty, |it| it.as_nanos().to_string());
+    row("user mode", [empty(), empty(), empty(), ours(|it| it.end), alone]);
     println!(
         "wakeups                 {:>10}{:>12}{:>12}{:>12}{:>10}\n",
-        heard.thread_alone.len(),
-        heard.same.len(),
-        heard.same.len(),
-        heard.ours.len(),
-        heard.ours_alone.count(),
+        results.thread_alone.len(),
+        results.same.len(),
+        results.same.len(),
+        results.ours.len(),
+        results.ours_alone.count(),
     );
     println!(
-        "Of the same wakeups, how much later timerlat read the clock than the event was (least, \
-         median, most, ns; {} of its lines have no timer in the recording):",
-        heard.unmatched
+        "Delay between an event and timerlat's reading of the clock, for the same wakeups (min, \
+         median, max in ns; {} of its lines have no timer in the recording):",
+        results.unmatched
     );
     let apart = |name: &str, differences: Vec<i64>| {
         let mut sorted = differences;
         sorted.sort_unstable();
-        let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { return };
-        println!("{name:<36}{least:>8}{:>8}{most:>8}", sorted[sorted.len() / 2]);
+        let (Some(min), Some(max)) = (sorted.first(), sorted.last()) else { return };
+        println!("{name:<36}{min:>8}{:>8}{max:>8}", sorted[sorted.len() / 2]);
     };
     let difference = |later: u64, earlier: u64| later as i64 - earlier as i64;
-    let of = |between: &dyn Fn(&Both) -> i64| heard.same.iter().map(between).collect();
+    let of = |between: &dyn Fn(&Both) -> i64| results.same.iter().map(between).collect();
     apart("its irq after irq entry", of(&|it| difference(it.irq, it.ours.irq_entry)));
     apart("its irq after the timer handler", of(&|it| difference(it.irq, it.ours.handler)));
     apart("our wakeup after its irq", of(&|it| difference(it.ours.wakeup, it.irq)));
@@ -431,7 +435,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lines_of_timerlat_are_read_and_no_others() {
+    fn only_lines_of_timerlat_are_parsed() {
         let trace = "\
 # tracer: timerlat
 #              | |         |         ID            CONTEXT                LATENCY

@@ -28,7 +28,7 @@ const ROUNDS: u32 = 3;
 
 /// What is told beside the messages of our cell.
 #[derive(Serialize)]
-#[serde(tag = "told", rename_all = "kebab-case")]
+#[serde(tag = "line", rename_all = "kebab-case")]
 enum Told<'a> {
     /// A turn begins.
     Turn { round: u32, side: Side },
