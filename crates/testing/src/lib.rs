@@ -17,6 +17,9 @@
 //!     // The test itself.
 //! }
 //! ```
+//!
+//! The test `house` of this crate checks rules of the repository: the words of texts, the order
+//! of crates, and the place of `unsafe`.
 #![forbid(unsafe_code)]
 
 use std::fmt::{self, Display};
