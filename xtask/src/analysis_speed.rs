@@ -1,9 +1,8 @@
-//! How fast recordings are analysed, beside `perf sched timehist`.
+//! The speed of analysing recordings, compared with `perf sched timehist`.
 //!
-//! Both tools record the same stretch at the same time, with the same command
-//! running. Then they analyse what each kept of it, turn about, so that a load
-//! that comes or goes meets both. A tool is told by the CPU time that its
-//! process used, which on a shared machine says more than the time on the wall.
+//! Both tools record the same workload at the same time. Then they analyse their recordings in
+//! turns, so a change of the machine's load affects both. Results are in CPU time of the
+//! process, which on a shared machine is more reliable than wall time.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,13 +10,12 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 
-/// How often each tool analyses.
+/// Analyses by each tool.
 const ROUNDS: usize = 5;
 
-/// What runs while both record, and what it is like. Each ends by itself, within a
-/// minute or so, and makes a million events or nearly, so that starting a tool is nothing
-/// beside what it analyses.
-const STRETCHES: [(&str, &str); 2] = [
+/// The recorded workloads, with a description. Each ends within about a minute and causes about
+/// a million events, so the start of a tool is negligible.
+const WORKLOADS: [(&str, &str); 2] = [
     (
         "short processes: a shell that makes three at a time",
         "for i in $(seq 6000); do printf 'a\\nb\\n' | sort | wc -l > /dev/null; done",
@@ -25,20 +23,20 @@ const STRETCHES: [(&str, &str); 2] = [
     ("few threads: two that wake each other through pipes", "perf bench sched pipe --loop 100000"),
 ];
 
-/// One way to analyse a stretch.
+/// A command that analyses a recording.
 struct Contender {
     name: &'static str,
     command: Command,
-    /// Events in the file that it reads.
+    /// Events in its file.
     events: u64,
     seconds: Vec<f64>,
     cpu_seconds: Vec<f64>,
 }
 
-/// Records each stretch once, analyses it in turns, and prints events a second of each.
+/// Records each workload once, analyses it in turns, and prints events per second for each.
 pub fn compare(repository: &Path) -> anyhow::Result<()> {
     let tactus = crate::release(repository)?;
-    for (name, workload) in STRETCHES {
+    for (name, workload) in WORKLOADS {
         analyse(&tactus, name, workload)?;
     }
     Ok(())
@@ -48,7 +46,7 @@ fn analyse(tactus: &Path, name: &str, workload: &str) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let ours = folder.path().join("stretch.tactusrec");
     let theirs = folder.path().join("perf.data");
-    println!("\n{name}; recording by both at the same time");
+    println!("\n{name}; recorded by both tools at the same time");
     let status = Command::new(tactus)
         .args(["record", "--json", "--output"])
         .arg(&ours)
@@ -60,9 +58,10 @@ fn analyse(tactus: &Path, name: &str, workload: &str) -> anyhow::Result<()> {
         .output()?;
     ensure!(status.status.success(), "tactus record ended with {}", status.status);
     let text = String::from_utf8(status.stdout)?;
-    let line = text.lines().rev().find(|line| line.starts_with('{')).context("no account")?;
+    let line = text.lines().rev().find(|line| line.starts_with('{')).context("no JSON output")?;
     let account: serde_json::Value = serde_json::from_str(line)?;
-    let events = account["cost"]["events"].as_u64().context("the account has no events")?;
+    let events =
+        account["cost"]["events"].as_u64().context("the JSON output has no count of events")?;
     let script = Command::new("perf").args(["script", "-F", "time", "-i"]).arg(&theirs).output()?;
     let perf_events = script.stdout.iter().filter(|byte| **byte == b'\n').count() as u64;
     let with = |program: &Path, arguments: &[&str], file: &Path| {
@@ -94,14 +93,14 @@ fn analyse(tactus: &Path, name: &str, workload: &str) -> anyhow::Result<()> {
     }
     let load = std::fs::read_to_string("/proc/loadavg")?;
     println!(
-        "{ROUNDS} turns; load average {}, steal {} ticks meanwhile",
+        "{ROUNDS} turns; load average {}, steal time {} ticks",
         load.split(' ').next().unwrap_or_default(),
         crate::cyclictest::steal_ticks()? - steal
     );
     println!("\n{:<22} {:>9} {:>11} {:>21} {:>22}", "", "events", "wall", "CPU", "events/s");
     println!(
         "{:<32} {:>11} {:>10} {:>10} {:>11} {:>10}",
-        "", "median", "least", "median", "most", "median"
+        "", "median", "min", "median", "max", "median"
     );
     for contender in &contenders {
         contender.print();
@@ -122,28 +121,28 @@ impl Contender {
 
     fn print(&self) {
         let (wall, cpu) = (median(&self.seconds), median(&self.cpu_seconds));
-        let least = self.cpu_seconds.iter().copied().fold(f64::INFINITY, f64::min);
+        let min = self.cpu_seconds.iter().copied().fold(f64::INFINITY, f64::min);
         println!(
             "{:<22} {:>9} {:>9.3} s {:>8.2} s {:>8.2} s {:>11.0} {:>10.0}",
             self.name,
             self.events,
             wall,
-            least,
+            min,
             cpu,
-            self.events as f64 / least,
+            self.events as f64 / min,
             self.events as f64 / cpu
         );
     }
 }
 
-/// CPU time of all children that have ended, from proc_pid_stat(5).
+/// CPU time of all terminated children, from proc_pid_stat(5).
 fn children_seconds() -> anyhow::Result<f64> {
-    /// `USER_HZ`, by which the file counts on every Linux there is.
+    /// `USER_HZ`, the unit of the file on every Linux.
     const TICKS_A_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let (_, fields) = stat.rsplit_once(')').context("a command stands in parentheses")?;
-    // After the name and the state come the fields from the fourth on; the 16th
-    // and 17th are the children's time.
+    let (_, fields) = stat.rsplit_once(')').context("no command in parentheses")?;
+    // The first field here is the state, the third of the file; the 16th and 17th of the file
+    // are the children's time.
     let fields: Vec<&str> = fields.split_whitespace().collect();
     let ticks: u64 = fields[13].parse::<u64>()? + fields[14].parse::<u64>()?;
     Ok(ticks as f64 / TICKS_A_SECOND)

@@ -1,4 +1,4 @@
-//! How often the intervals of `tactus-stats` hold the truth, where the truth is known.
+//! The coverage of the intervals of `tactus-stats`, for processes with known truth.
 
 mod rounds;
 
@@ -13,13 +13,13 @@ use tactus_stats::simulate::{Draw, Process};
 
 pub use rounds::intervals;
 
-/// Repetitions of each measurement: a coverage of 95 % is then known to ±1 %.
+/// Repetitions of each measurement: enough to know a coverage of 95 % to ±1 %.
 const REPETITIONS: u64 = 1000;
 /// Wakeups of each measurement: a minute at 1 kHz, in five rounds.
 const WAKEUPS: usize = 60_000;
 const ROUNDS: usize = 5;
 
-/// The processes, and what is at hand about each.
+/// The processes, with their names.
 const PROCESSES: [(&str, Process); 8] = [
     ("exponential", Process::Pareto(0.0)),
     ("Pareto, shape 0.2", Process::Pareto(0.2)),
@@ -31,7 +31,7 @@ const PROCESSES: [(&str, Process); 8] = [
     ("five in a row, shape 0.3", Process::InARow(0.2, 0.3)),
 ];
 
-/// What became of the repetitions of one process.
+/// The results of the repetitions for a process.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     given: u64,
@@ -40,7 +40,7 @@ struct Tally {
     refusals: [u64; 6],
 }
 
-/// How often an interval held the truth, lay below it, lay above it.
+/// The number of intervals that contain the truth, lie below it, or lie above it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     held: u64,
@@ -59,7 +59,7 @@ impl Held {
         }
     }
 
-    fn told(self) -> String {
+    fn text(self) -> String {
         let all = (self.held + self.below + self.above).max(1) as f64;
         let share = |count: u64| count as f64 / all * 100.0;
         format!(
@@ -77,20 +77,20 @@ impl Held {
     }
 }
 
-/// Prints the coverage of levels that one late event exceeds.
+/// Prints the coverage of the levels that one late event is expected to exceed.
 pub fn levels() {
     println!(
         "{REPETITIONS} repetitions of {WAKEUPS} wakeups in {ROUNDS} rounds; 95 % intervals of the level \
-         that one event exceeds\nin ten times and in a hundred times what was measured\n"
+         that one event exceeds\nin 10 times and in 100 times the measured duration\n"
     );
     for (name, process) in PROCESSES {
         let tally = in_parallel(|seed, tally: &mut Tally| repeat(process, seed, tally), merge);
         let [few, fit, unstable, heavy, dependent, differ] = tally.refusals;
         println!(
-            "{name:26} x10 {}  x100 {}  given {:5.1} %; refused: {few} few, {fit} fit, {unstable} unstable, \
+            "{name:26} x10 {}  x100 {}  estimated {:5.1} %; refused: {few} few, {fit} fit, {unstable} unstable, \
              {heavy} heavy, {dependent} dependent, {differ} differ",
-            tally.hour.told(),
-            tally.hundredfold.told(),
+            tally.hour.text(),
+            tally.hundredfold.text(),
             tally.given as f64 / REPETITIONS as f64 * 100.0,
         );
     }
@@ -143,7 +143,7 @@ fn window(latencies: &[f64]) -> TailWindow {
     TailWindow::of_samples(length, latencies.len() as u64, late, Nanos::ZERO)
 }
 
-/// Prints what the statistic of Anderson and Darling exceeds in 1 % of samples that fit.
+/// Prints the level that the Anderson-Darling statistic exceeds in 1 % of samples that fit.
 pub fn goodness() {
     const SAMPLES: u64 = 10_000;
     println!("{SAMPLES} samples; the 99 % point of the statistic for 80, 200 and 600 excesses\n");
@@ -175,7 +175,7 @@ fn in_parallel<T: Default + Send>(
     in_parallel_to(REPETITIONS, each, merge)
 }
 
-/// Does something for every seed, the seeds shared out among the CPUs.
+/// Calls `each` for every seed, with the seeds divided among the CPUs.
 fn in_parallel_to<T: Default + Send>(
     seeds: u64,
     each: impl Fn(u64, &mut T) + Sync,

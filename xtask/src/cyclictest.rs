@@ -1,5 +1,5 @@
 //! Pairs of cyclictest and `tactus measure`, interleaved: the same CPU,
-//! priority, interval and load, the order within a pair drawn at random.
+//! priority, interval and load, in random order within a pair.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Nanos;
 
-/// What one side of a pair found.
+/// The result of one side of a pair.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     /// The median wakeup latency in nanoseconds.
@@ -19,7 +19,7 @@ struct Found {
     observed: f64,
 }
 
-/// How the pairs are made.
+/// The settings of the pairs.
 struct Setting {
     interval: Nanos,
     duration: Nanos,
@@ -31,7 +31,7 @@ const CPU: &str = "1";
 const PRIORITY: &str = "90";
 const SEED: u64 = 1;
 
-/// Runs the pairs and prints their ratios with an interval each.
+/// Runs the pairs and prints their ratios with an interval.
 pub(crate) fn compare(root: &Path) -> anyhow::Result<()> {
     let tactus = crate::release(root)?;
 
@@ -93,7 +93,7 @@ fn by_tactus(tactus: &Path, setting: &Setting) -> anyhow::Result<Found> {
         .args(["measure", "--json", "--no-page", "--cpus", CPU, "--warmup", "200ms"])
         .args(["--traced", "0s"])
         .args(["--policy", &format!("fifo:{PRIORITY}"), "--load", setting.load])
-        // As cyclictest does unless it is told otherwise.
+        // The default of cyclictest.
         .args(["--cpu-dma-latency", "0us"])
         .args(["--interval", &setting.interval.to_string()])
         .args(["--duration", &setting.duration.to_string()])
@@ -106,7 +106,7 @@ fn by_tactus(tactus: &Path, setting: &Setting) -> anyhow::Result<Found> {
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .find(|line| line["event"] == "result")
-        .context("tactus gave no result")?;
+        .context("tactus printed no result")?;
     let accounting = &result["accounting"];
     let quantiles = result["quantiles"].as_array().context("no quantiles")?;
     let median = quantiles
@@ -122,7 +122,7 @@ fn by_cyclictest(tactus: &Path, setting: &Setting) -> anyhow::Result<Found> {
     let folder = tempfile::tempdir()?;
     let json = folder.path().join("cyclictest.json");
     let seconds = setting.duration.div_floor(Nanos::from_secs(1));
-    // The same load from the same program: a measurement elsewhere that outlasts the pair.
+    // The same load from the same program: a measurement on another CPU that outlasts the pair.
     let mut load = load_beside(tactus, setting, folder.path())?;
     let output = Command::new("cyclictest")
         .args(["-t1", "-m", "-q", "-N", "-h", "1000000"])
@@ -135,13 +135,13 @@ fn by_cyclictest(tactus: &Path, setting: &Setting) -> anyhow::Result<Found> {
         load.kill()?;
         load.wait()?;
     }
-    let status = output.context("cyclictest; install it with: apt-get install rt-tests")?;
+    let status = output.context("cannot start cyclictest; fix: apt-get install rt-tests")?;
     ensure!(status.success(), "cyclictest failed");
     let result: Value = serde_json::from_str(&fs::read_to_string(json)?)?;
     let thread = &result["thread"]["0"];
-    let cycles = thread["cycles"].as_f64().context("cyclictest gave no cycles")?;
+    let cycles = thread["cycles"].as_f64().context("cyclictest reported no cycles")?;
     let intended = setting.duration.div_floor(setting.interval) as f64;
-    let histogram = thread["histogram"].as_object().context("cyclictest gave no histogram")?;
+    let histogram = thread["histogram"].as_object().context("cyclictest reported no histogram")?;
     let mut buckets: Vec<(u64, u64)> = Vec::new();
     for (value, count) in histogram {
         buckets.push((value.parse()?, count.as_u64().context("a count")?));
@@ -157,7 +157,7 @@ fn by_cyclictest(tactus: &Path, setting: &Setting) -> anyhow::Result<Found> {
     bail!("more than half of cyclictest's samples overflowed its histogram")
 }
 
-/// Runs our load without a probe on the measured CPU: a slow one on the other.
+/// Runs our load without a probe on the measured CPU: a slow probe is on the other CPU.
 fn load_beside(
     tactus: &Path,
     setting: &Setting,
@@ -199,7 +199,7 @@ fn interval_of_median(values: &[f64], random: &mut SplitMix64) -> (f64, f64) {
     (medians[RESAMPLES / 40], medians[RESAMPLES - RESAMPLES / 40])
 }
 
-/// Steal of all CPUs since boot, in ticks of 10 ms.
+/// Steal time of all CPUs since boot, in ticks of 10 ms.
 pub(crate) fn steal_ticks() -> anyhow::Result<u64> {
     let stat = fs::read_to_string("/proc/stat")?;
     let steal = stat.split_whitespace().nth(8).context("/proc/stat has no steal")?;

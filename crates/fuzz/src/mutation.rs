@@ -1,15 +1,15 @@
-//! Changes inputs a little, so that they still look like what is read.
+//! Small changes to inputs that keep most of their form.
 
 use serde_json::Value;
 use tactus_model::random::SplitMix64;
 
-/// Inputs do not grow beyond this, so that each is read in little time.
+/// The maximum size of an input in bytes, to keep each fast.
 const LONGEST: usize = 1 << 17;
 
-/// The most changes of one input.
+/// The maximum number of changes to an input.
 const MOST_CHANGES: u64 = 6;
 
-/// Numbers at the edges of what fits into something.
+/// Numbers at the limits of integer types.
 const NUMBERS: [u64; 16] = [
     0,
     1,
@@ -29,7 +29,7 @@ const NUMBERS: [u64; 16] = [
     u64::MAX,
 ];
 
-/// The same for texts, with what is no whole number at all.
+/// The same for texts, with some that are not integers.
 const WRITTEN: [&str; 16] = [
     "0",
     "1",
@@ -49,7 +49,7 @@ const WRITTEN: [&str; 16] = [
     "1e19",
 ];
 
-/// Makes an input of `seeds`: one of them with some changes.
+/// Makes an input from `seeds`: one of them with some changes.
 pub fn mutated(seeds: &[Vec<u8>], random: &mut SplitMix64) -> Vec<u8> {
     let Some(seed) = pick(seeds, random) else { return Vec::new() };
     let mut bytes = seed.clone();
@@ -73,13 +73,13 @@ fn pick<'t, T>(items: &'t [T], random: &mut SplitMix64) -> Option<&'t T> {
     items.get(random.below(items.len() as u64) as usize)
 }
 
-/// A length below two to the power of `most`; short ones are as likely as long ones.
+/// A length below two to the power of `most`; every order of magnitude is equally likely.
 fn length(most: u64, random: &mut SplitMix64) -> usize {
     let limit = 1 << random.below(most + 1);
     random.below(limit) as usize
 }
 
-/// Makes one change to bytes, whatever they mean.
+/// Makes a change to bytes, without regard to their meaning.
 fn change_bytes(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut SplitMix64) {
     let place = random.below(bytes.len() as u64 + 1) as usize;
     let end = place + length(8, random).min(bytes.len() - place);
@@ -102,7 +102,7 @@ fn change_bytes(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut SplitMix64)
             bytes.copy_within(from..from + count, place);
         }
         6 => {
-            // A number of one, two, four or eight bytes, in the order of this machine.
+            // A number of 1, 2, 4 or 8 bytes, in native byte order.
             let word = number.to_ne_bytes();
             let size = 1 << random.below(4);
             let word =
@@ -124,7 +124,7 @@ fn change_bytes(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut SplitMix64)
     }
 }
 
-/// Puts another number in the place of the next one that is written in digits.
+/// Replaces the next decimal number.
 fn change_number(bytes: &mut Vec<u8>, from: usize, random: &mut SplitMix64) {
     let Some(begin) = bytes[from..].iter().position(u8::is_ascii_digit) else { return };
     let begin = from + begin;
@@ -133,11 +133,11 @@ fn change_number(bytes: &mut Vec<u8>, from: usize, random: &mut SplitMix64) {
     bytes.splice(begin..begin + digits, written.bytes());
 }
 
-/// Puts another value in some place of a document.
+/// Replaces a random value in a document.
 fn change_value(document: &mut Value, random: &mut SplitMix64) {
     let mut place = document;
     loop {
-        // Deep places are many: whoever goes down stops seldom.
+        // Most values are deep, so the descent rarely stops early.
         let children = match place {
             Value::Array(items) => items.len(),
             Value::Object(items) => items.len(),
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn inputs_differ_and_a_seed_gives_the_same_ones_again() {
+    fn inputs_differ_and_a_seed_repeats_them() {
         let seeds =
             [b"{\"rounds\": 12, \"cells\": [1, 2]}".to_vec(), b"ID: 7\n".to_vec(), Vec::new()];
         let inputs = |seed| {

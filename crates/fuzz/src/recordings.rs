@@ -13,12 +13,12 @@ use tactus_record::file::RecordingFile;
 
 use crate::seeds;
 
-/// The golden recordings, and what was recorded of programs.
+/// The golden recordings, and recordings of programs.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     seeds::files("tests/data/blame", &[".tactusrec"])
 }
 
-/// The tasks of the golden recordings: every input is explained for each of them.
+/// The tasks of the golden recordings; every input is explained for each of them.
 static TASKS: LazyLock<Vec<ProbeTask>> = LazyLock::new(|| {
     let described = seeds::files("tests/data/blame", &[".json"]);
     let tasks = described.iter().map(|json| {
@@ -28,7 +28,7 @@ static TASKS: LazyLock<Vec<ProbeTask>> = LazyLock::new(|| {
     tasks.collect()
 });
 
-/// Reads a recording as it is, and with checksums that fit: a random change never does.
+/// Reads a recording as it is, and with correct checksums: after a random change they never match.
 pub(crate) fn run(bytes: &[u8]) {
     read(bytes);
     let sealed = sealed(bytes);
@@ -37,7 +37,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-/// The same blocks with checksums that fit.
+/// The same blocks with correct checksums.
 fn sealed(bytes: &[u8]) -> Vec<u8> {
     let (start, mut rest) = bytes.split_at(PREAMBLE.min(bytes.len()));
     let mut sealed = start.to_vec();
@@ -61,8 +61,8 @@ fn read(bytes: &[u8]) {
         events += u64::from(matches!(item, Item::Event(_)));
     }
     assert!(events <= file.event_count(), "{events} of {}", file.event_count());
-    assert!(events <= bytes.len() as u64, "every event takes a byte at least");
-    // What follows refuses recordings that it cannot read; it never panics.
+    assert!(events <= bytes.len() as u64, "every event has at least a byte");
+    // The following may reject the recording, but must not panic.
     file.rewind();
     let _ = tactus_record::ndjson::export(&mut file, &mut io::sink());
     file.rewind();
@@ -73,7 +73,7 @@ fn read(bytes: &[u8]) {
     file.rewind();
     let options = Options { threshold: Nanos::from_micros(1), slowest: 3, timelines: 1 };
     if let Ok(explanation) = explain(&mut file, TASKS.clone(), options) {
-        for explained in explanation.worst.iter().filter(|one| one.outcome.can_blame()) {
+        for explained in explanation.worst.iter().filter(|sample| sample.outcome.can_blame()) {
             let parts: Nanos = explained.parts.iter().map(|part| part.time).sum();
             assert_eq!(parts, explained.sample.latency(), "causes add up to the latency");
         }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seeds_are_recordings_and_are_sealed_already() {
+    fn the_seeds_are_recordings_with_correct_checksums() {
         for seed in seeds() {
             assert!(RecordingFile::from_bytes(seed.clone()).unwrap().event_count() > 0);
             assert!(sealed(&seed) == seed);

@@ -1,16 +1,15 @@
-//! The real files that inputs are made of.
+//! The real files behind the inputs.
 
 use std::path::{Path, PathBuf};
 
-/// A folder of the checkout.
+/// A folder of the repository.
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
-/// The contents of the files in `folder` whose names end in one of `ends`, in the order of
-/// their names.
+/// The contents of the files in a folder with one of these endings, sorted by name.
 pub(crate) fn files(name: &str, ends: &[&str]) -> Vec<Vec<u8>> {
-    let entries = std::fs::read_dir(folder(name)).expect("the folder belongs to the checkout");
+    let entries = std::fs::read_dir(folder(name)).expect("the folder is in the repository");
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.retain(|path| ends.iter().any(|end| path.to_string_lossy().ends_with(end)));
@@ -18,7 +17,7 @@ pub(crate) fn files(name: &str, ends: &[&str]) -> Vec<Vec<u8>> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// The content of a file of the checkout.
+/// The content of a file of the repository.
 pub(crate) fn file(name: &str) -> Vec<u8> {
     read(&folder(name))
 }

@@ -1,4 +1,4 @@
-//! What the kernel writes: descriptions of tracepoints, pages of tracefs, records of perf.
+//! Output of the kernel: descriptions of tracepoints, pages of tracefs, records of perf.
 
 use std::sync::LazyLock;
 
@@ -9,31 +9,34 @@ use tactus_record::decode::{
 
 use crate::seeds;
 
-/// Separates the parts of an input: none of the kernel's texts has it.
+/// Separates the parts of an input; the kernel's texts do not contain it.
 const END: u8 = 0;
 
-/// A decoder of what the descriptions in `tests/data/tracefs` describe.
+/// The layouts of the records that `tests/data/tracefs` describes.
 static DECODER: LazyLock<Vec<Layout>> = LazyLock::new(|| {
     let formats = seeds::files("tests/data/tracefs", &[".format"]);
     let formats = formats.iter().map(|text| String::from_utf8_lossy(text).parse::<Format>());
     formats.flatten().flat_map(|format| layouts(&format)).collect()
 });
 
-/// The ways to read a record by a description: one for each tracepoint whose fields it has.
+/// The layouts for a description: one for each tracepoint whose fields it has.
 fn layouts(format: &Format) -> Vec<Layout> {
-    Tracepoint::all().into_iter().filter_map(|one| Layout::new(one, format).ok()).collect()
+    Tracepoint::all()
+        .into_iter()
+        .filter_map(|tracepoint| Layout::new(tracepoint, format).ok())
+        .collect()
 }
 
 fn decoder(layouts: &[Layout]) -> Decoder {
     let mut decoder = Decoder::new(1);
-    // Of several tracepoints with one number the last counts.
+    // If several tracepoints have the same number, the last counts.
     for layout in layouts {
         let _ = decoder.add(*layout);
     }
     decoder
 }
 
-/// Descriptions, each with a record of its tracepoint.
+/// Descriptions, each with a record of its tracepoint, and the counters of a buffer.
 pub(crate) fn format_seeds() -> Vec<Vec<u8>> {
     let formats = seeds::files("tests/data/tracefs", &[".format"]);
     let stats = b"entries: 3\noverrun: 0\ncommit overrun: 1\nbytes: 99\ndropped events: 4\nread events: 7\n";
@@ -45,7 +48,7 @@ pub(crate) fn format_seeds() -> Vec<Vec<u8>> {
     formats.into_iter().map(with_record).chain([stats.to_vec()]).collect()
 }
 
-/// Reads a description and a record by it, and the same text as a buffer's accounts.
+/// Reads a description and a record by it, and the same text as a buffer's counters.
 pub(crate) fn format(bytes: &[u8]) {
     let (text, raw) = split(bytes);
     let text = String::from_utf8_lossy(text);
@@ -53,7 +56,7 @@ pub(crate) fn format(bytes: &[u8]) {
         let _ = stats.counted();
     }
     let Ok(format) = text.parse::<Format>() else { return };
-    // A tracepoint alone, since all of them have the number of the description.
+    // Each layout alone, since all have the number of the description.
     for layout in layouts(&format) {
         let _ = decoder(&[layout]).decode(1, 0, None, raw);
     }
@@ -88,7 +91,7 @@ pub(crate) fn page(bytes: &[u8]) {
     assert!(read <= page.len(), "records of {read} bytes in {}", page.len());
 }
 
-/// The records of a real page as perf would write them: kind, flags, body.
+/// The records of a real page in perf's form: kind, flags, body.
 pub(crate) fn perf_seeds() -> Vec<Vec<u8>> {
     let [head, event] = ["header_page", "header_event"].map(|name| {
         String::from_utf8(seeds::file(&format!("tests/data/tracefs/{name}"))).expect("a text")
@@ -108,7 +111,7 @@ pub(crate) fn perf_seeds() -> Vec<Vec<u8>> {
     samples.chain([lost.collect()]).collect()
 }
 
-/// Reads a record of a ring, and the tracepoint's record in it.
+/// Reads a record of a ring, and the tracepoint record in it.
 pub(crate) fn perf(bytes: &[u8]) {
     let [kind, flags, ref body @ ..] = *bytes else { return };
     let shape = RecordShape { call_chain: flags & 1 != 0 };
@@ -122,7 +125,7 @@ pub(crate) fn perf(bytes: &[u8]) {
     let _ = decoder.decode(time, 0, chain, raw);
 }
 
-/// What stands before the first [`END`], and what behind it.
+/// The bytes before the first [`END`], and those after it.
 fn split(bytes: &[u8]) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|byte| *byte == END).unwrap_or(bytes.len());
     (&bytes[..end], bytes.get(end + 1..).unwrap_or_default())
@@ -135,7 +138,7 @@ mod tests {
     #[test]
     fn the_seeds_are_decoded() {
         assert!(DECODER.len() >= 4, "{DECODER:?}");
-        let [seed] = &page_seeds()[..] else { panic!("there is one page") };
+        let [seed] = &page_seeds()[..] else { panic!("one page") };
         let (_, rest) = split(seed);
         let (_, page) = split(rest);
         assert_eq!(page.len(), 4096);

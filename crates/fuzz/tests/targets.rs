@@ -1,9 +1,9 @@
-//! Runs every target for some seconds on inputs made of real files.
+//! Runs every target for some seconds on mutations of real files.
 //!
-//! `TACTUS_FUZZ_SECONDS` says for how long each (2 without it), `TACTUS_FUZZ_SEED` repeats a
-//! search. A target runs in a process of its own, with limits, so that an input which takes
-//! all memory, overflows the stack or never ends is caught as well. The input that failed
-//! is kept in a file that the test names.
+//! `TACTUS_FUZZ_SECONDS` is the duration of each (default 2); `TACTUS_FUZZ_SEED` repeats a
+//! search. A target runs in its own process with limits, which also catches inputs that
+//! exhaust memory, overflow the stack or never end. The test writes a failing input to a file
+//! and prints its path.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -17,15 +17,15 @@ use rustix::time::{ClockId, clock_gettime};
 use tactus_fuzz::{TARGETS, Target, mutation::mutated, target};
 use tactus_model::random::SplitMix64;
 
-/// Tells a process that it is the one that reads inputs: the file for the number of the
-/// one that it reads.
+/// Set for the process that reads inputs: the file in which it keeps the number of the
+/// present input.
 const NUMBER: &str = "TACTUS_FUZZ_NUMBER";
 
-/// The address space of such a process: many times what any input warrants.
+/// The address space of that process in bytes: many times the need of any input.
 const MEMORY: u64 = 2 << 30;
 
-/// The CPU time that one input may take. Only one that never ends takes so long, even in a
-/// debug build.
+/// The CPU time limit of an input. Even in a debug build, only an input that never ends
+/// reaches it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 macro_rules! targets {
@@ -33,7 +33,7 @@ macro_rules! targets {
         $(#[test] fn $name() { fuzz(target(stringify!($name))); })+
 
         #[test]
-        fn every_target_is_run_here_and_by_libfuzzer() {
+        fn every_target_runs_here_and_in_libfuzzer() {
             let names = TARGETS.map(|target| target.name);
             assert_eq!(names.as_slice(), [$(stringify!($name)),+]);
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
@@ -55,7 +55,7 @@ fn fuzz(target: Target) {
     }
 }
 
-/// The inputs of a search, by their numbers: the real files, then what is made of them.
+/// The inputs of a search, by number: the real files, then their mutations.
 struct Inputs {
     seeds: Vec<Vec<u8>>,
     search: u64,
@@ -64,7 +64,7 @@ struct Inputs {
 impl Inputs {
     fn of(target: Target, search: u64) -> Self {
         let seeds = (target.seeds)();
-        assert!(!seeds.is_empty(), "there is nothing to begin from");
+        assert!(!seeds.is_empty(), "no seeds");
         Self { seeds, search }
     }
 
@@ -75,7 +75,7 @@ impl Inputs {
     }
 }
 
-/// Has a process read inputs of `target`, and keeps the one that it did not survive.
+/// Starts a process that reads inputs of `target`, and keeps the input of a failure.
 fn watch(target: Target) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("number");
@@ -96,7 +96,7 @@ fn watch(target: Target) {
     let kept = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{search}", target.name));
     fs::write(&kept, Inputs::of(target, search).get(number)).unwrap();
     panic!(
-        "the target `{}` failed ({}) at input {number} of TACTUS_FUZZ_SEED={search}, which is in {}\n{}",
+        "target `{}` failed ({}) at input {number} of TACTUS_FUZZ_SEED={search}; the input is in {}\n{}",
         target.name,
         outcome.status,
         kept.display(),
@@ -104,18 +104,18 @@ fn watch(target: Target) {
     );
 }
 
-/// How many inputs were read.
+/// The number of inputs read.
 static READ: AtomicU64 = AtomicU64::new(0);
 
 fn read_inputs(target: Target, file: &Path) {
     setrlimit(Resource::As, Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) }).unwrap();
-    std::thread::spawn(give_up_on_one_that_never_ends);
+    std::thread::spawn(abort_on_endless_input);
     let inputs = Inputs::of(target, number("TACTUS_FUZZ_SEED").unwrap());
     let file = File::options().write(true).open(file).unwrap();
     let end = Instant::now() + Duration::from_secs(number("TACTUS_FUZZ_SECONDS").unwrap_or(2));
     let mut next = 0;
     while next < inputs.seeds.len() as u64 || Instant::now() < end {
-        // What is written outlives this process.
+        // A completed write survives this process.
         file.write_all_at(&next.to_ne_bytes(), 0).unwrap();
         (target.run)(&inputs.get(next));
         next += 1;
@@ -124,8 +124,8 @@ fn read_inputs(target: Target, file: &Path) {
     println!("{}: {next} inputs", target.name);
 }
 
-/// Ends this process when it computes for too long on one input.
-fn give_up_on_one_that_never_ends() {
+/// Aborts this process if an input takes too much CPU time.
+fn abort_on_endless_input() {
     let used = || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap();
     let (mut number, mut since) = (0, used());
     loop {
@@ -134,7 +134,7 @@ fn give_up_on_one_that_never_ends() {
         if read != number {
             (number, since) = (read, used());
         } else if used() - since > PATIENCE {
-            eprintln!("one input took {PATIENCE:?} of CPU time");
+            eprintln!("an input took {PATIENCE:?} of CPU time");
             std::process::abort();
         }
     }
@@ -143,5 +143,5 @@ fn give_up_on_one_that_never_ends() {
 /// The number in an environment variable.
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a number")))
 }

@@ -1,22 +1,25 @@
-//! How a test says that this machine lacks what it needs.
+//! Skipping tests on machines that lack what they need.
 //!
-//! A test tries what it needs; where that fails, it calls [`skip`] and returns. A test
-//! that was skipped passes, so nobody would notice that it checks nothing. Therefore
+//! A test tries what it needs; if that fails, it calls [`skip`] and returns. A skipped test
+//! passes, so nobody would notice that it checks nothing. Therefore:
 //!
-//! - `TACTUS_REQUIRE=root,perf` lists what this machine has: a test that would be skipped
-//!   for want of it fails instead;
-//! - every skip is one line, printed and appended to the file that `TACTUS_SKIPS` names:
-//!   the test harness shows nothing of what a passing test prints.
+//! - `TACTUS_REQUIRE=root,perf` lists needs that this machine meets: a test that would be
+//!   skipped for one of them fails instead.
+//! - Every skip is a line, printed and appended to the file in `TACTUS_SKIPS`: the test
+//!   harness hides the output of passing tests.
 //!
 //! ```
 //! use tactus_testing::{Need, require};
 //!
-//! fn a_thread_becomes_a_real_time_one() {
+//! fn a_thread_gets_a_real_time_policy() {
 //!     let attempt: Result<(), &str> = Err("CAP_SYS_NICE is not held");
 //!     let Some(()) = require(Need::Root, attempt) else { return };
-//!     // What is tested.
+//!     // The test itself.
 //! }
 //! ```
+//!
+//! The test `house` of this crate checks rules of the repository: the words of texts, the order
+//! of crates, and the place of `unsafe`.
 #![forbid(unsafe_code)]
 
 use std::fmt::{self, Display};
@@ -24,27 +27,27 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic::Location;
 
-/// What a test may need and a machine may lack.
+/// A requirement of a test that a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Privilege: other users, real-time classes, settings of the machine.
     Root,
     /// Permission to record kernel events, by perf or tracefs.
     Perf,
-    /// An emulator, a kernel and the guests' program.
+    /// An emulator, a kernel and the guest program.
     Guest,
-    /// A browser that runs without a screen.
+    /// A browser that runs without a display.
     Browser,
-    /// Programs that ours is compared with or that it starts: perf, stress-ng, python3.
+    /// Programs for comparison or as loads: perf, stress-ng, python3.
     Peers,
-    /// What kernels are built with, and the Python package `perfetto`.
+    /// The tools for building kernels, and the Python package `perfetto`.
     Tools,
-    /// Hardware, or a kernel's configuration, that no package brings.
+    /// Hardware or a kernel configuration that no package provides.
     Machine,
 }
 
 impl Need {
-    /// All of them, in the order of the documentation.
+    /// All needs, in the order of the documentation.
     pub const ALL: [Self; 7] = [
         Self::Root,
         Self::Perf,
@@ -55,7 +58,7 @@ impl Need {
         Self::Machine,
     ];
 
-    /// The word for it in `TACTUS_REQUIRE` and in lines about skips.
+    /// Its word in `TACTUS_REQUIRE` and in lines about skips.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Root => "root",
@@ -81,20 +84,20 @@ const REQUIRE: &str = "TACTUS_REQUIRE";
 /// The environment variable that names the file to which skips are appended.
 const SKIPS: &str = "TACTUS_SKIPS";
 
-/// Gives what was found, or skips the test, or a part of it, for want of it.
+/// Returns the value, or skips the test or a part of it.
 ///
 /// # Panics
-/// As [`skip`].
+/// See [`skip`].
 #[track_caller]
 pub fn require<T, E: Display>(need: Need, found: Result<T, E>) -> Option<T> {
     found.map_err(|reason| skip(need, reason)).ok()
 }
 
-/// Says that the calling test, or a part of it, is skipped for want of `need`.
+/// Reports that the calling test, or a part of it, is skipped because `need` is not met.
 ///
 /// # Panics
-/// `TACTUS_REQUIRE` lists `need`, or a word that is no need; or the file that
-/// `TACTUS_SKIPS` names cannot be written.
+/// `TACTUS_REQUIRE` lists `need` or an unknown word, or the file in `TACTUS_SKIPS` cannot be
+/// written.
 #[track_caller]
 pub fn skip(need: Need, reason: impl Display) {
     let required = parse(&std::env::var(REQUIRE).unwrap_or_default());
@@ -104,13 +107,13 @@ pub fn skip(need: Need, reason: impl Display) {
     println!("{line}");
     if let Some(path) = std::env::var_os(SKIPS) {
         let file = OpenOptions::new().append(true).create(true).open(&path);
-        // Tests run at the same time: one write appends a whole line.
+        // Tests run concurrently: a single write appends a whole line.
         let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         written.unwrap_or_else(|error| panic!("{SKIPS}={}: {error}", path.display()));
     }
 }
 
-/// What is written of a skip: the test where its thread is named after it, the place, the reason.
+/// The line about a skip: the test (if its thread has the test's name), the place, the reason.
 fn line(need: Need, reason: &str, place: &Location<'_>) -> String {
     let thread = std::thread::current();
     let test = thread.name().filter(|name| *name != "main").map(|name| format!("{name} "));
@@ -119,14 +122,14 @@ fn line(need: Need, reason: &str, place: &Location<'_>) -> String {
     format!("skipped: {test}({}:{}) needs {need}: {reason}", place.file(), place.line())
 }
 
-/// The needs in a list of words with commas between them.
+/// Parses a comma-separated list of needs.
 fn parse(text: &str) -> Result<Vec<Need>, String> {
     let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     words
         .map(|word| {
             Need::ALL.into_iter().find(|need| need.word() == word).ok_or_else(|| {
                 let known = Need::ALL.map(Need::word).join(", ");
-                format!("{REQUIRE} lists `{word}`, which is none of {known}")
+                format!("{REQUIRE}: unknown word `{word}`; expected {known}")
             })
         })
         .collect()
@@ -137,27 +140,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_needs_is_read() {
+    fn a_list_of_needs_is_parsed() {
         assert_eq!(parse(""), Ok(Vec::new()));
         assert_eq!(parse("root, browser"), Ok(vec![Need::Root, Need::Browser]));
-        let refused = parse("root,chromium").unwrap_err();
-        assert!(refused.contains("`chromium`, which is none of root, perf,"), "{refused}");
+        let error = parse("root,chromium").unwrap_err();
+        assert!(error.contains("unknown word `chromium`; expected root, perf,"), "{error}");
     }
 
     #[test]
-    fn the_words_that_are_required_of_this_machine_are_needs() {
+    fn the_required_words_are_needs() {
         parse(&std::env::var(REQUIRE).unwrap_or_default()).unwrap();
     }
 
     #[test]
     fn a_skip_is_one_line_with_the_test_the_place_and_the_reason() {
-        let said = line(Need::Perf, "not permitted\n  here", Location::caller());
-        assert!(said.starts_with("skipped: tests::a_skip_is_one_line"), "{said}");
-        assert!(said.contains("lib.rs:"), "{said}");
-        assert!(said.ends_with(") needs perf: not permitted here"), "{said}");
+        let line = line(Need::Perf, "not permitted\n  here", Location::caller());
+        assert!(line.starts_with("skipped: tests::a_skip_is_one_line"), "{line}");
+        assert!(line.contains("lib.rs:"), "{line}");
+        assert!(line.ends_with(") needs perf: not permitted here"), "{line}");
     }
 
-    /// Has `a_skip`, below, run by a process of its own with these requirements.
+    /// Runs `a_skip`, below, in its own process with these requirements.
     fn run_a_skip(required: &str) -> (bool, String) {
         let folder = tempfile::tempdir().unwrap();
         let skips = folder.path().join("skips");
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "a helper of the next test: is skipped twice"]
+    #[ignore = "helper of the next test; skips twice"]
     fn a_skip() {
         assert_eq!(require(Need::Guest, Ok::<_, String>(7)), Some(7));
         assert_eq!(require(Need::Guest, Err::<(), _>("no kernel")), None);
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn skips_are_appended_and_what_is_required_is_never_skipped() {
+    fn skips_are_appended_and_required_needs_are_not_skipped() {
         let (passed, skips) = run_a_skip("root");
         assert!(passed && skips.lines().count() == 2, "{skips}");
         assert!(skips.contains("needs guest: no kernel\nskipped: "), "{skips}");

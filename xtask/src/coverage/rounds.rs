@@ -1,5 +1,5 @@
-//! How often intervals of quantiles hold the truth, for rounds that were fixed beforehand
-//! and for rounds that were added until the interval is narrow.
+//! The coverage of intervals of quantiles, for a fixed number of rounds and for rounds added
+//! until the interval is narrow.
 
 use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
@@ -11,28 +11,28 @@ use tactus_stats::simulate::{Draw, Process};
 
 use super::{Held, in_parallel_to};
 
-/// Repetitions of each: a coverage of 95 % is then known to ±2 %.
+/// Repetitions of each: enough to know a coverage of 95 % to ±2 %.
 const REPETITIONS: u64 = 400;
 
-/// A round: as many stretches, of as many wakeups each.
+/// The blocks of a round, and the wakeups of a block.
 const BLOCKS: usize = 10;
 const WAKEUPS: usize = 100;
-/// The deviation of a wakeup's logarithm.
+/// The standard deviation of a wakeup's logarithm.
 const DEVIATION: f64 = 0.5;
-/// Where rounds are added, no more than these.
+/// The maximum number of rounds if rounds are added.
 const MOST_ROUNDS: usize = 30;
-/// By how much rounds differ, and what the intervals are to come to.
-const ASKED: [(f64, [&str; 3]); 2] =
+/// The deviation between rounds, and the aims of intervals.
+const AIMS: [(f64, [&str; 3]); 2] =
     [(0.0, ["p50:5%", "p90:5%", "p99:10%"]), (0.05, ["p50:10%", "p90:10%", "p99:15%"])];
 
-/// What became of the repetitions of one aim.
+/// The results of the repetitions for an aim.
 #[derive(Default)]
 struct Tally {
-    /// Intervals of so many rounds as were fixed beforehand.
+    /// Intervals for a fixed number of rounds.
     fixed: Held,
-    /// Intervals of so many rounds as made them narrow.
+    /// Intervals for the number of rounds that made them narrow.
     until: Held,
-    /// How many became narrow, and how many rounds all took.
+    /// The number of narrow intervals, and the rounds of all.
     narrow: u64,
     rounds: u64,
 }
@@ -40,13 +40,13 @@ struct Tally {
 /// Prints the coverage of intervals of quantiles.
 pub fn intervals() {
     println!(
-        "{REPETITIONS} repetitions; rounds of {BLOCKS} stretches of {WAKEUPS} log-normal wakeups (deviation \
+        "{REPETITIONS} repetitions; rounds of {BLOCKS} blocks of {WAKEUPS} log-normal wakeups (deviation \
          {DEVIATION}); 95 % intervals\n"
     );
-    for (apart, aims) in ASKED {
+    for (apart, aims) in AIMS {
         println!("rounds differ by {:.0} %", apart * 100.0);
         for rounds in [2, 3, 5, 10] {
-            let told: Vec<String> = [0.5, 0.9, 0.99]
+            let texts: Vec<String> = [0.5, 0.9, 0.99]
                 .map(|quantile| {
                     let held = in_parallel_to(
                         REPETITIONS,
@@ -57,10 +57,10 @@ pub fn intervals() {
                         },
                         |held, more| held.add(*more),
                     );
-                    format!("p{} {}", quantile * 100.0, held.told())
+                    format!("p{} {}", quantile * 100.0, held.text())
                 })
                 .to_vec();
-            println!("  {rounds:2} rounds: {}", told.join("  "));
+            println!("  {rounds:2} rounds: {}", texts.join("  "));
         }
         for aim in aims {
             stopped(aim, apart);
@@ -68,7 +68,7 @@ pub fn intervals() {
     }
 }
 
-/// Prints what stopping at `aim` does to the coverage.
+/// Prints the effect of stopping at `aim` on the coverage.
 fn stopped(aim: &str, apart: f64) {
     let aim: Aim = aim.parse().expect("an aim of this program");
     let stopped = in_parallel_to(
@@ -100,17 +100,17 @@ fn stopped(aim: &str, apart: f64) {
         |all, some| all.fixed.add(some.fixed),
     );
     println!(
-        "  until {aim}: {}  after {mean:.1} rounds, narrow {:5.1} %; as many rounds, fixed: {}",
-        stopped.until.told(),
+        "  until {aim}: {}  after {mean:.1} rounds, narrow {:5.1} %; same number of rounds, fixed: {}",
+        stopped.until.text(),
         stopped.narrow as f64 / REPETITIONS as f64 * 100.0,
-        fixed.fixed.told(),
+        fixed.fixed.text(),
     );
 }
 
 /// A cell whose rounds are drawn one after another.
 struct Cell {
     draw: Draw,
-    /// The deviation of a round's logarithm.
+    /// The standard deviation of a round's logarithm.
     apart: f64,
     rounds: Vec<Vec<Histogram>>,
 }
@@ -138,11 +138,11 @@ impl Cell {
         Narrowness::of_blocks(&Blocks::new(&self.rounds), aim).met
     }
 
-    /// Looks whether the interval of a quantile holds the true one of all rounds there could be.
+    /// Counts whether the interval of a quantile contains the true one of all possible rounds.
     fn count(&self, quantile: f64, held: &mut Held) {
         let found = Blocks::new(&self.rounds).intervals(&[quantile], 1992);
         if let Some(Ok(interval)) = found.first() {
-            // Rounds that differ by a log-normal factor leave wakeups log-normal.
+            // A log-normal factor of each round keeps wakeups log-normal.
             let all = Process::LogNormal(DEVIATION.hypot(self.apart));
             held.count(interval.low, interval.high, all.level((1.0 - quantile).recip()));
         }
