@@ -3,17 +3,17 @@
 use tactus_model::facts::{MachineFacts, PermissionFacts};
 use tactus_model::policy::{RealtimePriority, Scheduling};
 
-/// The most favoured nice value there is.
+/// The most favourable nice value.
 const NICE_BEST: i8 = -20;
 
 /// The best scheduling to try after the kernel refused `refused`.
 ///
-/// It is always a lesser one, so whoever tries its answer, and asks again when
-/// that is refused too, comes after a few turns to time sharing at the nice
-/// value the process already has. That one is never refused, and for it the
-/// answer is itself.
+/// The result is always weaker than `refused`. A caller that tries it, and calls
+/// again if the kernel refuses it too, reaches time sharing at the current nice
+/// value of the process after a few steps. The kernel never refuses that; for it,
+/// this function returns its argument.
 ///
-/// What is not known counts as not permitted.
+/// Unknown permissions count as not granted.
 pub fn best_permitted(refused: Scheduling, facts: &MachineFacts) -> Scheduling {
     let permission = &facts.permission;
     match refused {
@@ -22,14 +22,14 @@ pub fn best_permitted(refused: Scheduling, facts: &MachineFacts) -> Scheduling {
         }
         Scheduling::RoundRobin(priority) => below(priority.get(), permission)
             .map_or_else(|| favoured(permission), Scheduling::RoundRobin),
-        // A deadline task goes before every fixed priority, so the highest of
-        // those is its nearest neighbour: 100 stands for just above them.
+        // A deadline task runs before every fixed priority, so the highest fixed
+        // priority is the closest substitute: 100 means just above all of them.
         Scheduling::Deadline { .. } => {
             below(100, permission).map_or_else(|| favoured(permission), Scheduling::Fifo)
         }
         Scheduling::Other { nice } => Scheduling::Other { nice: less_favoured(nice, permission) },
         Scheduling::Batch { nice } => match less_favoured(nice, permission) {
-            // The class itself was refused.
+            // The kernel refused the class itself.
             same if same == nice => Scheduling::Other { nice },
             lesser => Scheduling::Batch { nice: lesser },
         },
@@ -37,12 +37,12 @@ pub fn best_permitted(refused: Scheduling, facts: &MachineFacts) -> Scheduling {
     }
 }
 
-/// The highest permitted priority below `priority`, if the refusal can have been
-/// about its height at all.
+/// The highest permitted priority below `priority`; `None` if a lower priority would
+/// be refused for the same reason.
 fn below(priority: u8, permission: &PermissionFacts) -> Option<RealtimePriority> {
     let highest = if permission.holds("CAP_SYS_NICE") == Some(true) {
-        // With the capability every priority is permitted alike, so a lower one
-        // will be refused for the same reason.
+        // The capability permits all priorities equally, so the refusal has another
+        // cause, which holds for lower priorities too.
         if priority <= 99 {
             return None;
         }
@@ -53,7 +53,7 @@ fn below(priority: u8, permission: &PermissionFacts) -> Option<RealtimePriority>
     if highest < priority { RealtimePriority::new(highest) } else { None }
 }
 
-/// Time sharing at the most favoured permitted nice value.
+/// Time sharing at the most favourable permitted nice value.
 fn favoured(permission: &PermissionFacts) -> Scheduling {
     Scheduling::Other { nice: best_nice(permission) }
 }
@@ -70,8 +70,8 @@ fn best_nice(permission: &PermissionFacts) -> i8 {
     limit.min(own_nice(permission)).max(NICE_BEST)
 }
 
-/// The most favoured permitted nice value after `nice` was refused: the limit
-/// when it is lesser, else the value we have, which needs no permission.
+/// The most favourable permitted nice value after `nice` was refused: the limit if
+/// it is weaker than `nice`, otherwise the current value, which needs no permission.
 fn less_favoured(nice: i8, permission: &PermissionFacts) -> i8 {
     let best = best_nice(permission);
     if best > nice { best } else { own_nice(permission) }

@@ -1,4 +1,4 @@
-//! Why CPUs were refused.
+//! Why the kernel refused an affinity.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
@@ -12,23 +12,21 @@ pub(crate) fn diagnose(
 ) -> Option<Diagnosis> {
     match refusal {
         Refusal::INVAL => unusable(asked, facts),
-        // The kernel does not take bandwidth that was granted for a whole root
-        // domain to a part of it.
+        // Bandwidth is granted for a whole root domain; the kernel does not confine
+        // it to a part of the domain.
         Refusal::BUSY => Some(Diagnosis::new(
-            format!(
-                "the task is of the deadline class, which cannot be confined to {asked} within its root domain"
-            ),
+            format!("a deadline task cannot be confined to {asked} within its root domain"),
             Some("leave it unpinned, or run it in a cpuset partition of its own".to_owned()),
         )),
         _ => None,
     }
 }
 
-/// Which of the CPUs cannot be used, and why: missing, offline, or
-/// outside the cpuset. The kernel refuses only when none can.
+/// The CPUs that cannot be used, with the reason: missing, offline, or outside the
+/// cpuset. The kernel refuses an affinity only if none of its CPUs can be used.
 fn unusable(asked: &CpuList, facts: &MachineFacts) -> Option<Diagnosis> {
     if asked.is_empty() {
-        return Some(Diagnosis::new("no CPU was named", None));
+        return Some(Diagnosis::new("no CPU was given", None));
     }
     let absent = missing(asked, facts.cpu.present.as_ref());
     let there = asked.without(&absent);
@@ -58,7 +56,7 @@ fn unusable(asked: &CpuList, facts: &MachineFacts) -> Option<Diagnosis> {
     Some(Diagnosis::new(reasons.join(", and "), fix))
 }
 
-/// Those of `asked` that are known not to be in `there`.
+/// The CPUs of `asked` that are known not to be in `there`.
 fn missing(asked: &CpuList, there: Option<&CpuList>) -> CpuList {
     there.map(|there| asked.without(there)).unwrap_or_default()
 }
@@ -75,7 +73,7 @@ fn bring_online(cpus: &CpuList) -> String {
     commands.join(" && ")
 }
 
-/// The command that lets the cpuset hold `wanted` beside what it holds.
+/// The command that adds `wanted` to the cpuset.
 fn widen(wanted: &CpuList, confined: Option<&CpuList>, facts: &MachineFacts) -> String {
     let all: CpuList = wanted.iter().chain(confined.into_iter().flat_map(CpuList::iter)).collect();
     match (container(facts), &facts.cgroup.cpuset_directory) {
@@ -83,7 +81,7 @@ fn widen(wanted: &CpuList, confined: Option<&CpuList>, facts: &MachineFacts) -> 
         (Some("kubernetes"), _) => {
             "give the pod whole CPUs (static CPU manager policy, guaranteed class)".to_owned()
         }
-        (Some(_), _) => format!("give the container CPUs {all} where it is started"),
+        (Some(_), _) => format!("start the container with CPUs {all}"),
         (None, Some(directory)) => format!("echo {all} | sudo tee {directory}/cpuset.cpus"),
         (None, None) => format!("start from a shell that may use CPUs {all}"),
     }

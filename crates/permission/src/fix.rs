@@ -1,20 +1,69 @@
-//! The commands that would grant what was refused.
+//! The commands that would grant a refused request.
 
-use tactus_model::facts::MachineFacts;
+use tactus_model::facts::{MachineFacts, PermissionFacts};
 
 use crate::container;
 
-/// What lets an ordinary user do all that Tactus can do, once and for all: the
-/// command that gives `program` every capability it can use.
-///
-/// setcap(8) replaces what the file had before, so only a command that grants all
-/// of it can follow another. Where the program is not known the shell finds it.
-pub fn grant_all(program: Option<&str>) -> String {
-    let program = program.map_or_else(|| "\"$(command -v tactus)\"".to_owned(), quoted);
-    format!("sudo setcap cap_perfmon,cap_dac_read_search,cap_ipc_lock,cap_sys_nice+ep {program}")
+/// An activity that a program's file capabilities can permit to every user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Activity {
+    /// Real-time and deadline scheduling, favourable nice values, and locked memory.
+    RealTime,
+    /// The above, and recording kernel events by perf. The format files of the tracepoints
+    /// must be readable for the user.
+    Perf,
+    /// The above on a machine where only root may read tracefs, which is the kernel's default
+    /// (mode 0700).
+    Tracefs,
 }
 
-/// A path as a shell reads it back.
+impl Activity {
+    /// The capabilities that the activity needs, as capabilities(7) describes them.
+    ///
+    /// Tried on Linux 6.18 as an ordinary user (`docs/decisions/0012-file-capabilities.md`):
+    /// CAP_PERFMON opens the events, CAP_IPC_LOCK lifts the limit on the size of the rings, and
+    /// CAP_SYSLOG shows the addresses in `/proc/kallsyms`, without which call chains have no
+    /// function names. On a default mount only CAP_DAC_READ_SEARCH opens the format files; it
+    /// does not permit an instance of tracefs, which only root may create.
+    const fn capabilities(self) -> &'static [&'static str] {
+        match self {
+            Self::RealTime => &["cap_ipc_lock", "cap_sys_nice"],
+            Self::Perf => &["cap_ipc_lock", "cap_perfmon", "cap_sys_nice", "cap_syslog"],
+            Self::Tracefs => {
+                &[READ_ANY_FILE, "cap_ipc_lock", "cap_perfmon", "cap_sys_nice", "cap_syslog"]
+            }
+        }
+    }
+}
+
+/// The capability that lets a program read every file.
+const READ_ANY_FILE: &str = "cap_dac_read_search";
+
+/// The command that permits `activity` to every user who runs the program of `permission`. If
+/// the program is unknown, the command is for `tactus`, which the shell finds.
+///
+/// setcap(8) replaces the capabilities of a file, so the command must not take away what
+/// another one granted. For `tactus` it therefore always includes what recording by perf needs.
+/// CAP_DAC_READ_SEARCH lets everyone who runs the program read any file: the command includes
+/// it only for [`Activity::Tracefs`] or if the process holds it already, and then says so.
+pub fn setcap(activity: Activity, permission: &PermissionFacts) -> String {
+    let program = permission.program.as_deref();
+    let is_tactus = program.is_none_or(|path| path.rsplit('/').next() == Some("tactus"));
+    let activity = if is_tactus { activity.max(Activity::Perf) } else { activity };
+    let mut capabilities = activity.capabilities().to_vec();
+    if permission.holds("CAP_DAC_READ_SEARCH") == Some(true) && activity != Activity::Tracefs {
+        capabilities.insert(0, READ_ANY_FILE);
+    }
+    let warning = if capabilities.contains(&READ_ANY_FILE) {
+        "  # cap_dac_read_search lets everyone who runs it read any file; safer: run it with sudo"
+    } else {
+        ""
+    };
+    let program = program.map_or_else(|| "\"$(command -v tactus)\"".to_owned(), quoted);
+    format!("sudo setcap {}+ep {program}{warning}", capabilities.join(","))
+}
+
+/// A path, quoted for a shell if necessary.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
     if !path.is_empty() && path.chars().all(is_plain) {
@@ -24,15 +73,15 @@ fn quoted(path: &str) -> String {
     }
 }
 
-/// A capability and the resource limit that serves in its stead.
+/// A capability and the resource limit that can replace it.
 pub(crate) struct Privilege {
-    /// The capability's name as containers write it, as `SYS_NICE`.
+    /// The capability's name as containers write it, e.g. `SYS_NICE`.
     pub capability: &'static str,
-    /// The limit's name in limits.conf(5), as `rtprio`.
+    /// The limit's name in limits.conf(5), e.g. `rtprio`.
     pub limit: &'static str,
     /// The limit's value there.
     pub value: String,
-    /// The same as systemd writes it, as `LimitRTPRIO=99`.
+    /// The limit as systemd writes it, e.g. `LimitRTPRIO=99`.
     pub systemd: String,
 }
 
@@ -64,7 +113,7 @@ impl Privilege {
         }
     }
 
-    /// What gives this privilege to somebody who has nothing of it.
+    /// The command that grants the privilege to a process that has neither.
     pub(crate) fn grant(&self, facts: &MachineFacts) -> Option<String> {
         if let Some(container) = container(facts) {
             return self.grant_to_container(container, facts);
@@ -73,7 +122,7 @@ impl Privilege {
             return Some(self.raise_limit());
         }
         if facts.permission.no_new_privileges == Some(true) {
-            // Neither setcap nor sudo has an effect below such a process.
+            // setcap and sudo have no effect in such a process and its children.
             return Some(self.systemd_unit());
         }
         if facts.permission.user_id == Some(0) {
@@ -82,10 +131,10 @@ impl Privilege {
                 self.capability
             ));
         }
-        Some(grant_all(facts.permission.program.as_deref()))
+        Some(setcap(Activity::RealTime, &facts.permission))
     }
 
-    /// The line that raises a limit for the members of a group.
+    /// The command that raises the limit for the members of a group.
     pub(crate) fn raise_limit(&self) -> String {
         format!(
             "echo '@realtime - {} {}' | sudo tee -a /etc/security/limits.d/realtime.conf && \
@@ -96,7 +145,7 @@ impl Privilege {
 
     fn systemd_unit(&self) -> String {
         format!(
-            "start it outside of what set no_new_privs, or with {} in its systemd unit",
+            "start it outside the sandbox that sets no_new_privs, or set {} in its systemd unit",
             self.systemd
         )
     }
@@ -126,17 +175,17 @@ impl Privilege {
                 if value == "-1" { "unlimited" } else { &value }
             )),
             "systemd-nspawn" => Some(format!("systemd-nspawn --capability=CAP_{capability} …")),
-            _ => Some(format!("give the container CAP_{capability} where it is started")),
+            _ => Some(format!("start the container with CAP_{capability}")),
         }
     }
 }
 
-/// The command that raises a soft limit to what the hard limit allows, for this shell.
+/// The command that raises a soft limit of this shell, up to the hard limit.
 pub(crate) fn ulimit(option: char, value: impl std::fmt::Display) -> String {
     format!("ulimit -S -{option} {value}")
 }
 
-/// What takes a filter of system calls away.
+/// The change that removes a filter of system calls.
 pub(crate) fn unfiltered(facts: &MachineFacts) -> Option<String> {
     match container(facts) {
         Some(name @ ("docker" | "podman")) => {
@@ -147,6 +196,6 @@ pub(crate) fn unfiltered(facts: &MachineFacts) -> Option<String> {
                 .to_owned(),
         ),
         Some(_) => Some("start the container without its seccomp filter".to_owned()),
-        None => Some("without SystemCallFilter= in the systemd unit that starts it".to_owned()),
+        None => Some("remove SystemCallFilter= from the systemd unit that starts it".to_owned()),
     }
 }

@@ -1,8 +1,8 @@
-//! What a refusal means: the reason, what would fix it, and the best that is permitted instead.
+//! The meaning of a refusal: the reason, the fix, and the best that is permitted instead.
 //!
-//! The kernel has one word, `EPERM`, for many causes. This crate tells them
-//! apart from what is known of the machine. It is pure: it makes no call and
-//! reads no file, so each case can be tested on any machine.
+//! The kernel returns one error, `EPERM`, for many causes. This crate distinguishes
+//! them by the facts of the machine. It is pure: it makes no call and reads no file,
+//! so each case can be tested on any machine.
 //!
 //! Sources: [sched(7)], [sched_setattr(2)], [sched_setaffinity(2)], [capabilities(7)],
 //! [cpuset(7)], [mlock(2)], [io_uring_setup(2)] and the kernel's
@@ -19,8 +19,8 @@
 #![forbid(unsafe_code)]
 
 mod best;
-mod fix;
 mod cpus;
+mod fix;
 mod refusal;
 mod resources;
 mod scheduling;
@@ -31,28 +31,28 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
 pub use best::best_permitted;
-pub use fix::grant_all;
+pub use fix::{Activity, setcap};
 pub use refusal::Refusal;
 pub use scheduling::without_group_budget;
 
-/// Something that was asked of the kernel.
+/// A request to the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// A scheduling class with its parameters, by sched_setattr(2) or setpriority(2).
     Scheduling {
         /// The class and its parameters.
         scheduling: Scheduling,
-        /// The CPUs the thread was confined to when it asked; `None` where
+        /// The CPUs to which the thread was confined at the time; `None` if
         /// it was not confined beyond [`allowed_cpus`].
         ///
         /// [`allowed_cpus`]: tactus_model::facts::PermissionFacts::allowed_cpus
         confined_to: Option<CpuList>,
     },
-    /// To run on these CPUs only, by sched_setaffinity(2).
+    /// An affinity to these CPUs, by sched_setaffinity(2).
     Cpus(CpuList),
     /// Locked memory, by mlockall(2) or mlock(2).
     LockedMemory {
-        /// How much of it, where that is known.
+        /// The amount, if known.
         bytes: Option<u64>,
     },
     /// A limit on the idle-exit latency, by holding `/dev/cpu_dma_latency` open.
@@ -65,12 +65,12 @@ pub enum Asked {
     IoUring,
 }
 
-/// Why something was refused, and what would grant it.
+/// The reason for a refusal, and its fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     /// The reason, in one sentence.
     pub reason: String,
-    /// The command or change that would grant it, where there is one.
+    /// The command or change that would grant the request, if there is one.
     pub fix: Option<String>,
 }
 
@@ -80,10 +80,10 @@ impl Diagnosis {
     }
 }
 
-/// Says why `asked` was answered with `refusal` on a machine of which `facts` are known.
+/// Explains why `asked` failed with `refusal` on the machine that `facts` describe.
 ///
-/// Where several causes fit, the one that the kernel checks first is named.
-/// Where no known cause fits, the reason says so.
+/// If several causes fit, the reason names the one that the kernel checks first.
+/// If no known cause fits, the reason says so.
 pub fn diagnose(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Diagnosis {
     if refusal == Refusal::NOSYS {
         return missing_call(asked, facts);
@@ -99,15 +99,12 @@ pub fn diagnose(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Diagno
         Asked::TimerSlack(_) => None,
     };
     diagnosis.or_else(|| filtered(asked, refusal, facts)).unwrap_or_else(|| {
-        Diagnosis::new(
-            format!("{} was answered with \"{refusal}\", and no known cause fits", asked.call()),
-            None,
-        )
+        Diagnosis::new(format!("{} failed: {refusal}; no known cause fits", asked.call()), None)
     })
 }
 
 impl Asked {
-    /// The system call that asks for it.
+    /// The system call that makes the request.
     const fn call(&self) -> &'static str {
         match self {
             Self::Scheduling { .. } => "sched_setattr",
@@ -120,7 +117,7 @@ impl Asked {
     }
 }
 
-/// Whether we are in a container, as far as it is known.
+/// The container around this process, if it is known to be in one.
 fn container(facts: &MachineFacts) -> Option<&str> {
     facts.permission.container.as_deref().filter(|name| *name != "none")
 }
@@ -128,22 +125,19 @@ fn container(facts: &MachineFacts) -> Option<&str> {
 fn missing_call(asked: &Asked, facts: &MachineFacts) -> Diagnosis {
     if facts.permission.seccomp == Some(true) {
         return Diagnosis::new(
-            format!("a seccomp filter answers {} as if the kernel did not have it", asked.call()),
+            format!("a seccomp filter makes {} fail with ENOSYS", asked.call()),
             fix::unfiltered(facts),
         );
     }
     Diagnosis::new(format!("this kernel does not have {}", asked.call()), None)
 }
 
-/// A refusal that only a filter explains, because every other cause has been ruled out.
+/// A refusal that only a seccomp filter explains, because all other causes are ruled out.
 fn filtered(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
     let refused = matches!(refusal, Refusal::PERM | Refusal::ACCESS);
     (refused && facts.permission.seccomp == Some(true)).then(|| {
         Diagnosis::new(
-            format!(
-                "a seccomp filter refuses {}; nothing else that is known forbids it",
-                asked.call()
-            ),
+            format!("a seccomp filter blocks {}; no other known rule forbids it", asked.call()),
             fix::unfiltered(facts),
         )
     })

@@ -1,11 +1,11 @@
-//! What the kernel answered.
+//! The error with which the kernel refused a call.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The kernel's answer to a refused call, by its error number.
+/// The error number of a refused call.
 ///
 /// The numbers are those of Linux's generic ABI (`include/uapi/asm-generic/errno-base.h` and
-/// `errno.h`), which x86, Arm, POWER and RISC-V share. Their meaning is in
+/// `errno.h`), which x86, Arm, POWER and RISC-V share. Their meanings are in
 /// [errno(3)](https://man7.org/linux/man-pages/man3/errno.3.html).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(i32);
@@ -20,8 +20,8 @@ impl Refusal {
     /// No such device or address.
     #[doc(alias = "ENXIO")]
     pub const NXIO: Self = Self(6);
-    /// The argument list is too long; from sched_setattr(2): a form of a structure that the
-    /// kernel does not know.
+    /// The argument list is too long; from sched_setattr(2): the structure has fields that
+    /// the kernel does not know.
     #[doc(alias = "E2BIG")]
     pub const TOOBIG: Self = Self(7);
     /// Try again.
@@ -46,12 +46,12 @@ impl Refusal {
     #[doc(alias = "ENOSYS")]
     pub const NOSYS: Self = Self(38);
 
-    /// Takes an error number of the generic ABI.
+    /// Converts an error number of the generic ABI.
     pub const fn from_raw_os_error(number: i32) -> Self {
         Self(number)
     }
 
-    /// The text that strerror(3) has for the answers named above.
+    /// The text of strerror(3) for the errors above.
     const fn text(self) -> Option<&'static str> {
         Some(match self {
             Self::PERM => "Operation not permitted",
@@ -89,10 +89,10 @@ mod tests {
         assert_eq!(Refusal::from_raw_os_error(95).to_string(), "os error 95");
     }
 
-    /// The standard library has the same texts, of the C library.
+    /// The standard library takes its texts from the C library.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[test]
-    fn the_texts_are_those_of_the_c_library() {
+    fn the_texts_equal_those_of_the_c_library() {
         for refusal in (1..134).map(Refusal::from_raw_os_error) {
             let error = std::io::Error::from_raw_os_error(refusal.0);
             assert!(

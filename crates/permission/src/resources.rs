@@ -1,4 +1,4 @@
-//! Why locked memory, the idle limit or io_uring was refused.
+//! Why the kernel refused locked memory, the idle-exit limit or io_uring.
 
 use tactus_model::facts::MachineFacts;
 
@@ -25,18 +25,20 @@ pub(crate) fn locked_memory(
                 && limit.is_some_and(|limit| bytes.is_none_or(|bytes| bytes > limit)) =>
         {
             let limit = limit.unwrap_or(0);
-            let wanted =
-                bytes.map(|bytes| format!(" of the {} asked for", kib(bytes))).unwrap_or_default();
+            let wanted = bytes.map_or_else(
+                || " of locked memory".to_owned(),
+                |bytes| format!(" of the requested {}", kib(bytes)),
+            );
             Some(Diagnosis::new(
                 format!(
-                    "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows {} to be locked{wanted}",
+                    "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows {}{wanted}",
                     kib(limit)
                 ),
                 raise_memlock(bytes, facts),
             ))
         }
         Refusal::NOMEM | Refusal::AGAIN => Some(Diagnosis::new(
-            "there is not enough memory to lock it, in the machine or in this process's cgroup",
+            "the machine or this process's cgroup does not have enough memory to lock",
             None,
         )),
         _ => None,
@@ -59,7 +61,7 @@ fn kib(bytes: u64) -> String {
 pub(crate) fn idle_exit_latency(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
     let from_outside = container(facts).map(|name| match name {
         "docker" | "podman" => format!("{name} run --device=/dev/cpu_dma_latency …"),
-        _ => "give the container the device /dev/cpu_dma_latency".to_owned(),
+        _ => "start the container with the device /dev/cpu_dma_latency".to_owned(),
     });
     match refusal {
         Refusal::NOENT | Refusal::NXIO | Refusal::NODEV if from_outside.is_some() => {
@@ -68,7 +70,7 @@ pub(crate) fn idle_exit_latency(refusal: Refusal, facts: &MachineFacts) -> Optio
         Refusal::NOENT | Refusal::NXIO | Refusal::NODEV => {
             Some(Diagnosis::new("this kernel has no /dev/cpu_dma_latency", None))
         }
-        // The permission bits were passed, so it is the container's list of devices.
+        // The permission bits allow it, so the container's device list refuses it.
         Refusal::PERM if from_outside.is_some() => Some(Diagnosis::new(
             "the container may not open the device /dev/cpu_dma_latency",
             from_outside,
@@ -87,7 +89,7 @@ pub(crate) fn io_uring(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnos
     let privileged = facts.permission.holds("CAP_SYS_ADMIN") == Some(true);
     match (refusal, facts.permission.io_uring_disabled) {
         (Refusal::PERM, Some(2)) => Some(Diagnosis::new(
-            "kernel.io_uring_disabled is 2: io_uring is off for everybody",
+            "kernel.io_uring_disabled is 2: io_uring is disabled for all users",
             fix(),
         )),
         (Refusal::PERM, Some(1)) if !privileged => Some(Diagnosis::new(

@@ -1,4 +1,4 @@
-//! Why a scheduling class was refused.
+//! Why the kernel refused a scheduling class.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::{MachineFacts, PermissionFacts};
@@ -8,7 +8,7 @@ use tactus_model::time::Nanos;
 use crate::fix::{Privilege, ulimit};
 use crate::{Diagnosis, Refusal, container};
 
-/// What the kernel allows real-time tasks when nobody changed it, in µs a second.
+/// The kernel's default real-time budget, in µs per second.
 const USUAL_RT_RUNTIME_US: i64 = 950_000;
 
 pub(crate) fn diagnose(
@@ -19,7 +19,7 @@ pub(crate) fn diagnose(
 ) -> Option<Diagnosis> {
     if refusal == Refusal::TOOBIG {
         return Some(Diagnosis::new(
-            "this kernel knows a shorter form of sched_setattr than was used",
+            "this kernel supports only an older, shorter struct sched_attr",
             None,
         ));
     }
@@ -42,7 +42,7 @@ pub(crate) fn diagnose(
     }
 }
 
-/// Why the capability does not help, in the words that begin a reason.
+/// Why the capability does not help; the start of a reason.
 fn no_capability(capability: &str, permission: &PermissionFacts) -> String {
     let held_in_vain = permission.own_user_namespace == Some(true)
         && permission.capabilities.iter().flatten().any(|name| name == capability);
@@ -79,7 +79,7 @@ fn limit_too_low(priority: u8, limit: Option<u64>, facts: &MachineFacts) -> Diag
     let fix = if hard >= u64::from(priority) {
         Some(ulimit('r', priority))
     } else if limit.is_some_and(|limit| limit > 0) && container(facts).is_none() {
-        // Somebody has already set a limit here, so a limit is how it is done here.
+        // A limit is already configured on this machine, so raising it fits best.
         Some(Privilege::realtime().raise_limit())
     } else {
         Privilege::realtime().grant(facts)
@@ -87,13 +87,13 @@ fn limit_too_low(priority: u8, limit: Option<u64>, facts: &MachineFacts) -> Diag
     Diagnosis::new(reason, fix)
 }
 
-/// Whether RT_GROUP_SCHED leaves this process's cgroup without a real-time budget, so that the
-/// kernel refuses fixed priorities whoever asks; false where too little is known.
+/// Whether RT_GROUP_SCHED leaves this process's cgroup without a real-time budget, so the
+/// kernel refuses fixed priorities even to root; false if too little is known.
 ///
 /// By default the kernel gives the whole bandwidth to the root group and 0 to every new one
 /// ([sched-rt-group](https://docs.kernel.org/scheduler/sched-rt-group.html), section 2.2).
-/// Version 1 has a file for the budget; version 2 has none, so no group below the root can be
-/// given any. Where `sched_rt_runtime_us` is −1 the kernel looks at no group's budget
+/// Version 1 has a file for the budget; version 2 has no such file, so groups below the root
+/// cannot get a budget. If `sched_rt_runtime_us` is −1, the kernel ignores group budgets
 /// (`rt_bandwidth_enabled()` in `__sched_setscheduler()`).
 pub fn without_group_budget(facts: &MachineFacts) -> bool {
     let cgroup = &facts.cgroup;
@@ -106,13 +106,13 @@ pub fn without_group_budget(facts: &MachineFacts) -> bool {
     }
 }
 
-/// Whether this process is in the root group of version 2. What a container shows as the
-/// root is a group of its own.
+/// Whether this process is in the root group of version 2. The root that a container shows
+/// is a group below the real root.
 fn in_root_group(facts: &MachineFacts) -> bool {
     facts.cgroup.cpu_directory.as_deref() == Some("/sys/fs/cgroup") && container(facts).is_none()
 }
 
-/// A cgroup without a real-time budget: refused whoever asks.
+/// The diagnosis for a cgroup without a real-time budget, where the kernel refuses even root.
 fn no_group_budget(facts: &MachineFacts) -> Option<Diagnosis> {
     if !without_group_budget(facts) {
         return None;
@@ -161,18 +161,18 @@ fn deadline_not_permitted(
     if permission.holds("CAP_SYS_NICE") == Some(false) {
         let capability = no_capability("CAP_SYS_NICE", permission);
         return Some(Diagnosis::new(
-            format!("{capability}, and no limit allows the deadline class without it"),
+            format!("{capability}, and no resource limit can replace it for the deadline class"),
             Privilege::realtime().grant(facts),
         ));
     }
     if facts.scheduling.rt_runtime_us == Some(0) {
         return Some(Diagnosis::new(
-            "sched_rt_runtime_us is 0, which leaves the deadline class no bandwidth",
+            "sched_rt_runtime_us is 0, so the deadline class has no bandwidth",
             Some(format!("sudo sysctl kernel.sched_rt_runtime_us={USUAL_RT_RUNTIME_US}")),
         ));
     }
     if facts.scheduling.rt_runtime_us == Some(-1) {
-        // Without a global limit admission is off, and with it the rule about CPUs.
+        // Without a global limit there is no admission control and no rule about CPUs.
         return None;
     }
     let confined_to = confined_to.or(permission.allowed_cpus.as_ref())?;
@@ -180,8 +180,8 @@ fn deadline_not_permitted(
     (!missing.is_empty()).then(|| confined_deadline(confined_to, &missing, facts))
 }
 
-/// The CPUs among which the kernel moves deadline tasks, as far as it can
-/// be told from outside: all online ones that are not isolated.
+/// The CPUs among which the kernel moves deadline tasks, as far as user space can
+/// see: all online CPUs that are not isolated.
 fn root_domain(facts: &MachineFacts) -> Option<CpuList> {
     let online = facts.cpu.online.as_ref()?;
     let isolated = facts.cpu.isolated.clone().unwrap_or_default();
@@ -214,13 +214,13 @@ fn confined_deadline(confined_to: &CpuList, missing: &CpuList, facts: &MachineFa
         (
             "it is pinned",
             "leave it unpinned, or run it in an exclusive cpuset (cpuset(7)); \
-             sudo sysctl kernel.sched_rt_runtime_us=-1 lifts the rule, and real-time throttling with it"
+             sudo sysctl kernel.sched_rt_runtime_us=-1 disables this rule and real-time throttling"
                 .to_owned(),
         )
     };
     Diagnosis::new(
         format!(
-            "a deadline task must be able to run on all CPUs of its root domain, and {how} to {confined_to}, without {missing}"
+            "a deadline task must be allowed on all CPUs of its root domain, but {how} to {confined_to} (missing: {missing})"
         ),
         fix,
     )
@@ -233,14 +233,12 @@ fn admission_full(runtime: Nanos, period: Nanos, facts: &MachineFacts) -> Diagno
         (Some(runtime), Some(period)) if runtime >= 0 && period > 0 => {
             format!("{:.0} % of each CPU", percent(runtime as f64, period as f64))
         }
-        _ => "what sched_rt_runtime_us allows".to_owned(),
+        _ => "the limit of sched_rt_runtime_us".to_owned(),
     };
     Diagnosis::new(
-        format!(
-            "admission of the deadline class is full: with {asked:.1} % of a CPU more, its tasks would exceed {limit}"
-        ),
+        format!("deadline admission is full: another {asked:.1} % of a CPU would exceed {limit}"),
         Some(
-            "ask for a shorter runtime, or end deadline tasks: ps -eLo tid,cls,comm | grep DLN"
+            "request a shorter runtime, or end deadline tasks: ps -eLo tid,cls,comm | grep DLN"
                 .to_owned(),
         ),
     )
@@ -250,21 +248,21 @@ fn period_out_of_range(period: Nanos, facts: &MachineFacts) -> Diagnosis {
     let scheduling = &facts.scheduling;
     match (scheduling.deadline_period_min_us, scheduling.deadline_period_max_us) {
         (Some(min), _) if period < Nanos::from_micros(min) => Diagnosis::new(
-            format!("the kernel takes deadline periods of {} and more", Nanos::from_micros(min)),
+            format!("the kernel accepts deadline periods of {} or more", Nanos::from_micros(min)),
             Some(format!(
                 "sudo sysctl kernel.sched_deadline_period_min_us={}",
                 period.as_nanos() / 1000
             )),
         ),
         (_, Some(max)) if period > Nanos::from_micros(max) => Diagnosis::new(
-            format!("the kernel takes deadline periods up to {}", Nanos::from_micros(max)),
+            format!("the kernel accepts deadline periods of up to {}", Nanos::from_micros(max)),
             Some(format!(
                 "sudo sysctl kernel.sched_deadline_period_max_us={}",
                 period.as_nanos().div_ceil(1000)
             )),
         ),
         _ => Diagnosis::new(
-            "the kernel does not take these parameters of the deadline class, or has no such class",
+            "the kernel rejects these deadline parameters, or has no deadline class",
             None,
         ),
     }
@@ -282,7 +280,7 @@ fn nice_not_permitted(nice: i8, facts: &MachineFacts) -> Option<Diagnosis> {
     }
     let capability = no_capability("CAP_SYS_NICE", permission);
     let allowed = if limit >= current {
-        format!("does not allow less than the present {current}")
+        format!("allows nothing below the current {current}")
     } else {
         format!("allows {limit} at best")
     };

@@ -1,4 +1,4 @@
-//! Every cause that is told apart, on machines made up for it.
+//! Every cause that the crate distinguishes, on fictional machines.
 
 use tactus_model::time::Instant;
 
@@ -10,7 +10,7 @@ mod descent;
 mod priority;
 mod resource;
 
-/// A machine on which nothing is held, limited, contained or filtered, with four CPUs.
+/// A machine with four CPUs, an ordinary user without privileges, no container, no filter.
 fn machine(change: impl FnOnce(&mut MachineFacts)) -> MachineFacts {
     let mut facts = MachineFacts::unknown(Instant::from_nanos(0));
     let all: CpuList = (0..4).collect();
@@ -43,7 +43,7 @@ fn machine(change: impl FnOnce(&mut MachineFacts)) -> MachineFacts {
     facts
 }
 
-/// The same, started by root with every capability.
+/// The same machine, as root with all capabilities that matter.
 fn root(change: impl FnOnce(&mut MachineFacts)) -> MachineFacts {
     machine(|facts| {
         facts.permission.user_id = Some(0);
@@ -53,7 +53,7 @@ fn root(change: impl FnOnce(&mut MachineFacts)) -> MachineFacts {
     })
 }
 
-/// A container of `name` whose calls are filtered and whose root holds nothing.
+/// A container of the kind `name` with a seccomp filter, whose root has no capabilities.
 fn contained(name: &str, change: impl FnOnce(&mut MachineFacts)) -> MachineFacts {
     machine(|facts| {
         facts.permission.user_id = Some(0);
@@ -86,7 +86,7 @@ fn check(asked: &Asked, refusal: Refusal, facts: &MachineFacts, reason: &str, fi
 }
 
 const SETCAP: Option<&str> = Some(
-    "sudo setcap cap_perfmon,cap_dac_read_search,cap_ipc_lock,cap_sys_nice+ep \"$(command -v tactus)\"",
+    "sudo setcap cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog+ep \"$(command -v tactus)\"",
 );
 
 const DEADLINE: &str = "deadline:500us/1ms/1ms";

@@ -133,7 +133,7 @@ fn no_pinned_deadline() -> Diagnosis {
 #[cfg(test)]
 mod tests {
     use tactus_model::time::Instant;
-
+    use tactus_permission::{Activity, setcap};
     use tactus_sys::Errno;
 
     use super::*;
@@ -157,7 +157,7 @@ mod tests {
         let Shortfall { asked, granted, reason, fix } = heard.explain(&facts);
         assert_eq!((&*asked, &*granted), ("policy fifo:80", "policy other"));
         assert_eq!(reason, "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0");
-        assert_eq!(fix, Some(tactus_permission::grant_all(None)));
+        assert_eq!(fix, Some(setcap(Activity::RealTime, &facts.permission)));
     }
 
     #[test]

@@ -1,37 +1,37 @@
-//! What this process may do: classes, memory, tracing.
+//! The permissions of this process: scheduling classes, locked memory, tracing.
 
 use tactus_model::facts::MachineFacts;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::Nanos;
-use tactus_permission::{Asked, Diagnosis, Refusal, diagnose, grant_all, without_group_budget};
+use tactus_permission::{
+    Activity, Asked, Diagnosis, Refusal, diagnose, setcap, without_group_budget,
+};
 
 use super::{container, on_machine, percent};
 use crate::finding::{Check, Finding};
 
 pub(crate) const REALTIME: Check = Check {
     name: "real-time classes",
-    why: "Only a task of a real-time class goes before all ordinary work.",
+    why: "Only tasks of a real-time class run before all ordinary tasks.",
 };
 
 pub(crate) const DEADLINE: Check = Check {
     name: "deadline class",
-    why: "It guarantees CPU time in each period, and is admitted only where that can be kept.",
+    why: "The deadline class guarantees CPU time in each period, after an admission test.",
 };
 
 pub(crate) const MEMORY_LOCK: Check =
-    Check { name: "memory locking", why: "A task whose memory is locked never waits for a page." };
+    Check { name: "memory locking", why: "A task with locked memory never waits for a page." };
 
-pub(crate) const TRACING: Check = Check {
-    name: "tracing",
-    why: "Who delayed a late wakeup is told by the kernel's tracepoints.",
-};
+pub(crate) const TRACING: Check =
+    Check { name: "tracing", why: "The kernel's tracepoints show what delayed a late wakeup." };
 
 pub(crate) const CONTAINER: Check = Check {
     name: "container",
-    why: "A container has limits of its own, and sees of the machine what it is shown.",
+    why: "A container has its own limits and sees only a part of the machine.",
 };
 
-/// The priority that the shipped experiments ask for.
+/// The priority that the shipped experiments use.
 const USUAL_PRIORITY: u8 = 90;
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -76,7 +76,7 @@ fn realtime(facts: &MachineFacts) -> Finding {
     refusal(
         &REALTIME,
         refused,
-        "Cells of the classes fifo and rr run as ordinary tasks instead, and their results say so.",
+        "Cells with policy fifo or rr run as ordinary tasks instead, and their results say so.",
     )
 }
 
@@ -84,7 +84,7 @@ fn deadline(facts: &MachineFacts) -> Finding {
     let permission = &facts.permission;
     let scheduling = &facts.scheduling;
     let capacity = match (scheduling.rt_runtime_us, scheduling.rt_period_us) {
-        (Some(-1), _) => "without limit: nothing is checked before a task is admitted".to_owned(),
+        (Some(-1), _) => "no limit and no admission test".to_owned(),
         (Some(runtime), Some(period)) if period > 0 => {
             let share = percent(runtime, period);
             format!("{share} of each CPU can be reserved{}", admitted(facts, runtime, period))
@@ -115,43 +115,42 @@ fn deadline(facts: &MachineFacts) -> Finding {
     refusal(
         &DEADLINE,
         Some(diagnose(&asked, Refusal::PERM, facts)),
-        "Cells of this class run with the next best that is permitted, and their results say so.",
+        "Cells with policy deadline run with the best permitted policy, and their results say so.",
     )
 }
 
-/// What is reserved already, and what admission leaves, as far as it is known.
+/// The reserved capacity and the capacity that is left, if known.
 fn admitted(facts: &MachineFacts, runtime: i64, period: i64) -> String {
     let scheduling = &facts.scheduling;
-    let (Some(ppm), Some(online)) = (scheduling.deadline_reserved_ppm, &facts.cpu.online)
-    else {
-        return "; how much is already cannot be told".to_owned();
+    let (Some(ppm), Some(online)) = (scheduling.deadline_reserved_ppm, &facts.cpu.online) else {
+        return "; the reserved part is unknown".to_owned();
     };
     let tasks = match scheduling.deadline_tasks {
         None => String::new(),
         Some(1) => " (1 task)".to_owned(),
         Some(count) => format!(" ({count} tasks)"),
     };
-    // Isolated CPUs are in a domain of their own.
+    // Isolated CPUs are not in the root domain of the others.
     let isolated = facts.cpu.isolated.clone().unwrap_or_default();
     let cpus = online.without(&isolated).len() as f64;
     let reserved = ppm as f64 / 1e6;
     let left = (cpus * runtime as f64 / period as f64 - reserved).max(0.0);
-    format!("; {reserved:.2} CPUs are taken{tasks}, which leaves {left:.2} of {cpus}")
+    format!("; {reserved:.2} CPUs are reserved{tasks}, {left:.2} of {cpus} are left")
 }
 
 fn memory_lock(facts: &MachineFacts) -> Finding {
     match may_lock_memory(facts) {
         None => MEMORY_LOCK.unknown("neither capabilities nor limits of this process can be read"),
-        Some(true) => MEMORY_LOCK.fine("permitted, without limit"),
+        Some(true) => MEMORY_LOCK.fine("permitted, no limit"),
         Some(false) => {
-            let answered = match facts.permission.memlock_limit {
+            let refused_with = match facts.permission.memlock_limit {
                 Some(0) => Refusal::PERM,
                 _ => Refusal::NOMEM,
             };
             refusal(
                 &MEMORY_LOCK,
-                Some(diagnose(&Asked::LockedMemory { bytes: None }, answered, facts)),
-                "A wakeup may have to wait for a page of the probe; results say where memory was not locked.",
+                Some(diagnose(&Asked::LockedMemory { bytes: None }, refused_with, facts)),
+                "A wakeup may wait for a page of the probe; results show which memory was not locked.",
             )
         }
     }
@@ -173,8 +172,7 @@ fn tracing(facts: &MachineFacts) -> Finding {
         (Some(false), Some(false)) => permission.perf_event_paranoid.map(|level| level < 0),
         _ => None,
     };
-    let effect =
-        "Latencies are measured all the same, but nothing can be said about who caused them.";
+    let effect = "Latencies are measured, but their causes cannot be explained.";
     match (permission.tracefs_readable, privileged) {
         (Some(true), Some(true)) => TRACING.fine("permitted"),
         (_, Some(false)) => {
@@ -188,21 +186,22 @@ fn tracing(facts: &MachineFacts) -> Finding {
                     Some(name @ ("docker" | "podman")) => {
                         format!("{name} run --cap-add=PERFMON -v /sys/kernel/tracing:/sys/kernel/tracing …")
                     }
-                    Some(_) => "give the container CAP_PERFMON where it is started".to_owned(),
-                    None => grant_all(permission.program.as_deref()),
+                    Some(_) => "start the container with CAP_PERFMON".to_owned(),
+                    None if permission.tracefs_readable == Some(true) => {
+                        setcap(Activity::Perf, permission)
+                    }
+                    None => setcap(Activity::Tracefs, permission),
                 })
         }
         (Some(false), _) => TRACING
-            .warning("the descriptions of the kernel's tracepoints cannot be read", effect)
+            .warning("the format files of the kernel's tracepoints cannot be read", effect)
             .fixed_by(on_machine(
                 facts,
                 &if permission.user_id == Some(0) {
                     "mount -t tracefs tracefs /sys/kernel/tracing".to_owned()
                 } else {
-                    {
-                        let grant = grant_all(permission.program.as_deref());
-                        format!("sudo mount -t tracefs tracefs /sys/kernel/tracing; {grant}")
-                    }
+                    let grant = setcap(Activity::Tracefs, permission);
+                    format!("sudo mount -t tracefs tracefs /sys/kernel/tracing; {grant}")
                 },
             )),
         (None, Some(true)) => TRACING.unknown("the kernel shows no tracepoints"),

@@ -16,7 +16,7 @@ fn a_cgroup_without_budget_refuses_root() {
 }
 
 #[test]
-fn a_cgroup_without_budget_refuses_who_is_within_the_limit() {
+fn a_cgroup_without_budget_refuses_even_within_the_limit() {
     check(
         &scheduling("fifo:50"),
         Refusal::PERM,
@@ -47,7 +47,7 @@ fn a_container_without_budget() {
 }
 
 #[test]
-fn budgets_under_version_2_cannot_be_given() {
+fn under_version_2_only_the_root_group_has_a_budget() {
     let facts = |container: &str| {
         let container = container.to_owned();
         root(move |facts| {
@@ -76,7 +76,7 @@ fn budgets_under_version_2_cannot_be_given() {
 }
 
 #[test]
-fn the_kernel_gives_the_whole_budget_to_the_root_group() {
+fn the_root_group_has_the_whole_budget() {
     let facts = |change: fn(&mut MachineFacts)| {
         root(|facts| {
             facts.kernel.rt_group_scheduling = Some(true);
@@ -95,11 +95,11 @@ fn the_kernel_gives_the_whole_budget_to_the_root_group() {
         |facts| facts.cgroup.cpu_directory = Some("/sys/fs/cgroup/user.slice".to_owned());
     assert!(without_group_budget(&facts(below)));
     let reason = diagnose(&scheduling("fifo:90"), Refusal::PERM, &facts(|_| ())).reason;
-    assert!(reason.ends_with("no known cause fits"), "the group is not to blame: {reason}");
+    assert!(reason.ends_with("no known cause fits"), "the group is not the cause: {reason}");
 }
 
 #[test]
-fn budgets_count_only_under_a_global_limit_and_where_the_kernel_has_them() {
+fn budgets_count_only_under_a_global_limit_and_if_the_kernel_has_them() {
     let unlimited = |facts: &mut MachineFacts| facts.scheduling.rt_runtime_us = Some(-1);
     let version_2 = |facts: &mut MachineFacts| facts.kernel.rt_group_scheduling = Some(true);
     let both = |first: fn(&mut MachineFacts)| {
@@ -112,7 +112,7 @@ fn budgets_count_only_under_a_global_limit_and_where_the_kernel_has_them() {
         without_group_budget(&root(without_budget)) && !without_group_budget(&both(without_budget))
     );
     assert!(without_group_budget(&root(version_2)) && !without_group_budget(&both(version_2)));
-    assert!(!without_group_budget(&root(|_| ())), "whether the kernel has budgets is not known");
+    assert!(!without_group_budget(&root(|_| ())), "it is unknown whether the kernel has budgets");
     let given = root(|facts| {
         without_budget(facts);
         facts.cgroup.rt_runtime_us = Some(100_000);

@@ -8,7 +8,7 @@ fn the_deadline_class_without_capability() {
         &scheduling(DEADLINE),
         Refusal::PERM,
         &machine(|facts| facts.permission.rtprio_limit = Some(99)),
-        "CAP_SYS_NICE is not held, and no limit allows the deadline class without it",
+        "CAP_SYS_NICE is not held, and no resource limit can replace it for the deadline class",
         SETCAP,
     );
 }
@@ -17,7 +17,7 @@ fn the_deadline_class_without_capability() {
 fn a_pinned_deadline_task() {
     let asked =
         Asked::Scheduling { scheduling: DEADLINE.parse().unwrap(), confined_to: Some(cpus("1")) };
-    let reason = "a deadline task must be able to run on all CPUs of its root domain, and it is pinned to 1, without 0,2-3";
+    let reason = "a deadline task must be allowed on all CPUs of its root domain, but it is pinned to 1 (missing: 0,2-3)";
     check(
         &asked,
         Refusal::PERM,
@@ -37,13 +37,13 @@ fn a_pinned_deadline_task() {
         reason,
         Some(
             "leave it unpinned, or run it in an exclusive cpuset (cpuset(7)); \
-             sudo sysctl kernel.sched_rt_runtime_us=-1 lifts the rule, and real-time throttling with it",
+             sudo sysctl kernel.sched_rt_runtime_us=-1 disables this rule and real-time throttling",
         ),
     );
 }
 
 #[test]
-fn isolated_cpus_are_no_part_of_the_root_domain() {
+fn isolated_cpus_are_not_in_the_root_domain() {
     let asked =
         Asked::Scheduling { scheduling: DEADLINE.parse().unwrap(), confined_to: Some(cpus("0-1")) };
     let facts = root(|facts| facts.cpu.isolated = Some(cpus("2-3")));
@@ -60,7 +60,7 @@ fn a_deadline_task_in_a_cpuset() {
             facts.permission.allowed_cpus = Some(cpus("0-1"));
             facts.cgroup.cpuset = Some(cpus("0-1"));
         }),
-        "a deadline task must be able to run on all CPUs of its root domain, and its cpuset confines it to 0-1, without 2-3",
+        "a deadline task must be allowed on all CPUs of its root domain, but its cpuset confines it to 0-1 (missing: 2-3)",
         Some(
             "give the cpuset a root domain of its own: echo root into its cpuset.cpus.partition \
              (cgroup v2), or cpuset.cpu_exclusive=1 with cpuset.sched_load_balance=0 above it (v1)",
@@ -74,7 +74,7 @@ fn no_bandwidth_for_the_deadline_class() {
         &scheduling(DEADLINE),
         Refusal::PERM,
         &root(|facts| facts.scheduling.rt_runtime_us = Some(0)),
-        "sched_rt_runtime_us is 0, which leaves the deadline class no bandwidth",
+        "sched_rt_runtime_us is 0, so the deadline class has no bandwidth",
         Some("sudo sysctl kernel.sched_rt_runtime_us=950000"),
     );
 }
@@ -85,8 +85,8 @@ fn admission_is_full() {
         &scheduling(DEADLINE),
         Refusal::BUSY,
         &root(|_| ()),
-        "admission of the deadline class is full: with 50.0 % of a CPU more, its tasks would exceed 95 % of each CPU",
-        Some("ask for a shorter runtime, or end deadline tasks: ps -eLo tid,cls,comm | grep DLN"),
+        "deadline admission is full: another 50.0 % of a CPU would exceed 95 % of each CPU",
+        Some("request a shorter runtime, or end deadline tasks: ps -eLo tid,cls,comm | grep DLN"),
     );
 }
 
@@ -96,32 +96,32 @@ fn deadline_periods_out_of_range() {
         &scheduling("deadline:10us/50us/50us"),
         Refusal::INVAL,
         &root(|_| ()),
-        "the kernel takes deadline periods of 100us and more",
+        "the kernel accepts deadline periods of 100us or more",
         Some("sudo sysctl kernel.sched_deadline_period_min_us=50"),
     );
     check(
         &scheduling("deadline:1s/10s/10s"),
         Refusal::INVAL,
         &root(|_| ()),
-        "the kernel takes deadline periods up to 4194.304ms",
+        "the kernel accepts deadline periods of up to 4194.304ms",
         Some("sudo sysctl kernel.sched_deadline_period_max_us=10000000"),
     );
     check(
         &scheduling(DEADLINE),
         Refusal::INVAL,
         &root(|_| ()),
-        "the kernel does not take these parameters of the deadline class, or has no such class",
+        "the kernel rejects these deadline parameters, or has no deadline class",
         None,
     );
 }
 
 #[test]
-fn an_older_kernel_knows_a_shorter_form() {
+fn an_older_kernel_has_a_shorter_structure() {
     check(
         &scheduling(DEADLINE),
         Refusal::TOOBIG,
         &root(|_| ()),
-        "this kernel knows a shorter form of sched_setattr than was used",
+        "this kernel supports only an older, shorter struct sched_attr",
         None,
     );
 }
@@ -132,7 +132,7 @@ fn a_deadline_task_cannot_be_confined() {
         &Asked::Cpus(cpus("1")),
         Refusal::BUSY,
         &root(|_| ()),
-        "the task is of the deadline class, which cannot be confined to 1 within its root domain",
+        "a deadline task cannot be confined to 1 within its root domain",
         Some("leave it unpinned, or run it in a cpuset partition of its own"),
     );
 }

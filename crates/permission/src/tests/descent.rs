@@ -1,8 +1,8 @@
-//! What is tried after a refusal.
+//! The alternatives to a refused policy.
 
 use super::*;
 
-/// Checks the alternatives that are tried one after the other when each is refused.
+/// Checks the sequence of alternatives if the kernel refuses each of them.
 #[track_caller]
 fn check_descent(asked: &str, facts: &MachineFacts, expected: &[&str]) {
     let mut tried = asked.parse().unwrap();
@@ -10,7 +10,11 @@ fn check_descent(asked: &str, facts: &MachineFacts, expected: &[&str]) {
         tried = best_permitted(tried, facts);
         assert_eq!(tried.to_string(), *step, "after {asked}");
     }
-    assert_eq!(best_permitted(tried, facts), tried, "the last of {asked} is never refused");
+    assert_eq!(
+        best_permitted(tried, facts),
+        tried,
+        "the last alternative to {asked} is never refused"
+    );
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! A priority that is refused.
+//! Refused priorities.
+
+use tactus_model::facts::PermissionFacts;
 
 use super::*;
 
@@ -13,11 +15,53 @@ fn a_priority_without_capability_and_limit() {
     );
 }
 
+/// A process of `program` that holds `capabilities`.
+fn process(program: &str, capabilities: &[&str]) -> PermissionFacts {
+    PermissionFacts {
+        program: Some(program.to_owned()),
+        capabilities: Some(capabilities.iter().map(|name| (*name).to_owned()).collect()),
+        ..PermissionFacts::default()
+    }
+}
+
+#[track_caller]
+fn check_setcap(activity: Activity, permission: &PermissionFacts, expected: &str) {
+    let command = setcap(activity, permission);
+    let set = command.strip_prefix("sudo setcap ").expect("a setcap command");
+    assert_eq!(set.split_once("+ep ").expect("a set of capabilities").0, expected);
+    let warns =
+        command.ends_with("lets everyone who runs it read any file; safer: run it with sudo");
+    assert_eq!(warns, expected.contains("cap_dac_read_search"), "{command}");
+}
+
 #[test]
-fn the_program_that_runs_is_the_one_to_be_granted() {
+fn a_program_gets_what_its_activity_needs_and_no_more() {
+    let own = process("/opt/robot/controller", &[]);
+    check_setcap(Activity::RealTime, &own, "cap_ipc_lock,cap_sys_nice");
+    check_setcap(Activity::Perf, &own, "cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog");
+    let reading = process("/opt/robot/controller", &["CAP_DAC_READ_SEARCH"]);
+    check_setcap(Activity::RealTime, &reading, "cap_dac_read_search,cap_ipc_lock,cap_sys_nice");
+}
+
+#[test]
+fn a_later_setcap_takes_nothing_away_from_tactus() {
+    let everything = "cap_dac_read_search,cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog";
+    let without_tracefs = "cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog";
+    let bare = process("/usr/local/bin/tactus", &[]);
+    for unknown in [&bare, &PermissionFacts::default()] {
+        check_setcap(Activity::RealTime, unknown, without_tracefs);
+        check_setcap(Activity::Perf, unknown, without_tracefs);
+        check_setcap(Activity::Tracefs, unknown, everything);
+    }
+    let reading = process("/usr/local/bin/tactus", &["CAP_DAC_READ_SEARCH", "CAP_PERFMON"]);
+    check_setcap(Activity::RealTime, &reading, everything);
+}
+
+#[test]
+fn setcap_names_the_program_that_runs() {
     let end = |program| {
-        let command = grant_all(Some(program));
-        command.split_once("+ep ").expect("a command of setcap").1.to_owned()
+        let command = setcap(Activity::RealTime, &process(program, &[]));
+        command.split_once("+ep ").expect("a setcap command").1.to_owned()
     };
     assert_eq!(end("/usr/local/bin/tactus"), "/usr/local/bin/tactus");
     assert_eq!(end("/home/a b/tactus"), "'/home/a b/tactus'");
@@ -64,7 +108,7 @@ fn a_priority_in_containers() {
         ),
         ("lxc", "in the container's configuration: lxc.prlimit.rtprio = 99"),
         ("systemd-nspawn", "systemd-nspawn --capability=CAP_SYS_NICE …"),
-        ("unnamed", "give the container CAP_SYS_NICE where it is started"),
+        ("unnamed", "start the container with CAP_SYS_NICE"),
     ] {
         let facts = contained(name, |_| ());
         check(&scheduling("fifo:90"), Refusal::PERM, &facts, reason, Some(fix));
@@ -72,7 +116,7 @@ fn a_priority_in_containers() {
 }
 
 #[test]
-fn a_capability_that_a_user_namespace_makes_void() {
+fn a_capability_that_has_no_effect_in_a_user_namespace() {
     check(
         &scheduling("fifo:90"),
         Refusal::PERM,
@@ -90,14 +134,14 @@ fn a_capability_that_a_user_namespace_makes_void() {
 }
 
 #[test]
-fn a_process_that_can_gain_nothing() {
+fn a_process_that_cannot_gain_privileges() {
     check(
         &scheduling("fifo:90"),
         Refusal::PERM,
         &machine(|facts| facts.permission.no_new_privileges = Some(true)),
         "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0",
         Some(
-            "start it outside of what set no_new_privs, or with LimitRTPRIO=99 in its systemd unit",
+            "start it outside the sandbox that sets no_new_privs, or set LimitRTPRIO=99 in its systemd unit",
         ),
     );
 }
@@ -116,8 +160,8 @@ fn root_that_lost_the_capability() {
 }
 
 #[test]
-fn a_filter_when_everything_else_is_granted() {
-    let reason = "a seccomp filter refuses sched_setattr; nothing else that is known forbids it";
+fn a_seccomp_filter_if_everything_else_is_granted() {
+    let reason = "a seccomp filter blocks sched_setattr; no other known rule forbids it";
     let facts = |container: &str| {
         let container = container.to_owned();
         root(move |facts| {
@@ -132,7 +176,7 @@ fn a_filter_when_everything_else_is_granted() {
             "in the pod's container: securityContext: {seccompProfile: {type: Unconfined}}",
         ),
         ("lxc", "start the container without its seccomp filter"),
-        ("none", "without SystemCallFilter= in the systemd unit that starts it"),
+        ("none", "remove SystemCallFilter= from the systemd unit that starts it"),
     ] {
         let asked = scheduling("fifo:90");
         check(&asked, Refusal::PERM, &facts(container), reason, Some(fix));
@@ -140,12 +184,12 @@ fn a_filter_when_everything_else_is_granted() {
 }
 
 #[test]
-fn a_call_that_is_not_there() {
+fn a_missing_system_call() {
     check(
         &scheduling("fifo:90"),
         Refusal::NOSYS,
         &contained("docker", |_| ()),
-        "a seccomp filter answers sched_setattr as if the kernel did not have it",
+        "a seccomp filter makes sched_setattr fail with ENOSYS",
         Some("docker run --security-opt seccomp=unconfined …"),
     );
     check(
@@ -158,19 +202,19 @@ fn a_call_that_is_not_there() {
 }
 
 #[test]
-fn the_unexplained_says_so() {
+fn an_unexplained_refusal_says_so() {
     check(
         &scheduling("fifo:90"),
         Refusal::PERM,
         &root(|_| ()),
-        "sched_setattr was answered with \"Operation not permitted (os error 1)\", and no known cause fits",
+        "sched_setattr failed: Operation not permitted (os error 1); no known cause fits",
         None,
     );
     check(
         &Asked::TimerSlack(Nanos::from_nanos(1)),
         Refusal::INVAL,
         &machine(|_| ()),
-        "prctl(PR_SET_TIMERSLACK) was answered with \"Invalid argument (os error 22)\", and no known cause fits",
+        "prctl(PR_SET_TIMERSLACK) failed: Invalid argument (os error 22); no known cause fits",
         None,
     );
 }

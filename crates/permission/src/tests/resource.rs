@@ -1,4 +1,4 @@
-//! Nice values, CPUs, locked memory, the idle limit, io_uring.
+//! Nice values, CPUs, locked memory, the idle-exit limit, io_uring.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn a_nice_value_below_the_limit() {
         &scheduling("other:-5"),
         Refusal::ACCESS,
         &machine(|_| ()),
-        "CAP_SYS_NICE is not held, and RLIMIT_NICE does not allow less than the present 0",
+        "CAP_SYS_NICE is not held, and RLIMIT_NICE allows nothing below the current 0",
         SETCAP,
     );
     check(
@@ -25,14 +25,14 @@ fn a_nice_value_below_the_limit() {
         &scheduling("other"),
         Refusal::PERM,
         &machine(|facts| facts.permission.nice = Some(10)),
-        "CAP_SYS_NICE is not held, and RLIMIT_NICE does not allow less than the present 10",
+        "CAP_SYS_NICE is not held, and RLIMIT_NICE allows nothing below the current 10",
         SETCAP,
     );
     check(
         &scheduling("other:-20"),
         Refusal::ACCESS,
         &contained("docker", |_| ()),
-        "CAP_SYS_NICE is not held, and RLIMIT_NICE does not allow less than the present 0",
+        "CAP_SYS_NICE is not held, and RLIMIT_NICE allows nothing below the current 0",
         Some("docker run --cap-add=SYS_NICE --ulimit nice=40 …"),
     );
 }
@@ -77,7 +77,7 @@ fn cpus_that_cannot_be_used() {
          and CPU 5 is outside this process's cpuset",
         Some("echo 0-3,5 | sudo tee /sys/fs/cgroup/user.slice/cpuset.cpus"),
     );
-    check(&asked(""), Refusal::INVAL, &confined, "no CPU was named", None);
+    check(&asked(""), Refusal::INVAL, &confined, "no CPU was given", None);
     check(
         &asked("3"),
         Refusal::INVAL,
@@ -94,21 +94,21 @@ fn locked_memory_above_the_limit() {
         &asked,
         Refusal::NOMEM,
         &machine(|_| ()),
-        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB to be locked of the 65536 KiB asked for",
+        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB of the requested 65536 KiB",
         SETCAP,
     );
     check(
         &asked,
         Refusal::NOMEM,
         &machine(|facts| facts.permission.memlock_limit_hard = Some(100 << 20)),
-        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB to be locked of the 65536 KiB asked for",
+        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB of the requested 65536 KiB",
         Some("ulimit -S -l 65536"),
     );
     check(
         &Asked::LockedMemory { bytes: None },
         Refusal::NOMEM,
         &machine(|facts| facts.permission.memlock_limit_hard = Some(u64::MAX)),
-        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB to be locked",
+        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB of locked memory",
         Some("ulimit -S -l unlimited"),
     );
     check(
@@ -122,13 +122,13 @@ fn locked_memory_above_the_limit() {
         &asked,
         Refusal::NOMEM,
         &root(|_| ()),
-        "there is not enough memory to lock it, in the machine or in this process's cgroup",
+        "the machine or this process's cgroup does not have enough memory to lock",
         None,
     );
 }
 
 #[test]
-fn the_idle_limit() {
+fn the_idle_exit_limit() {
     check(
         &Asked::IdleExitLatency,
         Refusal::ACCESS,
@@ -174,14 +174,14 @@ fn io_uring() {
         &Asked::IoUring,
         Refusal::PERM,
         &disabled(2),
-        "kernel.io_uring_disabled is 2: io_uring is off for everybody",
+        "kernel.io_uring_disabled is 2: io_uring is disabled for all users",
         fix,
     );
     check(
         &Asked::IoUring,
         Refusal::PERM,
         &contained("docker", |_| ()),
-        "a seccomp filter refuses io_uring_setup; nothing else that is known forbids it",
+        "a seccomp filter blocks io_uring_setup; no other known rule forbids it",
         Some("docker run --security-opt seccomp=unconfined …"),
     );
 }

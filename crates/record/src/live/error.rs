@@ -1,10 +1,11 @@
 //! Why a recording failed, and how to fix it.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use tactus_model::facts::PermissionFacts;
 use tactus_model::recording::AbsentEvent;
-use tactus_permission::grant_all;
+use tactus_permission::{Activity, setcap};
 use tactus_sys::SysError;
 
 /// Why a recording failed.
@@ -79,10 +80,9 @@ impl RecordError {
             Self::NoTracefs(error) if error.kind() == io::ErrorKind::NotFound => {
                 Some("sudo mount -t tracefs tracefs /sys/kernel/tracing".to_owned())
             }
-            Self::NoTracefs(_) | Self::Unreadable { .. } | Self::NotPermitted(_) => {
-                let program = std::env::current_exe().ok();
-                Some(grant_all(program.as_deref().and_then(Path::to_str)))
-            }
+            Self::NoTracefs(_) | Self::Unreadable { .. } => Some(permit(Activity::Tracefs)),
+            // The formats have been read by then.
+            Self::NotPermitted(_) => Some(permit(Activity::Perf)),
             Self::NoRing(_) => Some(
                 "ulimit -l unlimited   # or: sudo sysctl kernel.perf_event_mlock_kb=16384"
                     .to_owned(),
@@ -106,4 +106,11 @@ impl RecordError {
                 | Self::NoRing(_)
         )
     }
+}
+
+/// The command that permits `activity` to this program.
+fn permit(activity: Activity) -> String {
+    let program = std::env::current_exe().ok();
+    let program = program.and_then(|path| path.into_os_string().into_string().ok());
+    setcap(activity, &PermissionFacts { program, ..PermissionFacts::default() })
 }

@@ -6,14 +6,16 @@ use super::{Tree, container};
 
 /// The capabilities that matter to measurements, with their bits
 /// (`linux/capability.h`).
-const CAPABILITIES: [(u32, &str); 9] = [
+const CAPABILITIES: [(u32, &str); 11] = [
     (1, "CAP_DAC_OVERRIDE"),
+    (2, "CAP_DAC_READ_SEARCH"),
     (14, "CAP_IPC_LOCK"),
     (17, "CAP_SYS_RAWIO"),
     (19, "CAP_SYS_PTRACE"),
     (21, "CAP_SYS_ADMIN"),
     (23, "CAP_SYS_NICE"),
     (24, "CAP_SYS_RESOURCE"),
+    (34, "CAP_SYSLOG"),
     (38, "CAP_PERFMON"),
     (39, "CAP_BPF"),
 ];
