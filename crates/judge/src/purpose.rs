@@ -97,7 +97,7 @@ impl Purpose {
                 "a buffer must be ready when the previous one has been played; half of that time is \
                  assumed for computing it"
             }
-            Self::Control { .. } => "the user's limit for the loop",
+            Self::Control { .. } => "the user set this limit",
             Self::Video { .. } => {
                 "a frame must be ready for the next refresh; half of that time is assumed for \
                  drawing it"
@@ -106,7 +106,7 @@ impl Purpose {
                 "a message of three bytes takes 960 us on the wire (MIDI 1.0 Detailed Specification, \
                  hardware: 31 250 baud, ten bits per byte); a later message would follow its successor"
             }
-            Self::Own { .. } => "the user's limit",
+            Self::Own { .. } => "the user set this limit",
         }
     }
 }

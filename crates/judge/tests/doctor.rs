@@ -199,6 +199,20 @@ fn a_laptop_with_default_settings() {
     insta::assert_snapshot!(findings_text(&findings(250, &[OWN_NAMESPACES, LAPTOP]), WIDTH));
 }
 
+#[test]
+fn only_unreadable_tracepoints_need_the_right_to_read_any_file() {
+    let readable = "sys/kernel/tracing/events/sched/sched_switch/format = name: sched_switch\n";
+    let fix = |trees: &[&str]| {
+        let found = findings(250, trees);
+        let tracing = found.into_iter().find(|finding| finding.check == "tracing");
+        tracing.and_then(|finding| finding.fix).expect("a fix for tracing")
+    };
+    assert!(fix(&[OWN_NAMESPACES, LAPTOP]).contains("cap_dac_read_search,"));
+    let for_perf = fix(&[OWN_NAMESPACES, LAPTOP, readable]);
+    assert!(for_perf.contains("cap_perfmon"), "{for_perf}");
+    assert!(!for_perf.contains("cap_dac_read_search"), "{for_perf}");
+}
+
 /// A small KVM guest whose cgroup (v1) has no real-time budget.
 const GUEST: &str = r"
     proc/sys/kernel/osrelease = 6.18.44
