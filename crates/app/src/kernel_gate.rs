@@ -3,7 +3,7 @@
 use std::io;
 
 use tactus_judge::gate::GateReport;
-use tactus_judge::kernels::{self, Answer, GateOptions, KernelComparison};
+use tactus_judge::kernels::{self, Decision, GateOptions, KernelComparison};
 use tactus_lab::event::Event;
 use tactus_lab::target::Stopper;
 use tactus_model::experiment::{Overrides, Plan};
@@ -92,8 +92,8 @@ impl Listener for UpToFailure<'_> {
 /// How a kernel stands to another.
 #[derive(Clone, Debug)]
 pub struct KernelGate {
-    /// Whether it is refused.
-    pub answer: Answer,
+    /// Whether the kernel is refused.
+    pub decision: Decision,
     /// Figure by figure.
     pub comparison: KernelComparison,
     /// The same as judgements.
@@ -106,6 +106,6 @@ pub struct KernelGate {
 /// The run was not made by a gate.
 pub fn judge(run: &Run, options: &GateOptions) -> Result<KernelGate> {
     let comparison = kernels::compare(run, options)?;
-    let (answer, report) = (comparison.answer(options), comparison.report(options));
-    Ok(KernelGate { answer, comparison, report })
+    let (decision, report) = (comparison.decision(options), comparison.report(options));
+    Ok(KernelGate { decision, comparison, report })
 }

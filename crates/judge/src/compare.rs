@@ -1,10 +1,10 @@
-//! Two runs, or two cells, side by side: which quantiles differ, and how sure that is.
+//! Comparisons of two runs or two cells: which quantiles differ, and with what confidence.
 //!
-//! Cells of the same settings are paired. [`Verdict`]s are given for every quantile
-//! that both samples support, never from one round alone. Several quantiles and
-//! cells are tested at once, so the chances of all of them are adjusted together
-//! after Hochberg: when nothing differs anywhere, a comparison calls anything better or
-//! worse with a chance of at most 5 %.
+//! Cells with the same settings are paired. Every quantile that both samples support
+//! gets a [`Verdict`], never from a single round. Several quantiles and cells are
+//! tested at once, so their p-values are adjusted for multiple comparisons by
+//! Hochberg's method: if nothing differs, a comparison reports anything as better or
+//! worse with a probability of at most 5 %.
 
 mod difference;
 mod hochberg;
@@ -30,17 +30,17 @@ pub use difference::{Design, Difference, FEWEST_ROUNDS, NotCompared, Side};
 pub(crate) use hochberg::adjusted;
 pub use pairing::{Incomparable, Selection, SettingDiffers, UnknownCell, find_cell};
 
-/// The quantiles that are compared.
+/// The compared quantiles.
 pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
-/// The chance of any false alarm in a comparison.
+/// The probability of at least one false alarm in a comparison.
 pub const FALSE_ALARMS: f64 = 0.05;
 
-/// How a comparison is made.
+/// Options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompareOptions {
     /// Figures that differ by less than this share count as the same.
     pub margin: f64,
-    /// Compare what measures different things.
+    /// Compare cells even if they measure different things.
     pub force: bool,
 }
 
@@ -50,17 +50,17 @@ impl Default for CompareOptions {
     }
 }
 
-/// What is said of a quantile of B against that of A.
+/// The verdict on a quantile of B against that of A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// B is less, by the tests of the whole comparison together.
+    /// B is less, after adjustment for all tests of the comparison.
     Better,
-    /// B is greater, by the tests of the whole comparison together.
+    /// B is greater, after adjustment for all tests of the comparison.
     Worse,
     /// The interval lies within the margin.
     Same,
-    /// Neither a difference nor equivalence could be shown.
+    /// The data show neither a difference nor equivalence.
     NoDifferenceFound,
 }
 
@@ -81,25 +81,25 @@ impl Verdict {
 pub struct QuantileComparison {
     /// The share of wakeups, 0 to 1.
     pub quantile: f64,
-    /// The latency that so many wakeups of A did not exceed (*per wakeup*): the geometric
-    /// mean over rounds where it is compared, else that of all rounds together.
+    /// The latency that this share of the wakeups of A did not exceed (*per wakeup*): the
+    /// geometric mean over rounds if it is compared, otherwise the quantile of all rounds
+    /// together.
     pub a: Option<Nanos>,
     /// The same of B.
     pub b: Option<Nanos>,
-    /// How they differ; `None` where they are not compared.
+    /// The difference; `None` if they are not compared.
     pub difference: Option<Difference>,
-    /// The chance of such a difference where there is none, adjusted for all tests
-    /// of the comparison.
+    /// The p-value, adjusted for all tests of the comparison.
     pub adjusted_chance: Option<f64>,
-    /// The units that latencies of A and of B are told in, rounded down; 1 ns for our own.
+    /// The units to which latencies of A and of B are rounded down; 1 ns for our own.
     pub units: [Nanos; 2],
-    /// What follows; `None` where they are not compared.
+    /// The verdict; `None` if they are not compared.
     pub verdict: Option<Verdict>,
-    /// Why they are not compared, where they are not.
+    /// The reason if they are not compared.
     pub not_compared: Option<NotCompared>,
 }
 
-/// A cell as a side of a comparison.
+/// A cell on one side of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ComparedCell {
     /// Its run.
@@ -108,14 +108,14 @@ pub struct ComparedCell {
     pub cell: usize,
     /// Its name among the cells of its run.
     pub label: String,
-    /// The rounds that yielded a result.
+    /// The number of rounds with a result.
     pub rounds: usize,
-    /// Due times that were slept through, which quantiles *per wakeup* do not hold; `None`
-    /// where another program measured that does not count them.
+    /// Missed due times, which quantiles *per wakeup* do not contain; `None` if the
+    /// measuring program does not count them.
     pub missed: Option<u64>,
-    /// Due times in all, as far as they are known.
+    /// All due times, as far as known.
     pub intended: u64,
-    /// The other program that measured it, where one did.
+    /// The program that measured it, if it was not Tactus.
     pub measured_by: Option<String>,
 }
 
@@ -126,7 +126,7 @@ pub struct PairComparison {
     pub a: ComparedCell,
     /// The cell of B.
     pub b: ComparedCell,
-    /// The settings that are known of one side only, or of none.
+    /// The settings that are known for only one side, or for neither.
     pub unknown: Vec<String>,
     /// Each of [`QUANTILES`].
     pub quantiles: Vec<QuantileComparison>,
@@ -135,7 +135,7 @@ pub struct PairComparison {
 /// A fact in which the machines of two runs differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FactDiffers {
-    /// What the fact is about, and its name.
+    /// Its group and name.
     pub fact: String,
     /// Its value in A.
     pub a: String,
@@ -143,14 +143,14 @@ pub struct FactDiffers {
     pub b: String,
 }
 
-/// How far a side of a comparison can be relied on.
+/// The validity of one side of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SideValidity {
     /// Its run.
     pub run: String,
-    /// What its verdict comes to.
+    /// The validity of its figures.
     pub validity: Validity,
-    /// What invalidates it, in a line; `None` where nothing does.
+    /// The reasons why it is invalid, in one line; `None` if it is not.
     pub why_invalid: Option<String>,
 }
 
@@ -169,21 +169,21 @@ impl SideValidity {
 /// Two runs or cells side by side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// How far A can be relied on.
+    /// The validity of A.
     pub a: SideValidity,
-    /// How far B can be relied on.
+    /// The validity of B.
     pub b: SideValidity,
     /// The share below which figures count as the same.
     pub margin: f64,
-    /// How the rounds of both lie to each other in time.
+    /// The order of the rounds of both sides in time.
     pub design: Design,
-    /// The cells that were paired.
+    /// The paired cells.
     pub pairs: Vec<PairComparison>,
     /// Cells of A without a partner in B.
     pub only_a: Vec<String>,
     /// Cells of B without a partner in A.
     pub only_b: Vec<String>,
-    /// What differs between the machines, as far as it decides timing.
+    /// The facts that affect timing and differ between the machines.
     pub facts: Vec<FactDiffers>,
 }
 
@@ -194,22 +194,22 @@ impl Comparison {
         figures.any(|figure| figure.verdict == Some(Verdict::Worse))
     }
 
-    /// How many tests were made.
+    /// The number of tests.
     pub fn tests(&self) -> usize {
         let figures = self.pairs.iter().flat_map(|pair| &pair.quantiles);
         figures.filter(|figure| figure.difference.is_some()).count()
     }
 
-    /// The most rounds of each side that any figure without a verdict would need for a
-    /// difference as great as the margin to be found: `None` where every figure has a
-    /// verdict, and `Some(None)` where more than anybody measures are needed.
+    /// The number of rounds on each side with which all figures without a verdict would show
+    /// a difference as large as the margin: `None` if every figure has a verdict, and
+    /// `Some(None)` if the number is impractical.
     pub fn rounds_for_margin(&self) -> Option<Option<u32>> {
         let figures = self.pairs.iter().flat_map(|pair| &pair.quantiles);
         let open = figures
             .filter(|figure| figure.verdict == Some(Verdict::NoDifferenceFound))
             .filter_map(|figure| figure.difference)
             .map(|difference| difference.rounds_for_margin);
-        // Without a limit is more than any number.
+        // An impractical number counts as the largest.
         open.max_by_key(|rounds| rounds.unwrap_or(u32::MAX))
     }
 }
@@ -217,7 +217,8 @@ impl Comparison {
 /// Compares B with A.
 ///
 /// # Errors
-/// They have no cell in common, or measure different things and `options.force` is not set.
+/// The sides have no cell in common, or they measure different things and `options.force`
+/// is not set.
 pub fn compare(
     a: Selection<'_>,
     b: Selection<'_>,
@@ -287,7 +288,7 @@ fn precision(measurements: &[&Measurement]) -> Option<Precision> {
     measurements.iter().filter_map(|found| found.precision).reduce(Precision::and)
 }
 
-/// The settings that are not known of both cells.
+/// The settings that are not known for both cells.
 fn unknown(a: &Cell, b: &Cell) -> Vec<String> {
     let names = a.settings().map(|(name, _)| name);
     names.filter(|name| !(a.knows(name) && b.knows(name))).map(str::to_owned).collect()
@@ -308,7 +309,8 @@ fn compared_cell(run: &Run, cell: usize, measurements: &[&Measurement]) -> Compa
     }
 }
 
-/// Compares each quantile of two cells, without verdicts, which need all tests of a comparison.
+/// Compares each quantile of two cells. Verdicts follow later, because they need all tests
+/// of a comparison.
 fn compare_samples(a: &Sample, b: &Sample, design: Design, margin: f64) -> Vec<QuantileComparison> {
     QUANTILES
         .into_iter()
@@ -316,9 +318,9 @@ fn compare_samples(a: &Sample, b: &Sample, design: Design, margin: f64) -> Vec<Q
         .map(|(quantile, difference)| QuantileComparison {
             quantile,
             a: difference
-                .map_or_else(|_| a.blocks.quantile(quantile), |found| Some(length(found.a))),
+                .map_or_else(|_| a.blocks.quantile(quantile), |found| Some(nearest(found.a))),
             b: difference
-                .map_or_else(|_| b.blocks.quantile(quantile), |found| Some(length(found.b))),
+                .map_or_else(|_| b.blocks.quantile(quantile), |found| Some(nearest(found.b))),
             difference: difference.ok(),
             adjusted_chance: None,
             units: [a.unit, b.unit],
@@ -328,12 +330,12 @@ fn compare_samples(a: &Sample, b: &Sample, design: Design, margin: f64) -> Vec<Q
         .collect()
 }
 
-/// The nearest length, which a cast saturates at.
-fn length(nanos: f64) -> Nanos {
+/// The nearest duration; the cast saturates.
+fn nearest(nanos: f64) -> Nanos {
     Nanos::from_nanos(nanos.round() as u64)
 }
 
-/// Gives each figure that was compared its verdict, by all tests together.
+/// Sets the verdict of each compared figure, adjusted for all tests.
 fn give_verdicts<'q>(figures: impl Iterator<Item = &'q mut QuantileComparison>, margin: f64) {
     let mut tests: Vec<(&mut QuantileComparison, Difference)> =
         figures.filter_map(|figure| figure.difference.map(|found| (figure, found))).collect();
@@ -344,8 +346,8 @@ fn give_verdicts<'q>(figures: impl Iterator<Item = &'q mut QuantileComparison>, 
     }
 }
 
-/// Equivalence comes first: a difference that is certain and smaller than the
-/// margin is one that does not matter.
+/// Equivalence comes first: a certain difference that is smaller than the margin does
+/// not matter.
 fn verdict(difference: &Difference, chance: f64, margin: f64) -> Verdict {
     let within = 1.0 / (1.0 + margin)..=1.0 + margin;
     if within.contains(&difference.ratio_low) && within.contains(&difference.ratio_high) {
@@ -360,14 +362,14 @@ fn verdict(difference: &Difference, chance: f64, margin: f64) -> Verdict {
     }
 }
 
-/// The facts of kernel, CPU, scheduling and cgroup in which two machines differ.
+/// The facts about kernel, CPU, scheduling and cgroup in which two machines differ.
 fn facts_that_differ(a: &Run, b: &Run) -> Vec<FactDiffers> {
     const DECIDING: [&str; 4] = ["Kernel", "CPU", "Scheduling", "Cgroup"];
     let (a, b) = (a.header.facts_before.rows(), b.header.facts_before.rows());
     a.into_iter()
         .zip(b)
         .filter(|(a, b)| DECIDING.contains(&a.group) && a.value != b.value)
-        // Directories of cgroups name sessions and say nothing of the machine.
+        // Directories of cgroups name sessions and do not describe the machine.
         .filter(|(a, _)| !a.name.ends_with("directory"))
         .map(|(a, b)| FactDiffers {
             fact: format!("{} {}", a.group.to_lowercase(), a.name),

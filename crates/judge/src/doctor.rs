@@ -1,17 +1,17 @@
-//! Whether a machine is fit to be measured: each fact that decides timing, why
-//! it matters, what it does to a measurement, and the command that mends it.
+//! Whether a machine is fit for measurements: each fact that affects timing, why it
+//! matters, its effect on a measurement, and the command that fixes it.
 //!
-//! Each file below examines a group of facts. A fact that is not known yields a
-//! finding that says so, never one that guesses.
+//! Each file below examines a group of facts. An unknown fact yields a finding that
+//! says so, never a guess.
 
 mod boot;
 pub(crate) mod clock;
+pub(crate) mod cpu;
 pub(crate) mod heat;
 pub(crate) mod interrupt;
 pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod permission;
-pub(crate) mod cpu;
 pub(crate) mod scheduling;
 mod text;
 
@@ -22,7 +22,7 @@ use tactus_model::time::Nanos;
 pub use crate::finding::{Finding, State, worst};
 pub use text::findings_text;
 
-/// Examines a machine. The worst findings come first, equals in a fixed order.
+/// Examines a machine. The worst findings come first, equal ones in a fixed order.
 pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
     let mut findings: Vec<Finding> = [
         permission::examine(facts),
@@ -39,12 +39,12 @@ pub fn examine(facts: &MachineFacts) -> Vec<Finding> {
     findings
 }
 
-/// Examines a machine that was looked at twice: what is counted since boot is told
-/// for the time between, which is when it counts.
+/// Examines a machine by two readings of its facts: counters that run since boot are
+/// reported for the time between the readings.
 pub fn examine_between(before: &MachineFacts, after: &MachineFacts) -> Vec<Finding> {
     let over = Nanos::from_nanos(after.taken.as_nanos().saturating_sub(before.taken.as_nanos()));
     let mut findings = examine(after);
-    let between = [vec![cpu::steal_between(before, after, over)], meanwhile(before, after)];
+    let between = [vec![cpu::steal_between(before, after, over)], events_between(before, after)];
     for found in between.concat() {
         findings.retain(|finding| finding.check != found.check);
         findings.push(found);
@@ -53,27 +53,27 @@ pub fn examine_between(before: &MachineFacts, after: &MachineFacts) -> Vec<Findi
     findings
 }
 
-/// What heat and the firmware did between two looks at one machine.
-pub(crate) fn meanwhile(before: &MachineFacts, after: &MachineFacts) -> Vec<Finding> {
-    heat::meanwhile(before, after)
+/// The effects of heat and firmware between two readings of one machine.
+pub(crate) fn events_between(before: &MachineFacts, after: &MachineFacts) -> Vec<Finding> {
+    heat::events_between(before, after)
 }
 
-/// The container around this process, where there is one.
+/// The container around this process, if there is one.
 fn container(facts: &MachineFacts) -> Option<&str> {
     facts.permission.container.as_deref().filter(|name| *name != "none")
 }
 
-/// The hypervisor below the kernel, where there is one.
+/// The hypervisor below the kernel, if there is one.
 fn hypervisor(facts: &MachineFacts) -> Option<&str> {
     facts.cpu.virtualization.as_deref().filter(|name| *name != "none")
 }
 
-/// A part of a whole, both of them settings of the kernel; the whole is not 0.
+/// The percentage of a part in a whole that is not 0.
 fn percent(part: i64, whole: i64) -> String {
     format!("{:.0}{THIN_SPACE}%", 100.0 * part as f64 / whole as f64)
 }
 
-/// A command that changes the machine, which no container may do from within.
+/// A command that changes the machine, which is impossible from inside a container.
 fn on_machine(facts: &MachineFacts, command: &str) -> String {
     match container(facts) {
         Some(_) => format!("on the host: {command}"),

@@ -1,23 +1,23 @@
-//! What an examination yields: of a machine, or of a run.
+//! Findings about a machine or a run.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// One thing that was checked.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was checked, as *clock source*.
+    /// The name of the check, e.g. *clock source*.
     pub check: &'static str,
-    /// How it stands with it.
+    /// The state.
     pub state: State,
-    /// What was found, as a person reads it; where it is unknown, the reason for that.
+    /// The fact, for a person to read; if it is unknown, the reason.
     pub fact: String,
-    /// Why it matters for timing, in whole sentences.
+    /// Why the check matters for timing, in whole sentences.
     pub why: &'static str,
-    /// What it does to a measurement, in whole sentences; `None` where nothing, or not known.
+    /// The effect on a measurement, in whole sentences; `None` if there is none or it is unknown.
     pub effect: Option<String>,
-    /// The command that mends it, or what to do where no command does. Nobody runs it unasked.
+    /// The command that fixes it, or what to do if no command does. Tactus never runs it.
     pub fix: Option<String>,
 }
 
@@ -28,19 +28,17 @@ impl Finding {
     }
 }
 
-/// How it stands with one thing.
-///
-/// The order is from the worst to the best, in which findings are shown.
+/// The state of a finding, from the worst to the best, which is the order of display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Figures measured so are not those of the machine.
+    /// Figures measured like this do not describe the machine.
     Invalidates,
-    /// Figures are right and have to be read with this in mind.
+    /// Figures are valid, but this affects them.
     Warning,
-    /// It cannot be told here.
+    /// It cannot be determined here.
     Unknown,
-    /// As it should be.
+    /// Nothing is wrong.
     Fine,
 }
 
@@ -55,12 +53,12 @@ impl fmt::Display for State {
     }
 }
 
-/// The worst state among findings; fine where there are none.
+/// The worst state among findings; [`State::Fine`] if there are none.
 pub fn worst(findings: &[Finding]) -> State {
     findings.iter().map(|finding| finding.state).min().unwrap_or(State::Fine)
 }
 
-/// A question to the facts, before it is answered.
+/// A check, before it is applied to facts.
 pub(crate) struct Check {
     pub(crate) name: &'static str,
     pub(crate) why: &'static str,
@@ -71,11 +69,7 @@ impl Check {
         self.finding(State::Fine, fact.into(), None)
     }
 
-    pub(crate) fn warning(
-        &self,
-        fact: impl Into<String>,
-        effect: impl Into<String>,
-    ) -> Finding {
+    pub(crate) fn warning(&self, fact: impl Into<String>, effect: impl Into<String>) -> Finding {
         self.finding(State::Warning, fact.into(), Some(effect.into()))
     }
 
@@ -87,7 +81,7 @@ impl Check {
         self.finding(State::Invalidates, fact.into(), Some(effect.into()))
     }
 
-    /// The answer cannot be had, for the reason given.
+    /// The fact is unknown, for the given reason.
     pub(crate) fn unknown(&self, reason: impl Into<String>) -> Finding {
         self.finding(State::Unknown, reason.into(), None)
     }

@@ -1,8 +1,8 @@
-//! Whether a run meets the demands that are made on it.
+//! Whether a run meets given demands.
 //!
-//! Every demand is held against every cell. What a sample cannot support is said,
-//! and counts as not met unless that is allowed: a gate that opens because too
-//! little was measured would be none.
+//! Every demand is checked for every cell. If a sample is too small for a demand, the
+//! report says so and the demand counts as not met, unless the caller allows it: a gate
+//! must not pass because too little was measured.
 
 pub mod junit;
 
@@ -27,19 +27,19 @@ use crate::finding::{Finding, State};
 use crate::purpose::{AtMost, Purpose, PurposeVerdict};
 use crate::verdict::{self, Validity};
 
-/// A latency that a share of the due times must not exceed; as text `99.9=80us`.
+/// A latency that a share of the due times must not exceed; written as `99.9=80us`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuantileLimit {
-    /// The share in per cent, more than 0 and less than 100.
+    /// The share in percent, more than 0 and less than 100.
     pub percent: f64,
     /// The latency.
     pub limit: Nanos,
 }
 
-/// Why a text is no limit of a quantile.
+/// The error for a text that is not a quantile limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no limit of a quantile: write a percentage between 0 and 100 and a length, as 99.9=80us"
+    "`{0}` is not a quantile limit: write a percentage between 0 and 100 and a duration, e.g. 99.9=80us"
 )]
 pub struct NotAQuantileLimit(String);
 
@@ -63,16 +63,16 @@ impl fmt::Display for QuantileLimit {
     }
 }
 
-/// Something that every cell of a run must meet.
+/// A demand on every cell of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Demand {
-    /// No due time is met later than this (*intended schedule*).
+    /// The maximum latency (*intended schedule*).
     Max(Nanos),
-    /// A share of the due times is met within a latency (*intended schedule*).
+    /// The latency that a share of the due times must not exceed (*intended schedule*).
     Quantile(QuantileLimit),
-    /// No more due times than these are slept through.
+    /// The maximum number of missed due times.
     Missed(u64),
-    /// No more deadlines of a purpose are missed than so many in a time.
+    /// The maximum rate of deadline misses for a purpose.
     Purpose(Purpose, AtMost),
 }
 
@@ -91,15 +91,15 @@ impl fmt::Display for Demand {
     }
 }
 
-/// What became of a demand on a cell.
+/// The outcome of a demand on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It is met.
+    /// The demand is met.
     Met,
-    /// It is not met.
+    /// The demand is not met.
     NotMet,
-    /// The sample cannot tell.
+    /// The sample is too small to decide.
     Unsupported,
 }
 
@@ -118,18 +118,18 @@ impl Outcome {
     }
 }
 
-/// A demand on a cell, and what became of it.
+/// A demand on a cell and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
     /// The name of the cell.
     pub cell: String,
     /// The demand.
     pub demand: String,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
     /// Whether the gate counts it as met.
     pub passes: bool,
-    /// What was found, and why it cannot be judged where that is so.
+    /// The measured value; if the demand cannot be judged, the reason.
     pub found: String,
 }
 
@@ -143,15 +143,14 @@ pub struct GateReport {
 }
 
 impl GateReport {
-    /// How many judgements do not pass.
+    /// The number of judgements that do not pass.
     pub fn failures(&self) -> usize {
         self.judgements.iter().filter(|judgement| !judgement.passes).count()
     }
 
-    /// Holds the demand that a run's figures can be relied on against its verdict: at
-    /// least `wanted`.
+    /// Adds the demand that the validity of a run's figures is at least `wanted`.
     ///
-    /// `which` says whose verdict it is, as `the run` or `the baseline`.
+    /// `which` names the run, e.g. `the run` or `the baseline`.
     pub fn demand_validity(&mut self, which: &str, verdict: &verdict::Verdict, wanted: Validity) {
         let grave = |finding: &&Finding| match wanted {
             Validity::Valid => finding.state < State::Unknown,
@@ -192,11 +191,11 @@ impl GateReport {
     }
 }
 
-/// Holds every demand against every cell of `run`, and the run against a baseline
-/// where a comparison of the baseline (A) with it (B) is given.
+/// Checks every demand for every cell of `run`. If a comparison of a baseline (A) with
+/// the run (B) is given, also checks that the run is not worse.
 ///
-/// With `allow_unsupported`, what the sample cannot support counts as met; a cell
-/// without any result never does.
+/// With `allow_unsupported`, a demand that the sample cannot decide counts as met, but
+/// never for a cell without a result.
 pub fn judge(
     run: &Run,
     demands: &[Demand],
@@ -205,10 +204,10 @@ pub fn judge(
 ) -> GateReport {
     let mut report = GateReport { run: run.header.id.to_string(), judgements: Vec::new() };
     for (cell, label) in run.header.plan.labels().iter().enumerate() {
-        let evidence = Evidence::of(run, cell, label);
+        let basis = Basis::of(run, cell, label);
         for demand in demands {
-            let judged = match &evidence {
-                Some(evidence) => evidence.judge(*demand),
+            let judged = match &basis {
+                Some(basis) => basis.judge(*demand),
                 None => (Outcome::NotMet, no_result(run, cell)),
             };
             report.add(label, demand.to_string(), judged, allow_unsupported);
@@ -228,16 +227,16 @@ pub fn judge(
 
 fn no_result(run: &Run, cell: usize) -> String {
     let failure = run.failures.iter().find(|failure| failure.turn.cell == cell);
-    let reason = failure.map_or("it was not measured", |failure| &failure.reason);
+    let reason = failure.map_or("the cell was not measured", |failure| &failure.reason);
     format!("no result: {reason}")
 }
 
 fn not_in_baseline() -> (Outcome, String) {
-    (Outcome::Unsupported, "the baseline has no cell of these settings".to_owned())
+    (Outcome::Unsupported, "the baseline has no cell with these settings".to_owned())
 }
 
-/// What the measurements of a cell say of demands.
-struct Evidence<'r> {
+/// The measurements of a cell, by which demands are judged.
+struct Basis<'r> {
     run: &'r Run,
     cell: usize,
     label: &'r str,
@@ -246,7 +245,7 @@ struct Evidence<'r> {
     rounds_planned: u32,
 }
 
-impl<'r> Evidence<'r> {
+impl<'r> Basis<'r> {
     fn of(run: &'r Run, cell: usize, label: &'r str) -> Option<Self> {
         let measurements: Vec<&Measurement> = run.of_cell(cell).collect();
         let rounds: Vec<Vec<Histogram>> =
@@ -271,7 +270,7 @@ impl<'r> Evidence<'r> {
                 (missed <= limit, found, None)
             }
             Demand::Max(limit) => match self.summary.max {
-                Some(max) => (max <= limit, self.told(max), None),
+                Some(max) => (max <= limit, self.latency(max), None),
                 None => (true, String::new(), Some("no wakeup was observed".to_owned())),
             },
             Demand::Quantile(QuantileLimit { percent, limit }) => {
@@ -280,14 +279,14 @@ impl<'r> Evidence<'r> {
                 match self.summary.by_schedule.quantile(quantile) {
                     Some(figure) => (
                         figure <= limit,
-                        self.told(figure),
+                        self.latency(figure),
                         unsupported.map(|reason| reason.to_string()),
                     ),
                     None => (true, String::new(), Some("no wakeup was observed".to_owned())),
                 }
             }
         };
-        // A figure beyond the limit is beyond it however little was measured.
+        // A figure beyond the limit fails even if the sample is small or incomplete.
         let unsupported = unsupported.or_else(|| self.incomplete(demand)).filter(|_| met);
         let outcome = match &unsupported {
             Some(reason) if found.is_empty() => {
@@ -303,7 +302,8 @@ impl<'r> Evidence<'r> {
         (outcome, found)
     }
 
-    /// Met when the sample vouches for it, not met when more are missed beyond doubt.
+    /// Met if the upper bound of the interval is within the limit, not met if the lower
+    /// bound is beyond it.
     fn for_purpose(&self, purpose: Purpose, limit: AtMost) -> (Outcome, String) {
         let Some(verdict) = PurposeVerdict::of(self.run, self.cell, self.label, purpose) else {
             return (Outcome::Unsupported, "nothing was due".to_owned());
@@ -314,14 +314,12 @@ impl<'r> Evidence<'r> {
         }
         if verdict.at_most_one_in < limit.one_in() {
             let missing = match verdict.missed.count {
-                // By the rule of three, as long again twice over with nothing missed.
+                // By the rule of three, three times the duration without a miss.
                 0 => format!(
-                    "Too little was measured to vouch for {limit}: measure for {} with nothing missed.",
+                    "The sample is too small to confirm {limit}: measure for {} without a miss.",
                     format::span(limit.one_in().saturating_mul(3))
                 ),
-                _ => format!(
-                    "Too little was measured to tell whether it is more than {limit}; measure longer."
-                ),
+                _ => format!("The sample is too small to decide about {limit}: measure longer."),
             };
             return (Outcome::Unsupported, format!("{} {missing}", verdict.words));
         }
@@ -331,17 +329,17 @@ impl<'r> Evidence<'r> {
         }
     }
 
-    /// A latency as exactly as it is known.
-    fn told(&self, latency: Nanos) -> String {
+    /// A latency with the known precision.
+    fn latency(&self, latency: Nanos) -> String {
         match self.summary.precision {
             Some(precision) => format::latency_to(latency, precision.unit),
             None => format::latency(latency),
         }
     }
 
-    /// What is missing from the sample as a whole.
+    /// The reason why the whole sample is incomplete.
     fn incomplete(&self, demand: Demand) -> Option<String> {
-        if let Some(reason) = self.summary.precision.and_then(|told| untold(told, demand)) {
+        if let Some(reason) = self.summary.precision.and_then(|known| not_recorded(known, demand)) {
             return Some(reason.to_owned());
         }
         let (rounds, planned) = (self.summary.rounds, self.rounds_planned);
@@ -350,7 +348,7 @@ impl<'r> Evidence<'r> {
             Some(format!("only {rounds} of {planned} rounds have a result"))
         } else if dropped > 0 && !matches!(demand, Demand::Missed(_)) {
             Some(format!(
-                "the latencies of {dropped} wakeups were dropped; raise --sample-limit or measure shorter"
+                "the latencies of {dropped} wakeups were dropped; raise --sample-limit or shorten --duration"
             ))
         } else {
             None
@@ -358,17 +356,15 @@ impl<'r> Evidence<'r> {
     }
 }
 
-/// What another program did not tell that a demand asks for.
-fn untold(precision: Precision, demand: Demand) -> Option<&'static str> {
+/// The data for a demand that another program did not record.
+fn not_recorded(precision: Precision, demand: Demand) -> Option<&'static str> {
     match demand {
-        // The longest wakeup of each task is known where its tool tells its greatest latency.
+        // Every tool reports the maximum latency of each task.
         Demand::Max(_) => None,
         _ if precision.missed_known => None,
-        Demand::Missed(_) => {
-            Some("the program that measured does not count due times that were slept through")
-        }
+        Demand::Missed(_) => Some("the measuring program does not count missed due times"),
         Demand::Quantile(_) | Demand::Purpose(..) => Some(
-            "the program that measured does not count due times that were slept through, so the intended schedule is not known",
+            "the measuring program does not count missed due times, so the intended schedule is unknown",
         ),
     }
 }
@@ -403,15 +399,15 @@ fn no_worse(pair: &PairComparison) -> (Outcome, String) {
     for (percent, reason) in left_out {
         found.push_str(&format!("; {percent} not compared: {reason}"));
     }
-    // Missed due times are in no quantile per wakeup, so more of them are said beside.
+    // Quantiles per wakeup do not contain missed due times, so they are listed separately.
     if pair.a.missed != Some(0) || pair.b.missed != Some(0) {
-        let told = |missed: Option<u64>| missed.map_or("unknown".to_owned(), format::count);
-        found.push_str(&format!("; missed {} → {}", told(pair.a.missed), told(pair.b.missed)));
+        let count = |missed: Option<u64>| missed.map_or("unknown".to_owned(), format::count);
+        found.push_str(&format!("; missed {} → {}", count(pair.a.missed), count(pair.b.missed)));
     }
     (Outcome::of(!worse), found)
 }
 
-/// A share as a percentage without decimals that say nothing: `99.9%`.
+/// A share as a percentage without trailing zeros: `99.9%`.
 fn percent(share: f64) -> String {
     let text = format!("{:.6}", share * 100.0);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))

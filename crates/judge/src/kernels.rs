@@ -1,12 +1,13 @@
-//! Whether a kernel is worse than another, from one run in exact time that holds both.
+//! Whether one kernel is worse than another, from one run of both in deterministic time.
 //!
-//! In exact time the same kernel gives the same figures to the byte, and a seed in place of
-//! another changes which paths meet, not how long they are. So lengths of paths that every
-//! seed gave alike are compared exactly: a difference beyond the [`Allowance`] is one,
-//! without chance. What differs from seed to seed (tails always do: one seed's maximum
-//! means nothing) is compared by the ranks of the seeds, and the chances of all these tests
-//! are adjusted together after Hochberg, so that of two kernels that are alike anything
-//! is called different with a chance of at most [`GateOptions::false_alarms`].
+//! In deterministic (instruction-counted) time, the same kernel yields the same figures to
+//! the byte. Another seed changes which code paths coincide, not their length. So path
+//! lengths that are equal for all seeds are compared exactly: a difference beyond the
+//! [`Allowance`] is real, without a statistical test. Figures that differ between seeds
+//! (tails always do: the maximum of one seed means nothing) are compared by the ranks of
+//! the seeds. The p-values of all these tests are adjusted for multiple comparisons by
+//! Hochberg's method, so that for two equal kernels the probability of any reported
+//! difference is at most [`GateOptions::false_alarms`].
 
 mod allowance;
 mod figure;
@@ -30,24 +31,24 @@ pub use figure::{Figure, Kind};
 use crate::compare::adjusted;
 use crate::gate::{GateReport, Judgement, Outcome};
 
-/// What counts as a difference, and which differences a gate refuses.
+/// The definition of a difference, and which differences a gate refuses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GateOptions {
-    /// Differences up to this are none.
+    /// Differences up to this count as the same.
     pub allowance: Allowance,
-    /// The chance that kernels that are alike are called different in anything that is
-    /// compared by ranks, 0 to 1.
+    /// The probability, 0 to 1, of any false alarm among all comparisons by ranks of equal
+    /// kernels.
     pub false_alarms: f64,
-    /// Ask only for paths that every seed gave alike, for which a few seeds are enough; others
-    /// are compared where the seeds allow it.
+    /// Require only paths that are equal for all seeds, for which a few seeds are enough;
+    /// other paths are compared if there are enough seeds.
     pub paths_only: bool,
-    /// Refuse what became shorter or rarer too.
+    /// Also refuse figures that became less.
     pub refuse_any_difference: bool,
 }
 
 impl GateOptions {
-    /// The chance of a false alarm unless told otherwise: of a hundred changes that change
-    /// nothing, one is refused.
+    /// The default probability of a false alarm: the gate refuses one in a hundred changes
+    /// that have no effect.
     pub const FALSE_ALARMS: f64 = 0.01;
 }
 
@@ -62,25 +63,25 @@ impl Default for GateOptions {
     }
 }
 
-/// A kernel of a gate.
+/// One of the two kernels of a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelSide {
-    /// As it was asked for, with what was added to its command line.
+    /// The kernel in the plan's notation, with the additions to its command line.
     pub kernel: String,
-    /// The release in its file's header, once it was measured.
+    /// The release in the header of its file, if it was measured.
     pub release: Option<String>,
-    /// The SHA-256 digest of its file, once it was measured.
+    /// The SHA-256 digest of its file, if it was measured.
     pub sha256: Option<String>,
 }
 
-/// What all seeds gave under one kernel.
+/// The figures of all seeds under one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Seeds {
-    /// How many there are.
+    /// The number of seeds.
     pub count: usize,
     /// The least figure of a seed.
     pub least: f64,
-    /// The median over seeds; of an even number the mean of the middle two.
+    /// The median over seeds; for an even number, the mean of the middle two.
     pub median: f64,
     /// The greatest figure of a seed.
     pub greatest: f64,
@@ -96,40 +97,40 @@ impl Seeds {
         Some(Self { count, least, median, greatest })
     }
 
-    /// Whether every seed gave the same, to within `allowed`.
-    fn are_alike(&self, allowed: f64) -> bool {
+    /// Whether all seeds have the same figure within `allowed`.
+    fn are_equal(&self, allowed: f64) -> bool {
         self.greatest - self.median <= allowed && self.median - self.least <= allowed
     }
 }
 
-/// How a figure was compared.
+/// The method of comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Method {
-    /// Every seed of a kernel gave the same.
+    /// Exact, because all seeds of a kernel have the same figure.
     Exact,
     /// By the ranks of the seeds.
     Ranks {
-        /// The chance of ranks so far apart under kernels that are alike.
+        /// The p-value of the ranks.
         chance: f64,
-        /// The same, adjusted for all tests of the gate.
+        /// The p-value, adjusted for all tests of the gate.
         adjusted_chance: f64,
     },
 }
 
-/// What is said of a figure under the kernel against the baseline.
+/// The verdict on a figure under the kernel against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It is greater: the path is longer, the tail later, the event more frequent.
+    /// Greater: a longer path, a later tail, or a more frequent event.
     Greater,
-    /// It is less.
+    /// Less.
     Less,
-    /// Every seed gave the same under both, to within what is allowed.
+    /// All seeds have the same figure under both kernels, within the allowance.
     Same,
-    /// The ranks of the seeds show no difference beyond what is allowed.
+    /// The ranks of the seeds show no difference beyond the allowance.
     NoDifferenceFound,
-    /// With so few seeds no difference, however great, could be told from chance.
+    /// With so few seeds, not even the greatest difference would be significant.
     TooFewSeeds,
 }
 
@@ -149,25 +150,25 @@ impl Verdict {
 /// A figure of one cell under both kernels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureComparison {
-    /// Which.
+    /// The figure.
     pub figure: Figure,
-    /// Whether it is a path's length or a tail's.
+    /// Whether it is a path or a tail.
     pub kind: Kind,
-    /// What the seeds gave under the baseline.
+    /// The seeds under the baseline.
     pub baseline: Seeds,
-    /// What they gave under the kernel.
+    /// The seeds under the kernel.
     pub kernel: Seeds,
-    /// By how much the medians may differ: the allowance, and what counting whole operations
-    /// and interrupts leaves open.
+    /// The permitted difference of the medians: the allowance plus the uncertainty of counting
+    /// whole operations and interrupts.
     pub allowed: f64,
-    /// How they were compared.
+    /// The method of comparison.
     pub method: Method,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
 impl FigureComparison {
-    /// The medians' difference as a share of the baseline's; `None` where that is zero.
+    /// The difference of the medians relative to the baseline; `None` if the baseline is 0.
     pub fn change(&self) -> Option<f64> {
         let (from, to) = (self.baseline.median, self.kernel.median);
         (from != 0.0).then(|| to / from - 1.0)
@@ -175,7 +176,7 @@ impl FigureComparison {
 }
 
 impl FigureComparison {
-    /// Whether every seed of one kernel lies beyond all of the other, and beyond what is allowed.
+    /// Whether the ranges of both kernels' seeds are further apart than `allowed`.
     fn lies_apart(&self) -> bool {
         let (from, to) = (&self.baseline, &self.kernel);
         to.least - from.greatest > self.allowed || from.least - to.greatest > self.allowed
@@ -187,62 +188,62 @@ impl FigureComparison {
 pub struct CellComparison {
     /// Its name among the cells of one kernel.
     pub cell: String,
-    /// Its figures; none where there is nothing to compare.
+    /// Its figures; empty if there is nothing to compare.
     pub figures: Vec<FigureComparison>,
-    /// Why there is nothing to compare, where that is so: a turn gave no result.
+    /// The reason if there is nothing to compare: a turn without a result.
     pub not_measured: Option<String>,
 }
 
 /// Two kernels, cell by cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelComparison {
-    /// The run that holds both.
+    /// The run of both.
     pub run: String,
-    /// The kernel against which is compared.
+    /// The reference kernel.
     pub baseline: KernelSide,
-    /// The kernel that is judged.
+    /// The judged kernel.
     pub kernel: KernelSide,
-    /// Millions of instructions a second of the machine's time.
+    /// The speed of the guest's time, in millions of instructions per second.
     pub mips: u32,
-    /// How many seeds each cell was to be measured under, and the plan's own.
+    /// The planned number of seeds for each cell.
     pub seeds: u32,
-    /// The seed of the plan, from which those of all turns follow.
+    /// The seed of the plan, from which the seeds of all turns are derived.
     pub seed: u64,
-    /// What counts as no difference.
+    /// Differences up to this count as the same.
     pub allowance: Allowance,
-    /// The chance of a false alarm of all comparisons by ranks together.
+    /// The probability of any false alarm among all comparisons by ranks.
     pub false_alarms: f64,
     /// The cells in the order of the plan.
     pub cells: Vec<CellComparison>,
 }
 
-/// Why a run does not compare two kernels.
+/// The reason why a run does not compare two kernels.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAGate {
-    /// Its cells are not the same ones under two kernels.
+    /// Its cells are not the same cells under two kernels.
     #[error(
-        "{0} does not hold the same cells under one kernel and then under another; `tactus lab gate` measures such runs"
+        "{0} does not contain the same cells under two kernels; `tactus lab gate` measures such runs"
     )]
     NotTwoKernels(String),
-    /// Time passed otherwise.
+    /// It was not measured in deterministic time.
     #[error(
-        "{0} was not measured in exact time, so that its figures are those of the host too; `tactus lab gate` measures in exact time"
+        "{0} was not measured in deterministic time, so the host affects its figures; `tactus lab gate` measures in deterministic time"
     )]
     NotExact(String),
 }
 
-/// The plan of a gate: the cells of the baseline, then the same under the kernel.
+/// The plan of a gate: the cells under the baseline, then the same cells under the kernel.
 ///
-/// Both may be the same kernel: then it is the gate that is judged.
+/// Both may be the same kernel, which tests the gate itself.
 pub fn plan(mut baseline: Plan, kernel: Plan) -> Plan {
     baseline.cells.extend(kernel.cells);
     baseline
 }
 
-/// Compares the kernels of a run whose plan is one of [`plan`].
+/// Compares the kernels of a run with a plan by [`plan`].
 ///
 /// # Errors
-/// It is another plan.
+/// The run has another kind of plan.
 pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, NotAGate> {
     let plan = &run.header.plan;
     let id = || run.header.id.to_string();
@@ -274,7 +275,7 @@ pub fn compare(run: &Run, options: &GateOptions) -> Result<KernelComparison, Not
     })
 }
 
-/// The guests of cells that differ by their kernels alone.
+/// The guests of two lists of cells that differ only by their kernels.
 fn two_kernels<'c>(before: &'c [Cell], after: &'c [Cell]) -> Option<[&'c Guest; 2]> {
     let [from, to] = [before.first()?.target.guest()?, after.first()?.target.guest()?];
     let are_paired = before.len() == after.len()
@@ -298,8 +299,8 @@ fn side(run: &Run, guest: &Guest, cells: std::ops::Range<usize>) -> KernelSide {
     }
 }
 
-/// Why a pair of cells cannot be compared: every seed must have given a result, since those
-/// that did are no longer chosen by chance.
+/// The reason why a pair of cells cannot be compared. Every seed must have a result, because
+/// the remaining seeds would not be a random selection.
 fn not_measured(run: &Run, pair: [usize; 2]) -> Option<String> {
     let failure = run.failures.iter().find(|failure| pair.contains(&failure.turn.cell));
     if let Some(failure) = failure {
@@ -310,7 +311,7 @@ fn not_measured(run: &Run, pair: [usize; 2]) -> Option<String> {
     (fewest < planned).then(|| format!("{fewest} of {planned} seeds were measured"))
 }
 
-/// The figures that both cells have under every seed, not yet concluded from.
+/// The figures that both cells have for every seed. Verdicts by ranks are not final.
 fn figures(
     run: &Run,
     pair: [usize; 2],
@@ -335,7 +336,7 @@ fn figures(
         .collect()
 }
 
-/// Compares what seeds gave. A verdict from ranks waits for [`conclude`].
+/// Compares the figures of the seeds. [`conclude`] completes verdicts by ranks.
 fn compared(
     figure: Figure,
     baseline: &[f64],
@@ -350,7 +351,7 @@ fn compared(
             false => allowance.of_times(from.median),
         };
     let kind = figure.kind();
-    let is_exact = kind == Kind::Path && from.are_alike(allowed) && to.are_alike(allowed);
+    let is_exact = kind == Kind::Path && from.are_equal(allowed) && to.are_equal(allowed);
     let (method, verdict) = if is_exact {
         let difference = to.median - from.median;
         let verdict = match difference.abs() > allowed {
@@ -370,7 +371,7 @@ const fn direction(is_greater: bool) -> Verdict {
     if is_greater { Verdict::Greater } else { Verdict::Less }
 }
 
-/// Concludes from ranks, all figures of a gate together.
+/// Completes the verdicts by ranks, for all figures of a gate together.
 fn conclude(figures: Vec<&mut FigureComparison>, options: &GateOptions) {
     let mut by_ranks: Vec<(&mut FigureComparison, f64)> = figures
         .into_iter()
@@ -393,28 +394,28 @@ fn conclude(figures: Vec<&mut FigureComparison>, options: &GateOptions) {
     }
 }
 
-/// What became of a gate.
+/// The decision of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// Nothing that is refused was found.
+pub enum Decision {
+    /// No refused difference was found.
     Passes,
-    /// Something that is refused was found.
+    /// A refused difference was found.
     Refused,
-    /// Nothing was found, and not everything could be compared.
-    CannotTell,
+    /// No refused difference was found, but not everything could be compared.
+    Undecided,
 }
 
 impl KernelComparison {
-    /// What the gate answers.
-    pub fn answer(&self, options: &GateOptions) -> Answer {
+    /// The decision of the gate.
+    pub fn decision(&self, options: &GateOptions) -> Decision {
         let judgements = self.judgements(options);
         if judgements.iter().any(|judgement| judgement.outcome == Outcome::NotMet) {
-            Answer::Refused
+            Decision::Refused
         } else if judgements.iter().any(|judgement| !judgement.passes) {
-            Answer::CannotTell
+            Decision::Undecided
         } else {
-            Answer::Passes
+            Decision::Passes
         }
     }
 
@@ -424,7 +425,7 @@ impl KernelComparison {
     }
 
     fn judgements(&self, options: &GateOptions) -> Vec<Judgement> {
-        let wanted = if options.refuse_any_difference { "as" } else { "no greater than" };
+        let wanted = if options.refuse_any_difference { "the same as" } else { "no greater than" };
         self.cells
             .iter()
             .flat_map(|cell| {
@@ -437,8 +438,8 @@ impl KernelComparison {
                 });
                 let compared = cell.figures.iter().map(|figure| {
                     let outcome = outcome(figure.verdict, options);
-                    // Where only paths that are the same in every seed are asked for, nothing
-                    // is asked of the others unless no seed of one reaches those of the other.
+                    // If only paths that are equal for all seeds are required, other paths pass
+                    // unless the seeds of both kernels lie apart.
                     let allow = options.paths_only
                         && outcome == Outcome::Unsupported
                         && !figure.lies_apart();
@@ -468,7 +469,7 @@ const fn outcome(verdict: Verdict, options: &GateOptions) -> Outcome {
     }
 }
 
-/// A comparison in a line: `3 504 → 3 921 instructions (+11.9%): greater, in every seed`.
+/// A comparison in one line: `3 504 → 3 921 instructions (+11.9%): greater, in every seed`.
 fn found(figure: &FigureComparison) -> String {
     let FigureComparison { baseline, kernel, method, verdict, .. } = figure;
     let unit = if figure.figure.is_in_instructions() { "instructions" } else { "times" };
@@ -476,7 +477,7 @@ fn found(figure: &FigureComparison) -> String {
     let how = match method {
         Method::Exact => "in every seed".to_owned(),
         Method::Ranks { adjusted_chance, .. } => {
-            format!("by the ranks of {} seeds, {}", kernel.count, chance_in_words(*adjusted_chance))
+            format!("by ranks of {} seeds, {}", kernel.count, chance_in_words(*adjusted_chance))
         }
     };
     format!(
@@ -488,10 +489,10 @@ fn found(figure: &FigureComparison) -> String {
     )
 }
 
-/// A chance with three decimals: `chance 0.012`.
+/// A p-value with three decimals: `p = 0.012`.
 pub fn chance_in_words(chance: f64) -> String {
     match chance < 0.001 {
-        true => "chance below 0.001".to_owned(),
-        false => format!("chance {chance:.3}"),
+        true => "p < 0.001".to_owned(),
+        false => format!("p = {chance:.3}"),
     }
 }

@@ -1,11 +1,11 @@
 //! Decisions from facts and results.
 //!
-//! Everything here is a pure function of its arguments: it opens no file and
-//! reads no clock, so a decision can be made again from what is stored, on any
-//! machine. [`doctor`] says whether a machine is fit to be measured, [`verdict`]
-//! whether the figures of a run can be relied on, [`compare`] what differs between
-//! two runs, [`gate`] whether a run meets what is demanded, [`kernels`] whether a kernel
-//! is worse than another, [`purpose`] how often a deadline is missed.
+//! All functions here are pure: they open no file and read no clock, so a decision can
+//! be recomputed from stored data on any machine. [`doctor`] decides whether a machine
+//! is fit for measurements, [`verdict`] whether the figures of a run are reliable,
+//! [`compare`] what differs between two runs, [`gate`] whether a run meets given demands,
+//! [`kernels`] whether one kernel is worse than another, and [`purpose`] how often a
+//! deadline is missed.
 #![forbid(unsafe_code)]
 
 pub mod compare;

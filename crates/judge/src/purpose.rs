@@ -1,8 +1,8 @@
-//! Whether a machine is on time for a purpose: the chance of a missed deadline.
+//! Whether a machine is on time for a purpose: the probability of a deadline miss.
 //!
-//! A purpose is a period and a lateness that does no harm; what each of them takes
-//! for that, and why, is [`Purpose::reason`]. A due time counts as missed when its wakeup
-//! came later than that, or was slept through for longer than that (*intended schedule*).
+//! A purpose is a period and a deadline, the tolerated lateness; [`Purpose::reason`]
+//! explains the deadline. A due time is a deadline miss if its wakeup is later than the
+//! deadline, or if it was missed by more than the deadline (*intended schedule*).
 
 mod text;
 
@@ -20,35 +20,35 @@ use tactus_stats::cell::blocks_of_all_tasks;
 
 pub use text::{AtMost, NotAPurpose, NotARate};
 
-/// Something that must be on time again and again.
+/// A periodic activity with a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Sound that is computed buffer by buffer: `audio:48000/64`.
+    /// Audio processing buffer by buffer: `audio:48000/64`.
     Audio {
-        /// Frames a second.
+        /// Frames per second.
         rate: u32,
-        /// Frames in a buffer.
+        /// Frames per buffer.
         frames: u32,
     },
     /// A control loop: `control:1kHz:50us`.
     Control {
-        /// Its period.
+        /// The period.
         period: Nanos,
-        /// The lateness it bears.
+        /// The tolerated lateness.
         deadline: Nanos,
     },
-    /// Pictures: `video:60`.
+    /// Video frames: `video:60`.
     Video {
-        /// Frames a second.
+        /// Frames per second.
         rate: u32,
     },
     /// Messages on a MIDI wire: `midi`.
     Midi,
-    /// Numbers of one's own: `2ms:100us`.
+    /// User-defined: `2ms:100us`.
     Own {
         /// The period.
         period: Nanos,
-        /// The lateness that does no harm.
+        /// The tolerated lateness.
         deadline: Nanos,
     },
 }
@@ -56,7 +56,7 @@ pub enum Purpose {
 const SECOND: u64 = 1_000_000_000;
 
 impl Purpose {
-    /// How a due time follows another.
+    /// The time between due times.
     pub fn period(self) -> Nanos {
         match self {
             Self::Audio { rate, frames } => {
@@ -68,7 +68,7 @@ impl Purpose {
         }
     }
 
-    /// The lateness that does no harm.
+    /// The tolerated lateness.
     pub fn deadline(self) -> Nanos {
         match self {
             Self::Audio { .. } | Self::Video { .. } => {
@@ -79,7 +79,7 @@ impl Purpose {
         }
     }
 
-    /// What is missed.
+    /// The name of one period's work.
     pub const fn noun(self) -> &'static str {
         match self {
             Self::Audio { .. } => "buffer",
@@ -90,63 +90,63 @@ impl Purpose {
         }
     }
 
-    /// Why this lateness does no harm and more does.
+    /// The reason for the deadline.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Audio { .. } => {
-                "a buffer must be ready when the one before it has been played; half of that time is \
-                 left for computing it, which is an assumption of ours"
+                "a buffer must be ready when the previous one has been played; half of that time is \
+                 assumed for computing it"
             }
-            Self::Control { .. } => "the loop bears no more, as its user says",
+            Self::Control { .. } => "the user set this limit",
             Self::Video { .. } => {
-                "a picture must be ready for the next refresh; half of that time is left for drawing \
-                 it, which is an assumption of ours"
+                "a frame must be ready for the next refresh; half of that time is assumed for \
+                 drawing it"
             }
             Self::Midi => {
                 "a message of three bytes takes 960 us on the wire (MIDI 1.0 Detailed Specification, \
-                 hardware: 31 250 baud, ten bits a byte), so that a later one would come after its successor"
+                 hardware: 31 250 baud, ten bits per byte); a later message would follow its successor"
             }
-            Self::Own { .. } => "more is late, as its user says",
+            Self::Own { .. } => "the user set this limit",
         }
     }
 }
 
-/// How a cell stands to a purpose.
+/// The deadline misses of a cell for a purpose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PurposeVerdict {
     /// The cell's number in the plan.
     pub cell: usize,
     /// The cell's name.
     pub label: String,
-    /// The purpose, as it is written.
+    /// The purpose in its notation.
     pub purpose: String,
-    /// Its period.
+    /// The period of the purpose.
     pub period: Nanos,
-    /// The lateness that does no harm.
+    /// The tolerated lateness.
     pub deadline: Nanos,
-    /// Why.
+    /// The reason for the deadline.
     pub reason: &'static str,
-    /// Due times.
+    /// The number of due times.
     pub due: u64,
-    /// How many of them were missed, with the interval of that number.
+    /// The number of deadline misses, with its interval.
     pub missed: BurstyCount,
-    /// The chance of missing one: the share that was missed, 0 to 1.
+    /// The probability of a miss: the share of misses, 0 to 1.
     pub chance: f64,
     /// Its 95 % interval.
     pub chance_interval: [f64; 2],
-    /// How long was measured, over all rounds.
+    /// The measured duration of all rounds.
     pub measured: Nanos,
-    /// The time in which at most one is missed, with 95 % confidence; where none was
-    /// seen, in which at most one occasion comes of missing some.
+    /// The time with at most one miss, with 95 % confidence; without observed misses, the
+    /// time with at most one occasion of misses.
     pub at_most_one_in: Nanos,
-    /// How the cell was measured where that is not the purpose's period.
+    /// The interval of the cell if it is not the purpose's period.
     pub measured_at: Option<String>,
-    /// All that in words.
+    /// The verdict in words.
     pub words: String,
 }
 
 impl PurposeVerdict {
-    /// How a cell of `run` stands to `purpose`; none where nothing was due in it.
+    /// The verdict on a cell of `run`; `None` if the cell has no due times.
     pub fn of(run: &Run, cell: usize, label: &str, purpose: Purpose) -> Option<Self> {
         let measurements: Vec<&Measurement> = run.of_cell(cell).collect();
         let due: u64 =
@@ -157,7 +157,7 @@ impl PurposeVerdict {
         }
         let deadline = purpose.deadline();
         let rounds: Vec<Vec<u64>> =
-            measurements.iter().map(|found| missed_in_stretches(found, deadline)).collect();
+            measurements.iter().map(|found| missed_in_blocks(found, deadline)).collect();
         let missed = BurstyCount::of(&rounds);
         let share = |count: f64| (count / due as f64).min(1.0);
         let at_most_one_in = at_most_one_in(purpose, measured, due, missed);
@@ -181,7 +181,7 @@ impl PurposeVerdict {
         Some(verdict)
     }
 
-    /// How all cells of `run` stand to `purpose`.
+    /// The verdicts on all cells of `run`.
     pub fn of_run(run: &Run, purpose: Purpose) -> Vec<Self> {
         let labels = run.header.plan.labels();
         let cells = labels.iter().enumerate();
@@ -191,47 +191,47 @@ impl PurposeVerdict {
 
 fn at_most_one_in(purpose: Purpose, measured: Nanos, due: u64, missed: BurstyCount) -> Nanos {
     let seconds = match missed.count {
-        // Nothing is known of how bursts would be, so that time is counted and not wakeups.
+        // The size of bursts is unknown, so the bound counts time, not wakeups.
         0 => measured.as_secs_f64() / missed.at_most,
         _ => purpose.period().as_secs_f64() * due as f64 / missed.at_most,
     };
     Nanos::from_nanos((seconds * SECOND as f64) as u64)
 }
 
-/// How many due times of all tasks were missed, stretch by stretch.
+/// The deadline misses of all tasks in each block of time.
 ///
-/// Due times that were slept through are not kept by stretches. They belong to the late
-/// wakeups that ended the sleep, and are shared out among the stretches that hold those.
-fn missed_in_stretches(measurement: &Measurement, deadline: Nanos) -> Vec<u64> {
-    let mut stretches: Vec<u64> =
+/// Missed due times are not recorded by block. They belong to the late wakeups that ended
+/// the sleep, and are distributed among the blocks in proportion to those wakeups.
+fn missed_in_blocks(measurement: &Measurement, deadline: Nanos) -> Vec<u64> {
+    let mut blocks: Vec<u64> =
         blocks_of_all_tasks(measurement).iter().map(|block| later_than(block, deadline)).collect();
     let slept: u64 =
         measurement.tasks.iter().map(|task| later_than(&task.missed_latencies, deadline)).sum();
-    let woken: u64 = stretches.iter().sum();
+    let woken: u64 = blocks.iter().sum();
     let mut left = slept;
     let (mut passed, mut given) = (0_u64, 0_u64);
-    for stretch in &mut stretches {
-        passed += *stretch;
+    for block in &mut blocks {
+        passed += *block;
         let so_far = u128::from(slept) * u128::from(passed) / u128::from(woken.max(1));
         let part = (so_far as u64 - given).min(left);
         given += part;
         left -= part;
-        *stretch += part;
+        *block += part;
     }
-    // Without a late wakeup in the window, the sleep ended behind it.
-    match stretches.last_mut() {
+    // Without a late wakeup in the window, the sleep ended after it.
+    match blocks.last_mut() {
         Some(last) => *last += left,
-        None => stretches.push(left),
+        None => blocks.push(left),
     }
-    stretches
+    blocks
 }
 
-/// How many lengths lie in buckets above that of `deadline`.
+/// The number of latencies in buckets above `deadline`.
 fn later_than(histogram: &Histogram, deadline: Nanos) -> u64 {
     histogram.buckets.iter().filter(|(low, _)| *low > deadline).map(|(_, count)| count).sum()
 }
 
-/// The interval of a cell that was not measured at the purpose's period.
+/// The interval of a cell if it differs from the purpose's period.
 fn measured_at(cell: &Cell, period: Nanos) -> Option<String> {
     let probe = cell.probe.timer();
     (probe.interval != Interval::Fixed(period)).then(|| probe.interval.to_string())

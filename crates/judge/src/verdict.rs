@@ -1,20 +1,19 @@
-//! Whether the figures of a run can be relied on: valid, valid with warnings, or
-//! invalid, and why.
+//! Whether the figures of a run are reliable: valid, valid with warnings, or invalid,
+//! and why.
 //!
-//! A verdict is computed from what is stored of the run and never stored itself. A
-//! run is not altered afterwards, while the rules of judging grow; so a run that was
-//! measured by an older version, or imported, is judged by the same rules as one of
-//! today, on any machine.
+//! A verdict is computed from the stored run and never stored itself. Runs do not
+//! change, but the rules of judging do; so runs of older versions and imported runs
+//! are judged by the current rules, on any machine.
 //!
-//! It has three sources: what [`doctor`](crate::doctor) says of the machine before and
-//! after, as far as it bears on this plan; what the run met (load that was not there,
-//! settings that were not granted, steal, samples lost); and what the sample supports.
-//! A property of the machine that is measured along, as its preemption model or its
-//! tick, is no warning: it is what the run is about.
+//! A verdict has three sources: the findings of [`doctor`](crate::doctor) about the
+//! machine before and after the run, as far as they affect this plan; the events of the
+//! run (missing load, settings not granted, steal time, lost samples); and the size of
+//! the sample. A property of the machine that the run measures, such as its preemption
+//! model or its tick, is not a warning.
 
+mod cell_record;
 mod changed;
 mod conditions;
-mod evidence;
 mod foreign;
 mod guest;
 mod met;
@@ -31,26 +30,26 @@ pub use changed::{ChangedFact, changed_facts};
 pub use met::shortfalls;
 
 use crate::finding::{Finding, State, worst};
-use evidence::Evidence;
+use cell_record::CellRecord;
 
-/// Whether the figures of a run can be relied on.
+/// Whether the figures of a run are reliable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
-    /// What the findings come to.
+    /// The conclusion from the findings.
     pub validity: Validity,
-    /// What is held against the run and what is not known, the gravest first.
+    /// Problems, warnings and unknown facts, the worst first.
     pub findings: Vec<Finding>,
 }
 
-/// How far the figures of a run can be relied on, from the worst to the best.
+/// How reliable the figures of a run are, from the worst to the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Validity {
-    /// The figures are not those of what the plan says was measured.
+    /// The figures do not describe what the plan names.
     Invalid,
-    /// The figures are right and have to be read with the findings in mind.
+    /// The figures are valid, but the findings affect them.
     WithWarnings,
-    /// Nothing is held against them.
+    /// The figures are valid without warnings.
     Valid,
 }
 
@@ -88,7 +87,7 @@ impl Verdict {
         self.findings.iter().filter(move |finding| finding.state == state)
     }
 
-    /// The verdict in a few words: `invalid`, `3 warnings`, `valid`.
+    /// The verdict in one or two words: `invalid`, `3 warnings`, `valid`.
     pub fn mark(&self) -> String {
         match (self.validity, self.of_state(State::Warning).count()) {
             (Validity::WithWarnings, 1) => "1 warning".to_owned(),
@@ -97,25 +96,25 @@ impl Verdict {
         }
     }
 
-    /// What invalidates the run, in a line; empty where nothing does.
+    /// The reasons why the run is invalid, in one line; empty if it is not.
     pub fn why_invalid(&self) -> String {
         let reasons = self.of_state(State::Invalidates);
-        let said: Vec<String> =
+        let lines: Vec<String> =
             reasons.map(|Finding { check, fact, .. }| format!("{check}: {fact}")).collect();
-        said.join("; ")
+        lines.join("; ")
     }
 }
 
-/// Judges a run from what is stored of it.
+/// Judges a stored run.
 pub fn verdict(run: &Run) -> Verdict {
-    let cells = Evidence::of_cells(run);
+    let cells = CellRecord::of_cells(run);
     let of_figures = [
         foreign::findings(run, &cells),
         guest::findings(&cells),
         met::findings(run, &cells),
         sample::findings(run, &cells),
     ];
-    // What the host is and what became of it enters no figure in exact time.
+    // In deterministic time, the host does not affect any figure.
     let of_host = match is_exact(run) {
         true => Vec::new(),
         false => [changed::findings(run), conditions::findings(run, &cells)].concat(),

@@ -1,4 +1,4 @@
-//! What the doctor says of machines made up for it, as a person reads it.
+//! The doctor's findings about fictional machines, as text.
 
 #[path = "../../sys/tests/support/mod.rs"]
 mod support;
@@ -11,7 +11,7 @@ use tactus_sys::facts::{CallFacts, read_with};
 
 const WIDTH: usize = 100;
 
-/// What the kernel's calls answer where timers are of high resolution.
+/// The results of system calls on a machine with high-resolution timers.
 fn calls(tick_rate_hz: u64) -> CallFacts {
     CallFacts {
         machine: None,
@@ -28,7 +28,7 @@ fn state(findings: &[Finding], check: &str) -> State {
     findings.iter().find(|finding| finding.check == check).expect("a check of this name").state
 }
 
-/// What machines have in common that run nothing but themselves.
+/// Files that all machines without a container have in common.
 const OWN_NAMESPACES: &str = r"
     proc/self/exe -> /usr/local/bin/tactus
     proc/self/ns/pid -> pid:[4026531836]
@@ -46,7 +46,7 @@ const OWN_NAMESPACES: &str = r"
     proc/loadavg = 0.02 0.05 0.09 1/230 4242
 ";
 
-/// A machine of a real-time kernel, prepared with care: nothing is left to fix.
+/// A carefully prepared machine with a real-time kernel: nothing is left to fix.
 const REALTIME: &str = r"
     proc/sys/kernel/osrelease = 6.12.48
     proc/sys/kernel/version = #1 SMP PREEMPT_RT Debian 6.12.48-1
@@ -90,13 +90,13 @@ const REALTIME: &str = r"
 ";
 
 #[test]
-fn a_machine_that_was_prepared_is_fit() {
+fn a_prepared_machine_is_fit() {
     let found = findings(1000, &[OWN_NAMESPACES, REALTIME]);
     assert_eq!(worst(&found), State::Fine, "{}", findings_text(&found, WIDTH));
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
-/// A server as it comes, on which somebody else runs a task of the deadline class.
+/// A server with default settings, with a deadline task of another program.
 const BARE_METAL: &str = r"
     proc/sys/kernel/osrelease = 6.12.1-cloud-amd64
     proc/sys/kernel/version = #1 SMP Debian 6.12.1-1
@@ -137,14 +137,14 @@ const BARE_METAL: &str = r"
 ";
 
 #[test]
-fn a_server_as_it_comes() {
+fn a_server_with_default_settings() {
     let found = findings(250, &[OWN_NAMESPACES, BARE_METAL]);
-    assert_eq!(state(&found, "idle states"), State::Fine, "a program keeps CPUs awake");
+    assert_eq!(state(&found, "idle states"), State::Fine, "a program limits the exit latency");
     assert_eq!(state(&found, "kernel debugging"), State::Warning);
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
-/// A laptop as it comes, used by somebody without privilege.
+/// A laptop with default settings and an ordinary user.
 const LAPTOP: &str = r"
     proc/sys/kernel/osrelease = 6.1.0-18-amd64
     proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01)
@@ -195,11 +195,25 @@ const LAPTOP: &str = r"
 ";
 
 #[test]
-fn a_laptop_as_it_comes() {
+fn a_laptop_with_default_settings() {
     insta::assert_snapshot!(findings_text(&findings(250, &[OWN_NAMESPACES, LAPTOP]), WIDTH));
 }
 
-/// A small guest of KVM, whose cgroup of version 1 has no real-time budget.
+#[test]
+fn only_unreadable_tracepoints_need_the_right_to_read_any_file() {
+    let readable = "sys/kernel/tracing/events/sched/sched_switch/format = name: sched_switch\n";
+    let fix = |trees: &[&str]| {
+        let found = findings(250, trees);
+        let tracing = found.into_iter().find(|finding| finding.check == "tracing");
+        tracing.and_then(|finding| finding.fix).expect("a fix for tracing")
+    };
+    assert!(fix(&[OWN_NAMESPACES, LAPTOP]).contains("cap_dac_read_search,"));
+    let for_perf = fix(&[OWN_NAMESPACES, LAPTOP, readable]);
+    assert!(for_perf.contains("cap_perfmon"), "{for_perf}");
+    assert!(!for_perf.contains("cap_dac_read_search"), "{for_perf}");
+}
+
+/// A small KVM guest whose cgroup (v1) has no real-time budget.
 const GUEST: &str = r"
     proc/sys/kernel/osrelease = 6.18.44
     proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC
@@ -227,11 +241,15 @@ const GUEST: &str = r"
 fn a_guest() {
     let found = findings(1000, &[OWN_NAMESPACES, GUEST]);
     assert_eq!(state(&found, "hypervisor"), State::Warning);
-    assert_eq!(state(&found, "frequency governor"), State::Unknown, "the host's are not seen");
+    assert_eq!(
+        state(&found, "frequency governor"),
+        State::Unknown,
+        "the host's governor is invisible"
+    );
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
-/// A container of half a CPU, which sees little of its machine.
+/// A container with half a CPU, which sees little of its machine.
 const CONTAINER: &str = r"
     proc/sys/kernel/osrelease = 6.8.0
     proc/sys/kernel/version = #1 SMP PREEMPT_DYNAMIC Mon Jan 1 2024
@@ -257,11 +275,15 @@ const CONTAINER: &str = r"
 fn a_container() {
     let found = findings(250, &[CONTAINER]);
     assert_eq!(worst(&found), State::Invalidates, "the quota");
-    assert_eq!(state(&found, "other real-time tasks"), State::Unknown, "they cannot be seen");
+    assert_eq!(
+        state(&found, "other real-time tasks"),
+        State::Unknown,
+        "other processes are invisible"
+    );
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
-/// A board with four CPUs of ARM's, of a kernel with a slow tick.
+/// A board with four Arm CPUs and a kernel with a slow tick.
 const BOARD: &str = r"
     proc/sys/kernel/osrelease = 6.6.20-v8
     proc/sys/kernel/version = #1752 SMP PREEMPT Thu Mar 14
@@ -294,13 +316,13 @@ const BOARD: &str = r"
 fn a_board_with_arm_cpus() {
     let found = findings(100, &[OWN_NAMESPACES, BOARD]);
     assert_eq!(state(&found, "real-time classes"), State::Fine);
-    assert_eq!(state(&found, "deadline class"), State::Warning, "no limit permits it");
+    assert_eq!(state(&found, "deadline class"), State::Warning, "no resource limit permits it");
     assert_eq!(state(&found, "swap"), State::Fine, "memory can be locked");
     insta::assert_snapshot!(findings_text(&found, WIDTH));
 }
 
 #[test]
-fn a_machine_of_which_nothing_is_known_is_neither_fit_nor_unfit() {
+fn an_unknown_machine_is_neither_fit_nor_unfit() {
     let found = examine(&MachineFacts::unknown(Instant::from_nanos(0)));
     for finding in &found {
         assert_eq!(finding.state, State::Unknown, "{finding:?}");
@@ -309,7 +331,7 @@ fn a_machine_of_which_nothing_is_known_is_neither_fit_nor_unfit() {
 }
 
 #[test]
-fn what_is_counted_since_boot_is_told_for_the_time_of_a_look() {
+fn counters_since_boot_are_reported_for_the_time_between_two_readings() {
     let before = {
         let root = FakeRoot::new(&[OWN_NAMESPACES, REALTIME].concat());
         read_with(root.path(), &calls(1000))
@@ -330,13 +352,13 @@ fn what_is_counted_since_boot_is_told_for_the_time_of_a_look() {
         assert_eq!(finding.state, State::Warning);
         finding.fact.replace(tactus_model::format::THIN_SPACE, " ")
     };
-    assert_eq!(fact("steal"), "400 ms in 10 s, 1.0 % of all CPU time");
-    assert_eq!(fact("heat"), "CPUs were slowed 3 times meanwhile");
-    assert_eq!(fact("firmware interrupts"), "it stopped all CPUs 5 times meanwhile");
+    assert_eq!(fact("steal time"), "400 ms in 10 s, 1.0 % of all CPU time");
+    assert_eq!(fact("heat"), "CPUs were throttled 3 times");
+    assert_eq!(fact("firmware interrupts"), "SMIs stopped all CPUs 5 times");
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_effect_and_its_mend() {
+fn every_problem_has_an_effect_and_a_fix() {
     let trees: [&[&str]; 4] = [
         &[OWN_NAMESPACES, LAPTOP],
         &[OWN_NAMESPACES, BARE_METAL],
@@ -355,7 +377,7 @@ fn what_is_wrong_is_said_with_its_effect_and_its_mend() {
 }
 
 #[test]
-fn settings_beyond_all_reason_are_examined_like_others() {
+fn absurd_settings_are_examined_like_others() {
     let mut facts = MachineFacts::unknown(Instant::from_nanos(0));
     facts.scheduling.rt_runtime_us = Some(i64::MAX);
     facts.scheduling.rt_period_us = Some(1);
@@ -370,7 +392,8 @@ fn settings_beyond_all_reason_are_examined_like_others() {
 
 #[test]
 fn findings_are_in_the_order_of_their_states() {
-    let states: Vec<State> = findings(100, &[CONTAINER]).iter().map(|one| one.state).collect();
+    let states: Vec<State> =
+        findings(100, &[CONTAINER]).iter().map(|finding| finding.state).collect();
     assert!(states.is_sorted(), "{states:?}");
 }
 

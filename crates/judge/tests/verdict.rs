@@ -1,4 +1,4 @@
-//! Verdicts of made-up runs: what is planted in a run is found, and nothing else.
+//! Verdicts on fictional runs: a planted problem is found, and nothing else.
 
 #[path = "../../report/fixtures/runs.rs"]
 mod fixture;
@@ -15,7 +15,7 @@ use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Nanos;
 use tactus_model::traced::{RecordingAccount, TracedStretch};
 
-/// A run of two rounds with nothing to be held against it.
+/// A valid run of two rounds.
 fn sound() -> Run {
     small("policy = \"fifo:90\"", 2)
 }
@@ -35,20 +35,20 @@ fn in_every(run: &mut Run, change: impl Fn(&mut Measurement)) {
     run.measurements.iter_mut().for_each(change);
 }
 
-/// The facts that are held against a run, by their checks.
+/// The state and check of every problem and warning.
 fn against(verdict: &Verdict) -> Vec<(State, &str)> {
     let held = |finding: &&Finding| finding.state < State::Unknown;
     verdict.findings.iter().filter(held).map(|found| (found.state, found.check)).collect()
 }
 
-/// Checks that one thing alone is held against the run, and what is said of it.
+/// Checks that the verdict has exactly one problem or warning, and its fact.
 #[track_caller]
 fn check(run: &Run, state: State, check: &str, fact: &str) -> Finding {
     let verdict = verdict(run);
     assert_eq!(against(&verdict), [(state, check)], "{verdict:#?}");
-    let found = verdict.of_state(state).next().expect("what was held against it").clone();
-    let said = found.fact.replace(THIN_SPACE, " ");
-    assert!(said.contains(fact), "{said}\n  does not say: {fact}");
+    let found = verdict.of_state(state).next().expect("the finding").clone();
+    let text = found.fact.replace(THIN_SPACE, " ");
+    assert!(text.contains(fact), "{text}\n  does not say: {fact}");
     assert!(found.effect.as_deref().is_some_and(|effect| effect.ends_with('.')), "{found:?}");
     let expected = match state {
         State::Invalidates => Validity::Invalid,
@@ -59,11 +59,11 @@ fn check(run: &Run, state: State, check: &str, fact: &str) -> Finding {
 }
 
 #[test]
-fn nothing_is_held_against_a_sound_run() {
+fn a_sound_run_is_valid() {
     let verdict = verdict(&sound());
     assert_eq!(verdict.validity, Validity::Valid, "{verdict:#?}");
     assert_eq!(verdict.mark(), "valid");
-    // The made-up machine does not tell everything, and that is said.
+    // Some facts of the fictional machine are unknown, and the verdict says so.
     let unknown: Vec<&str> = verdict.of_state(State::Unknown).map(|found| found.check).collect();
     assert!(unknown.contains(&"irqbalance"), "{unknown:?}");
     assert_eq!(verdict.findings.len(), unknown.len());
@@ -95,7 +95,7 @@ fn another_setting_that_changed_is_a_warning() {
     let mut run = sound();
     let after = run.header.facts_after.as_mut().unwrap();
     after.scheduling.rt_runtime_us = Some(-1);
-    // What always differs, and what is merely known now, is no change.
+    // Facts that always differ, and facts that were unknown before, are not changes.
     after.steal = Some(Nanos::from_secs(9));
     after.cgroup.cpu_directory = Some("/sys/fs/cgroup/other".to_owned());
     after.scheduling.recordings = Some(0);
@@ -103,26 +103,31 @@ fn another_setting_that_changed_is_a_warning() {
 }
 
 #[test]
-fn a_load_that_was_not_there_invalidates_and_one_that_ended_does_not() {
+fn a_missing_load_invalidates_and_one_that_ended_does_not() {
     let mut run = small("load = \"file\"\npolicy = \"fifo:90\"", 2);
     assert_eq!(verdict(&run).validity, Validity::Valid);
     run.measurements[1].load.ended = 1;
-    check(&run, State::Warning, "load", "ended by themselves");
+    check(&run, State::Warning, "load", "ended before the window closed");
     run.measurements[1].load.ended = 0;
     run.measurements[1].load.copies = 0;
-    check(&run, State::Invalidates, "load", "no copy of it ran when a window opened in file");
+    check(
+        &run,
+        State::Invalidates,
+        "load",
+        "no copy of the load was running when a window opened in file",
+    );
 }
 
 #[test]
-fn steal_is_weighed_by_its_share() {
+fn steal_time_is_weighed_by_its_share() {
     let mut run = sound();
     // Two CPUs for 3 s in each of two rounds.
     in_every(&mut run, |found| found.rates.steal = Some(Nanos::from_millis(6)));
-    let found = check(&run, State::Warning, "steal", "12.0 ms of CPU time");
+    let found = check(&run, State::Warning, "steal time", "12.0 ms of CPU time (0.10 %)");
     let effect = found.effect.unwrap().replace(THIN_SPACE, " ");
-    assert!(effect.contains("quantiles beyond 99.90 % are the host's"), "{effect}");
+    assert!(effect.contains("Quantiles beyond 99.90 % show the host"), "{effect}");
     in_every(&mut run, |found| found.rates.steal = Some(Nanos::from_millis(700)));
-    check(&run, State::Invalidates, "steal", "11.7 % of it");
+    check(&run, State::Invalidates, "steal time", "(11.7 %)");
 }
 
 #[test]
@@ -132,11 +137,11 @@ fn a_quota_invalidates_when_it_acted() {
         facts.cgroup.quota_us = Some(50_000);
         facts.cgroup.quota_period_us = Some(100_000);
     });
-    assert_eq!(verdict(&run).validity, Validity::Valid, "it is there and held nothing back");
+    assert_eq!(verdict(&run).validity, Validity::Valid, "the quota exists but did not act");
     run.measurements[0].rates.throttled = Some(Nanos::from_millis(40));
     let verdict_of_it = verdict(&run);
     assert!(
-        verdict_of_it.why_invalid().replace(THIN_SPACE, " ").contains("back for 40.0 ms"),
+        verdict_of_it.why_invalid().replace(THIN_SPACE, " ").contains("cgroup for 40.0 ms"),
         "{verdict_of_it:#?}"
     );
     // An older version did not count it.
@@ -145,7 +150,7 @@ fn a_quota_invalidates_when_it_acted() {
 }
 
 #[test]
-fn what_was_refused_is_said_once_with_its_mend() {
+fn a_refusal_is_reported_once_with_its_fix() {
     let mut run = sound();
     let refused = Shortfall {
         asked: "policy fifo:90".to_owned(),
@@ -155,16 +160,17 @@ fn what_was_refused_is_said_once_with_its_mend() {
     };
     in_every(&mut run, |found| found.shortfalls.extend([refused.clone(), refused.clone()]));
     let found = check(&run, State::Warning, "granted", "asked for policy fifo:90, got");
+    assert_eq!(found.effect.as_deref(), Some("Figures are for policy other."));
     assert_eq!(found.fix, refused.fix);
 }
 
 #[test]
-fn samples_that_were_not_kept_weigh_by_their_share() {
+fn dropped_samples_are_weighed_by_their_share() {
     let mut run = sound();
     let accounting = &mut run.measurements[0].tasks[0].accounting;
     accounting.observed -= 7;
     accounting.dropped += 7;
-    check(&run, State::Warning, "samples kept", "7 wakeups took place and were not kept");
+    check(&run, State::Warning, "samples kept", "7 wakeups were dropped");
     let accounting = &mut run.measurements[0].tasks[0].accounting;
     accounting.observed -= 500;
     accounting.dropped += 500;
@@ -172,21 +178,21 @@ fn samples_that_were_not_kept_weigh_by_their_share() {
 }
 
 #[test]
-fn an_account_that_does_not_balance_is_a_defect() {
+fn an_account_that_does_not_balance_is_a_bug() {
     let mut run = sound();
     run.measurements[0].tasks[0].accounting.intended += 1;
     check(&run, State::Invalidates, "accounting", "intended is not observed + missed + dropped");
 }
 
 #[test]
-fn missed_early_and_lost_are_warning() {
+fn missed_early_and_lost_are_warnings() {
     let missed = small("policy = \"other\"\nload = \"process\"", 2);
     let found = verdict(&missed);
     assert!(against(&found).contains(&(State::Warning, "missed due times")), "{found:#?}");
 
     let mut early = sound();
     early.measurements[0].tasks[0].accounting.early = 2;
-    check(&early, State::Warning, "early wakeups", "2 wakeups came before their time");
+    check(&early, State::Warning, "early wakeups", "2 wakeups before the due time");
 
     let mut lost = sound();
     lost.measurements[0].traced = Some(TracedStretch {
@@ -200,19 +206,19 @@ fn missed_early_and_lost_are_warning() {
 }
 
 #[test]
-fn turns_that_are_missing() {
+fn missing_turns() {
     let mut run = sound();
     let lost = run.measurements.pop().unwrap();
     run.failures.push(Failure {
         turn: Turn { round: lost.turn.round, cell: 0 },
-        reason: "the measuring process gave no answer for 30 s".to_owned(),
+        reason: "the measuring process did not respond for 30 s".to_owned(),
         hint: Some("look into the kernel's log".to_owned()),
     });
     let verdict_of_it = verdict(&run);
     let turns: Vec<&Finding> =
         verdict_of_it.findings.iter().filter(|found| found.check == "turns").collect();
     let [found] = turns[..] else { panic!("{verdict_of_it:#?}") };
-    assert!(found.fact.contains("idle · fifo:90, round 2: the measuring process gave no answer"));
+    assert!(found.fact.contains("idle · fifo:90, round 2: the measuring process did not respond"));
     assert_eq!(found.fix.as_deref(), Some("look into the kernel's log"));
 
     run.failures.clear();
@@ -226,20 +232,20 @@ fn turns_that_are_missing() {
 }
 
 #[test]
-fn what_the_sample_supports() {
+fn small_samples_and_rounds_that_disagree() {
     check(
         &small("policy = \"fifo:90\"\nduration = \"6s\"", 1),
         State::Warning,
         "rounds",
-        "one only",
+        "only one",
     );
     let few = check(
         &small("duration = \"60ms\"\npolicy = \"fifo:90\"", 2),
         State::Warning,
         "sample size",
-        "240 under idle · fifo:90",
+        "240 samples under idle · fifo:90",
     );
-    assert!(few.effect.unwrap().contains("one wakeup in 80"));
+    assert!(few.effect.unwrap().contains("1 in 80 wakeups"));
 
     let mut run = sound();
     let slow = small("policy = \"other\"\nload = \"process\"", 2).measurements[1].tasks.clone();
@@ -247,11 +253,11 @@ fn what_the_sample_supports() {
     for (task, slow) in second.tasks.iter_mut().zip(slow) {
         task.blocks = slow.blocks;
     }
-    check(&run, State::Warning, "rounds", "they disagree, most under idle · fifo:90: p99 from");
+    check(&run, State::Warning, "rounds", "rounds disagree, most under idle · fifo:90: p99 from");
 }
 
 #[test]
-fn the_machine_counts_as_far_as_it_bears_on_the_plan() {
+fn facts_of_the_machine_count_if_they_affect_the_plan() {
     let plant = |run: &mut Run| {
         on_both(run, |facts| {
             facts.cpu.idle_exit_latency_us_max = Some(890);
@@ -259,7 +265,7 @@ fn the_machine_counts_as_far_as_it_bears_on_the_plan() {
             facts.scheduling.autogroup = Some(true);
             facts.memory.transparent_huge_pages = Some("always".to_owned());
             facts.cpu.isolated = Some([1].into_iter().collect());
-            // A property of the machine, which is measured along.
+            // Properties of the machine that the run measures.
             facts.kernel.preemption = Some("none".to_owned());
             facts.kernel.tick_rate_hz = Some(100);
         });
@@ -272,7 +278,7 @@ fn the_machine_counts_as_far_as_it_bears_on_the_plan() {
     in_every(&mut prepared, |found| found.tasks.retain(|task| task.cpu == Some(0)));
     let held = verdict(&prepared);
     let checks: Vec<&str> = against(&held).iter().map(|(_, check)| *check).collect();
-    assert_eq!(checks, ["sample size"], "the tasks of one CPU were left out: {held:#?}");
+    assert_eq!(checks, ["sample size"], "the tasks of one CPU are missing: {held:#?}");
 
     let mut ordinary = small("policy = [\"other:-5\", \"fifo:80\"]\nlock-memory = false", 2);
     plant(&mut ordinary);
@@ -299,7 +305,7 @@ fn a_virtual_machine_is_a_warning() {
 }
 
 #[test]
-fn a_run_of_which_nothing_is_known_is_judged_by_what_it_holds() {
+fn a_run_without_facts_is_judged_by_its_results() {
     let mut run = sound();
     run.header.facts_before = MachineFacts::unknown(run.header.created);
     run.header.facts_after = None;
@@ -309,22 +315,22 @@ fn a_run_of_which_nothing_is_known_is_judged_by_what_it_holds() {
 }
 
 #[test]
-fn heat_and_firmware_count_when_they_acted_during_the_run() {
+fn heat_and_firmware_count_if_they_acted_during_the_run() {
     let mut run = sound();
     on_both(&mut run, |facts| {
         facts.thermal.throttle_count = Some(12);
         facts.cpu.smi_count = Some(55);
     });
-    assert_eq!(verdict(&run).validity, Validity::Valid, "all of it was before the run");
+    assert_eq!(verdict(&run).validity, Validity::Valid, "all events were before the run");
     run.header.facts_after.as_mut().unwrap().cpu.smi_count = Some(56);
-    check(&run, State::Warning, "firmware interrupts", "it stopped all CPUs once");
+    check(&run, State::Warning, "firmware interrupts", "SMIs stopped all CPUs once");
     run.header.facts_after.as_mut().unwrap().cpu.smi_count = Some(55);
     run.header.facts_after.as_mut().unwrap().thermal.throttle_count = Some(14);
-    check(&run, State::Warning, "heat", "CPUs were slowed 2 times meanwhile");
+    check(&run, State::Warning, "heat", "CPUs were throttled 2 times");
 }
 
 #[test]
-fn in_exact_time_rounds_are_seeds_and_nothing_drifts() {
+fn in_deterministic_time_rounds_are_seeds_and_nothing_drifts() {
     let exact = |mut run: Run| {
         for cell in &mut run.header.plan.cells {
             let (kernel, time) = ("debian".parse().unwrap(), "exact".parse().unwrap());
@@ -338,7 +344,7 @@ fn in_exact_time_rounds_are_seeds_and_nothing_drifts() {
         verdict.findings.into_iter().find(|found| found.check == "seeds").expect("of seeds")
     };
     let one = of_seeds(&exact(small("policy = \"fifo:90\"\nduration = \"6s\"", 1)));
-    assert_eq!(one.fact, "one only");
+    assert_eq!(one.fact, "only one");
     assert!(one.fix.unwrap().contains("--rounds 20"));
     let mut run = exact(sound());
     for measurement in run.measurements.iter_mut().filter(|found| found.turn.round == 1) {
@@ -347,6 +353,6 @@ fn in_exact_time_rounds_are_seeds_and_nothing_drifts() {
         }
     }
     let disagree = of_seeds(&run);
-    assert!(disagree.fact.contains("they disagree, most under"), "{disagree:?}");
-    assert!(disagree.effect.unwrap().contains("Nothing drifted"));
+    assert!(disagree.fact.contains("rounds disagree, most under"), "{disagree:?}");
+    assert!(disagree.effect.unwrap().contains("This is not drift"));
 }

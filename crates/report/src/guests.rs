@@ -271,7 +271,7 @@ mod tests {
     fn the_verdict_tells_what_exact_time_leaves_out() {
         let mut run = run();
         let told = crate::run_details(&run, &crate::TableOptions::default());
-        for part in ["exact time", "does not model", "Guests", "kernel sha256"] {
+        for part in ["deterministic time", "does not model", "Guests", "kernel sha256"] {
             assert!(told.contains(part), "{part} is not in {told}");
         }
         let page = crate::page(std::slice::from_ref(&run)).unwrap();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tactus_judge::kernels::{
-    Answer, CellComparison, FigureComparison, GateOptions, KernelComparison, KernelSide, Kind,
+    CellComparison, Decision, FigureComparison, GateOptions, KernelComparison, KernelSide, Kind,
     Method, Seeds, Verdict, chance_in_words,
 };
 use tactus_model::format;
@@ -141,18 +141,18 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
     };
     let (greater, less) = (named(Verdict::Greater), named(Verdict::Less));
     let mut words = Vec::new();
-    let answer = match comparison.answer(options) {
-        Answer::Passes => {
+    let decision = match comparison.decision(options) {
+        Decision::Passes => {
             format!("Passes: {kernel} is no worse than {baseline} in what was compared.")
         }
-        Answer::Refused => format!("Refused: {kernel} differs from {baseline}."),
-        Answer::CannotTell => {
+        Decision::Refused => format!("Refused: {kernel} differs from {baseline}."),
+        Decision::Undecided => {
             format!(
-                "Cannot tell whether {kernel} is worse than {baseline}: see what was not compared."
+                "Cannot decide whether {kernel} is worse than {baseline}: see what was not compared."
             )
         }
     };
-    words.push(answer);
+    words.push(decision);
     if !greater.is_empty() {
         words.push(format!("Greater: {}.", greater.join("; ")));
     }
@@ -266,7 +266,7 @@ mod tests {
         for part in [
             "against: debian-cloud, Linux 6.1.0-56-cloud-amd64, sha256 2ce3a2b8ebf0b0ba…",
             "GREATER, in every seed",
-            "no difference found, chance 0.610",
+            "no difference found, p = 0.610",
             "pagefault: not compared: the guest ended before its cell did",
             "Refused: debian-cloud:slub_debug=FZP differs from debian-cloud.",
             "Greater: operation of the load under syscall (+22.0%); p99 under syscall (+179.3%).",
@@ -283,7 +283,7 @@ mod tests {
         told.cells.remove(1);
         let text = kernel_gate_text(&told, &options, &TableOptions::default());
         assert!(
-            text.contains("Cannot tell whether debian-cloud:slub_debug=FZP is worse"),
+            text.contains("Cannot decide whether debian-cloud:slub_debug=FZP is worse"),
             "{text}"
         );
         told.cells.pop();

@@ -1,4 +1,4 @@
-//! How far a quantile of B lies from that of A, and how sure that is.
+//! The difference between a quantile of B and that of A, with its confidence interval.
 
 use serde::Serialize;
 use statrs::distribution::ContinuousCDF;
@@ -7,17 +7,16 @@ use tactus_stats::bootstrap::{Blocks, Unsupported};
 
 use super::shift::{self, Shift};
 
-/// The rounds that each side needs: one says nothing of how rounds differ.
+/// The minimum number of rounds of each side; one round does not show how rounds differ.
 pub const FEWEST_ROUNDS: usize = 2;
 /// The confidence of the intervals is 1 minus this.
 const ALPHA: f64 = 0.05;
-/// The normal distribution's quantile of 80 %, the power that is usually asked for.
+/// The 80 % quantile of the normal distribution; 80 % is the customary power.
 const POWER: f64 = 0.842;
-/// More rounds than these nobody measures.
+/// The largest practical number of rounds.
 const MOST_ROUNDS: u32 = 1000;
 
-/// A difference of B against A, with the range that holds the true one in 95 of
-/// 100 repetitions of both measurements.
+/// The difference of B against A, with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// The quantile of A: the geometric mean of its rounds' quantiles, in nanoseconds.
@@ -36,21 +35,20 @@ pub struct Difference {
     pub nanos_low: f64,
     /// The upper end of the interval of `nanos`.
     pub nanos_high: f64,
-    /// The chance of a difference as great as this one where there is none, for
-    /// this test alone.
+    /// The p-value of this test alone, not adjusted for multiple comparisons.
     pub chance: f64,
-    /// About how many rounds of each side a difference as great as the margin needs to be
-    /// found in four of five comparisons; `None` when more than 1000.
+    /// The approximate number of rounds on each side with which four of five comparisons find
+    /// a difference as large as the margin; `None` if more than 1000.
     pub rounds_for_margin: Option<u32>,
 }
 
-/// Why a quantile of two cells is not compared.
+/// The reason why a quantile of two cells is not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, thiserror::Error)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum NotCompared {
     /// One side was measured in too few rounds.
     #[error(
-        "rounds of {side} with samples: {rounds}, which says nothing of how rounds differ; measure it with --rounds 3"
+        "rounds of {side} with samples: {rounds}, which does not show how rounds differ; measure {side} with --rounds 3"
     )]
     FewRounds {
         /// Which side.
@@ -58,9 +56,9 @@ pub enum NotCompared {
         /// Its rounds.
         rounds: usize,
     },
-    /// One side is a file of another program.
+    /// One side is a single file of another program.
     #[error(
-        "{side} is one round that another program measured, which says nothing of how rounds differ; measure with it again, and take the files with tactus import --as-rounds"
+        "{side} is a single round of another program, which does not show how rounds differ; measure again with that program, and import the files with tactus import --as-rounds"
     )]
     FewFiles {
         /// Which side.
@@ -71,16 +69,16 @@ pub enum NotCompared {
     Sample {
         /// Which side.
         side: Side,
-        /// What is missing.
+        /// The reason.
         #[source]
         cause: Unsupported,
     },
 }
 
-/// One of the two that are compared.
+/// A side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Side {
-    /// The first, against which is compared.
+    /// The first, the reference.
     A,
     /// The second.
     B,
@@ -95,58 +93,59 @@ impl std::fmt::Display for Side {
     }
 }
 
-/// How the rounds of two cells lie to each other in time.
+/// The order of the rounds of two cells in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
-    /// They are cells of one run, whose rounds took turns: whatever became of the machine
-    /// meanwhile befell both, so one variance holds for both.
+    /// Both are cells of one run, whose rounds are interleaved. Drift affected both sides
+    /// equally, so one variance holds for both.
     Interleaved,
-    /// Both were measured in exact time, into which nothing of the machine enters: rounds
-    /// differ by their seeds alone, whenever they were taken, so one variance holds for both.
+    /// Both were measured in deterministic time, which the machine does not affect. Rounds
+    /// differ only by their seeds, so one variance holds for both.
     Seeds,
-    /// They are of two runs, one after the other, between which the machine may have drifted.
+    /// They belong to two runs, one after the other; the machine may have drifted in between.
     Apart,
 }
 
-/// What is known of one side.
+/// The data of one side.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
-    /// Its histograms, a stretch each, in rounds.
+    /// Its histograms, one per block of time, by round.
     pub(crate) blocks: Blocks,
-    /// When the window of each of those rounds opened, the first first.
+    /// The start of the window of each of these rounds, in order.
     pub(crate) opened: Vec<Instant<Realtime>>,
-    /// Latencies are told in multiples of this, rounded down.
+    /// The unit to which latencies are rounded down.
     pub(crate) unit: Nanos,
     /// Whether another program measured it.
     pub(crate) imported: bool,
 }
 
-/// The rounds' quantiles of one side, in logarithms, in which latencies differ by factors.
+/// The quantile in each round of one side, as logarithms, because latencies differ by factors.
 #[derive(Clone, Debug)]
 struct Estimate {
     logarithms: Vec<f64>,
     mean: f64,
-    /// By how much the true logarithm may lie above, since latencies are rounded down.
+    /// The amount by which the true logarithm may be greater, because latencies are rounded
+    /// down.
     rounded: f64,
 }
 
-/// How the rounds of two sides lie to each other.
+/// The order of the rounds of two sides in time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Order {
-    /// They took turns.
+enum Interleaving {
+    /// The rounds of both sides alternate.
     Turns,
-    /// Those of A came first, those of B so many times as long after as a round follows another.
+    /// The rounds of A, then those of B after a gap, in units of the spacing of rounds.
     AFirst(f64),
-    /// The same, B first.
+    /// The rounds of B, then those of A.
     BFirst(f64),
 }
 
 /// Compares `quantiles` of two cells; figures that differ by less than `margin` are the same.
 ///
-/// Rounds are the unit: the quantile is taken in each, and the levels of their logarithms
-/// are compared by Student's t, as `shift` tells. `docs/ci.md` tells how often that finds what
-/// was planted, and calls different what is alike.
+/// The unit is a round: the quantile is computed in each, and the levels of their logarithms
+/// are compared by Student's t (see `shift`). `docs/ci.md` shows how often this finds a
+/// planted difference, and its rate of false alarms.
 pub(crate) fn differences(
     a: &Sample,
     b: &Sample,
@@ -154,40 +153,42 @@ pub(crate) fn differences(
     design: Design,
     margin: f64,
 ) -> Vec<Result<Difference, NotCompared>> {
-    let order = match design {
-        Design::Interleaved | Design::Seeds => Order::Turns,
-        Design::Apart => order(&a.opened, &b.opened),
+    let interleaving = match design {
+        Design::Interleaved | Design::Seeds => Interleaving::Turns,
+        Design::Apart => interleaving(&a.opened, &b.opened),
     };
     quantiles
         .iter()
         .map(|quantile| {
             let (in_a, in_b) = (estimate(a, Side::A, *quantile)?, estimate(b, Side::B, *quantile)?);
-            Ok(difference(&in_a, &in_b, order, margin))
+            Ok(difference(&in_a, &in_b, interleaving, margin))
         })
         .collect()
 }
 
-/// Which of two runs came first, and how long after it the other, in rounds.
+/// The order of two runs, and the gap between them in rounds.
 ///
-/// A gap of hours says little of how far the level moved in it, since the walk of a level
-/// does not go on for ever. So a gap counts for no more rounds than the longer run has.
-fn order(a: &[Instant<Realtime>], b: &[Instant<Realtime>]) -> Order {
-    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else { return Order::AFirst(1.0) };
+/// A gap of hours does not imply that the level moved far, because a level does not
+/// drift without limit. So a gap counts for at most as many rounds as the longer run has.
+fn interleaving(a: &[Instant<Realtime>], b: &[Instant<Realtime>]) -> Interleaving {
+    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
+        return Interleaving::AFirst(1.0);
+    };
     let gap = |earlier: &[Instant<Realtime>], later: Instant<Realtime>| {
         let between = earlier.last().map_or(Nanos::ZERO, |last| later - *last);
         let most = a.len().max(b.len()) as f64;
         let usual = usual_spacing(a).max(usual_spacing(b)).as_secs_f64();
-        // Where no times are known, both are nothing, and one round follows the other.
+        // Without known times, both are 0 and the result is a gap of one round.
         (between.as_secs_f64() / usual).max(1.0).min(most)
     };
     if first_b < first_a {
-        Order::BFirst(gap(b, *first_a))
+        Interleaving::BFirst(gap(b, *first_a))
     } else {
-        Order::AFirst(gap(a, *first_b))
+        Interleaving::AFirst(gap(a, *first_b))
     }
 }
 
-/// The median of how long after a round the next began.
+/// The median time between the starts of consecutive rounds.
 fn usual_spacing(opened: &[Instant<Realtime>]) -> Nanos {
     let mut spacings: Vec<Nanos> = opened.windows(2).map(|pair| pair[1] - pair[0]).collect();
     spacings.sort_unstable();
@@ -213,33 +214,33 @@ fn estimate(sample: &Sample, side: Side, quantile: f64) -> Result<Estimate, NotC
     Ok(Estimate { logarithms, mean, rounded })
 }
 
-/// The logarithm of a length; that of 1 ns for none, which has no logarithm.
-fn logarithm(length: Nanos) -> f64 {
-    (length.as_nanos().max(1) as f64).ln()
+/// The logarithm of a duration in nanoseconds; 0 counts as 1 ns.
+fn logarithm(duration: Nanos) -> f64 {
+    (duration.as_nanos().max(1) as f64).ln()
 }
 
-/// What telling lengths by buckets of 1 ns or 0.1 % adds to the variance: without
-/// it, two cells of constant latency would differ for certain by a rounding.
+/// The variance that buckets of 1 ns or 0.1 % add: without it, two cells of constant
+/// latency would differ with certainty by a rounding error.
 fn resolution_variance(mean: f64) -> f64 {
     let width = (-mean).exp().max(1e-3);
     width.powi(2) / 12.0
 }
 
-fn difference(a: &Estimate, b: &Estimate, order: Order, margin: f64) -> Difference {
+fn difference(a: &Estimate, b: &Estimate, interleaving: Interleaving, margin: f64) -> Difference {
     let resolution = (resolution_variance(a.mean) + resolution_variance(b.mean)) / 2.0;
     let (in_a, in_b) = (&a.logarithms, &b.logarithms);
-    let (shift, sign) = match order {
-        Order::Turns => (shift::within_run(in_a, in_b, resolution), 1.0),
-        Order::AFirst(gap) => (shift::between_runs(in_a, in_b, gap, resolution), 1.0),
-        Order::BFirst(gap) => (shift::between_runs(in_b, in_a, gap, resolution), -1.0),
+    let (shift, sign) = match interleaving {
+        Interleaving::Turns => (shift::within_run(in_a, in_b, resolution), 1.0),
+        Interleaving::AFirst(gap) => (shift::between_runs(in_a, in_b, gap, resolution), 1.0),
+        Interleaving::BFirst(gap) => (shift::between_runs(in_b, in_a, gap, resolution), -1.0),
     };
-    // What was rounded down may have been as much more as the unit, on either side.
+    // On either side, a value that was rounded down may be greater by up to the unit.
     let (below, above) = if sign > 0.0 { (a.rounded, b.rounded) } else { (b.rounded, a.rounded) };
     let (low, high) = shift.interval(ALPHA);
     let (low, high) = (low - below, high + above);
     let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
-    // The interval lies where drift leaves it. What the sides come to without a thought of drift is held
-    // by it too, or a reader would find them at odds.
+    // The interval accounts for drift and may exclude the plain ratio. It is widened to contain
+    // it, because a ratio outside its own interval would confuse readers.
     let logarithm = b.mean - a.mean;
     let (low, high) = (low.min(logarithm), high.max(logarithm));
     let reference = a.mean.exp();
@@ -258,8 +259,8 @@ fn difference(a: &Estimate, b: &Estimate, order: Order, margin: f64) -> Differen
     }
 }
 
-/// The rounds of each side by which a difference of `margin` is found in four of five
-/// comparisons, by one test at [`ALPHA`], where rounds scatter and drift as those of `shift`.
+/// The number of rounds on each side with which one test at [`ALPHA`] finds a difference of
+/// `margin` in four of five comparisons, if rounds scatter and drift like those of `shift`.
 fn rounds_for(margin: f64, shift: &Shift) -> Option<u32> {
     let wanted = margin.ln_1p();
     let finds = |rounds: u32| {
@@ -268,7 +269,7 @@ fn rounds_for(margin: f64, shift: &Shift) -> Option<u32> {
         let critical = shift::student(freedom).inverse_cdf(1.0 - ALPHA / 2.0);
         (critical + POWER) * deviation <= wanted
     };
-    // More rounds never find less, so the least number is found by halving.
+    // More rounds never find less, so bisection finds the least number.
     let (mut low, mut high) = (FEWEST_ROUNDS as u32, MOST_ROUNDS);
     if !finds(high) {
         return None;
@@ -284,7 +285,7 @@ fn rounds_for(margin: f64, shift: &Shift) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Rounds that alternate about `mean` with this deviation.
+    /// Rounds that alternate around `mean` with this deviation.
     fn of(mean: f64, deviation: f64, rounds: usize) -> Estimate {
         let scatter = deviation * ((rounds - 1) as f64 / rounds as f64).sqrt();
         let logarithms = (0..rounds).map(|k| mean + if k % 2 == 0 { scatter } else { -scatter });
@@ -292,48 +293,54 @@ mod tests {
     }
 
     #[test]
-    fn what_was_rounded_down_is_no_difference() {
+    fn rounding_down_is_not_a_difference() {
         let rounded =
             |mean: f64| Estimate { rounded: (1000.0 / mean.exp()).ln_1p(), ..of(mean, 1e-3, 6) };
         let exact = of(12_900_f64.ln(), 1e-3, 6);
         let coarse = rounded(12_000_f64.ln());
-        for order in [Order::Turns, Order::AFirst(1.0), Order::BFirst(1.0)] {
+        for interleaving in
+            [Interleaving::Turns, Interleaving::AFirst(1.0), Interleaving::BFirst(1.0)]
+        {
             for (a, b) in [(&coarse, &exact), (&exact, &coarse)] {
-                let found = difference(a, b, order, 0.05);
+                let found = difference(a, b, interleaving, 0.05);
                 assert!(found.ratio_low <= 1.0 && found.ratio_high >= 1.0, "{found:?}");
                 assert!(found.chance > 0.5, "{found:?}");
             }
-            let far = difference(&coarse, &of(14_000_f64.ln(), 1e-3, 6), order, 0.05);
+            let far = difference(&coarse, &of(14_000_f64.ln(), 1e-3, 6), interleaving, 0.05);
             assert!(far.ratio_low > 1.0 && far.chance < 0.05, "{far:?}");
         }
     }
 
     #[test]
-    fn the_order_of_two_runs_turns_nothing_round() {
+    fn the_order_of_two_runs_does_not_reverse_the_difference() {
         let (low, high) = (of(9.0, 0.02, 5), of(9.3, 0.02, 5));
-        let there = difference(&low, &high, Order::AFirst(2.0), 0.05);
-        let back = difference(&low, &high, Order::BFirst(2.0), 0.05);
+        let there = difference(&low, &high, Interleaving::AFirst(2.0), 0.05);
+        let back = difference(&low, &high, Interleaving::BFirst(2.0), 0.05);
         assert!(there.ratio > 1.3 && back.ratio > 1.3, "{there:?}, {back:?}");
         assert!(there.ratio_low < there.ratio && there.ratio < there.ratio_high);
         assert!(back.ratio_low < back.ratio && back.ratio < back.ratio_high);
-        let reversed = difference(&high, &low, Order::AFirst(2.0), 0.05);
+        let reversed = difference(&high, &low, Interleaving::AFirst(2.0), 0.05);
         assert!((reversed.ratio.ln() + back.ratio.ln()).abs() < 1e-9);
         assert!((reversed.chance - back.chance).abs() < 1e-9);
     }
 
     #[test]
-    fn a_gap_counts_for_no_more_rounds_than_there_are() {
+    fn a_gap_counts_for_at_most_the_rounds_of_a_run() {
         let run = |start: u64, rounds: u64| -> Vec<Instant<Realtime>> {
             (0..rounds).map(|round| Instant::from_nanos(start + 1000 * round)).collect()
         };
-        let check = |a: Vec<_>, b: Vec<_>, expected| assert_eq!(order(&a, &b), expected);
-        check(run(0, 5), run(5000, 5), Order::AFirst(1.0));
-        check(run(0, 5), run(7000, 5), Order::AFirst(3.0));
-        check(run(0, 5), run(900_000, 7), Order::AFirst(7.0));
-        check(run(9000, 3), run(0, 5), Order::BFirst(5.0));
+        let check = |a: Vec<_>, b: Vec<_>, expected| assert_eq!(interleaving(&a, &b), expected);
+        check(run(0, 5), run(5000, 5), Interleaving::AFirst(1.0));
+        check(run(0, 5), run(7000, 5), Interleaving::AFirst(3.0));
+        check(run(0, 5), run(900_000, 7), Interleaving::AFirst(7.0));
+        check(run(9000, 3), run(0, 5), Interleaving::BFirst(5.0));
         // Without times, or at the same time.
-        check(vec![Instant::from_nanos(0); 3], vec![Instant::from_nanos(0); 3], Order::AFirst(1.0));
-        check(run(0, 5), run(500, 5), Order::AFirst(1.0));
+        check(
+            vec![Instant::from_nanos(0); 3],
+            vec![Instant::from_nanos(0); 3],
+            Interleaving::AFirst(1.0),
+        );
+        check(run(0, 5), run(500, 5), Interleaving::AFirst(1.0));
     }
 
     #[test]
@@ -352,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_of_rounds_makes_up_for_drift() {
+    fn no_number_of_rounds_compensates_for_drift() {
         let walk: Vec<f64> = [9.0, 9.2, 9.5, 9.4, 9.7, 10.0, 10.4].to_vec();
         assert_eq!(rounds_for(0.05, &shift::between_runs(&walk, &walk, 1.0, 0.0)), None);
     }

@@ -1,11 +1,11 @@
-//! False alarms of several tests at once.
+//! Adjustment of p-values for multiple comparisons.
 
-/// Adjusts the p-values of tests that are made together, so that those at or below
-/// α hold a single false alarm with a chance of at most α.
+/// Adjusts the p-values of several tests, so that the probability of any false alarm
+/// among those at or below α is at most α.
 ///
 /// Y. Hochberg, *A sharper Bonferroni procedure for multiple tests of significance*
-/// (1988). It finds more than Holm's, and holds where tests do not depend on each other
-/// in the negative, as quantiles of one cell do not: they go up and down together.
+/// (1988). It is more powerful than Holm's method, and valid if the tests are not
+/// negatively dependent. Quantiles of one cell are not: they rise and fall together.
 pub(crate) fn adjusted(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*b].total_cmp(&chances[*a]));
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_multiplied_by_its_place_from_the_greatest() {
+    fn each_p_value_is_multiplied_by_its_rank_from_the_greatest() {
         check(&[0.01, 0.04, 0.03, 0.005], &[0.03, 0.04, 0.04, 0.02]);
         check(&[0.04, 0.045], &[0.045, 0.045]);
         check(&[0.7, 0.8], &[0.8, 0.8]);

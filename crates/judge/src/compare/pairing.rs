@@ -1,4 +1,4 @@
-//! Which cells are compared with which.
+//! Pairing of the cells of two runs.
 
 use serde::Serialize;
 use tactus_model::cell::Cell;
@@ -7,9 +7,9 @@ use tactus_model::origin::UNKNOWN;
 use tactus_model::run::Run;
 use tactus_model::settings::SETTINGS;
 
-/// Settings that say how long and how much is measured, not what: cells may differ in them.
+/// Settings for the amount of measurement; paired cells may differ in them.
 const AMOUNTS: [&str; 3] = ["warmup", "duration", "sample-limit"];
-/// Settings that decide what a latency is: cells that differ in them measure different things.
+/// Settings for the meaning of a latency; cells that differ in them measure different things.
 const MEANINGS: [&str; 5] = ["probe", "sleep", "clock", "interval", "frame-rate"];
 
 /// One side of a comparison: a run, or one cell of it.
@@ -17,18 +17,18 @@ const MEANINGS: [&str; 5] = ["probe", "sleep", "clock", "interval", "frame-rate"
 pub struct Selection<'r> {
     /// The run.
     pub run: &'r Run,
-    /// The index of the cell in its plan, when one is meant.
+    /// The index of the cell in its plan; `None` for the whole run.
     pub cell: Option<usize>,
 }
 
-/// Two cells that are compared, by their indices.
+/// The indices of two paired cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) a: usize,
     pub(crate) b: usize,
 }
 
-/// A setting in which two cells differ that should not.
+/// A setting that should be equal in two cells but is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SettingDiffers {
     /// Its name.
@@ -39,23 +39,23 @@ pub struct SettingDiffers {
     pub b: String,
 }
 
-/// Why two sides are not compared.
+/// The reason why two sides cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
     /// The cells measure different things.
-    #[error("A and B do not measure the same: {}", in_words(.0))]
+    #[error("A and B measure different things: {}", in_words(.0))]
     Meaning(Vec<SettingDiffers>),
-    /// Instructions beside time, or instructions of machines that differ in speed.
-    #[error("A is measured in {a} and B in {b}, and figures of these never stand side by side")]
+    /// Deterministic and wall time, or deterministic time of different speeds.
+    #[error("A is measured in {a} and B in {b}, which cannot be compared")]
     Time {
         /// The time of A, in words.
         a: String,
         /// The time of B, in words.
         b: String,
     },
-    /// No cell of one is a cell of the other.
+    /// The runs have no cell in common.
     #[error(
-        "no cell of {a} has the settings of a cell of {b}; name two cells, as {a}#1 {b}#1, to compare them all the same"
+        "no cell of {a} has the settings of a cell of {b}; to compare two cells anyway, name them, e.g. {a}#1 {b}#1"
     )]
     NoCommonCell {
         /// The run of A.
@@ -65,7 +65,7 @@ pub enum Incomparable {
     },
     /// A whole run against one cell.
     #[error(
-        "one side is a whole run and the other a single cell; name a cell of both, or of neither"
+        "one side is a whole run and the other a single cell; name a cell on both sides or on neither"
     )]
     RunAndCell,
 }
@@ -78,10 +78,10 @@ fn in_words(differing: &[SettingDiffers]) -> String {
     parts.join("; ")
 }
 
-/// Pairs the cells of two sides: those that were named, or all of the same settings.
+/// Pairs the cells of two sides: the named cells, or all cells with equal settings.
 ///
-/// With `force`, cells that measure different things are paired too, when they
-/// agree in everything else. Exact time and other time are paired by nothing.
+/// With `force`, cells that measure different things are paired too if all other
+/// settings agree. Deterministic time is never paired with any other time.
 pub(crate) fn pairs(
     a: Selection<'_>,
     b: Selection<'_>,
@@ -123,7 +123,7 @@ pub(crate) fn pairs(
     }
 }
 
-/// The exact time that all cells of a plan share, since a plan has one or none.
+/// The deterministic time of a plan, which all of its cells share.
 fn exact_time(cells: &[Cell]) -> Option<GuestTime> {
     let mut times = cells.iter().filter_map(|cell| cell.target.guest()).map(|guest| guest.time);
     times.find(|time| time.is_exact())
@@ -132,7 +132,7 @@ fn exact_time(cells: &[Cell]) -> Option<GuestTime> {
 fn time_in_words(exact: Option<GuestTime>) -> String {
     match exact {
         Some(GuestTime::Exact(speed)) => {
-            format!("exact time of {} million instructions a second", speed.mips())
+            format!("deterministic time of {} million instructions per second", speed.mips())
         }
         Some(GuestTime::Wall) | None => "wall time".to_owned(),
     }
@@ -151,13 +151,13 @@ fn meanings_that_differ(a: &Cell, b: &Cell) -> Vec<SettingDiffers> {
         .collect()
 }
 
-/// Whether two values are the same, as far as both are known.
+/// Whether two values are equal or at least one is unknown.
 fn agree(a: &str, b: &str) -> bool {
     a == b || a == UNKNOWN || b == UNKNOWN
 }
 
-/// Pairs cells that agree in all settings but `ignored`, each at most once. A cell of
-/// which not all settings are known has a partner only where no other could be meant.
+/// Pairs cells that agree in all settings except `ignored`, each at most once. A cell
+/// with unknown settings gets a partner only if no other cell fits.
 fn matched(a: &[Cell], b: &[Cell], ignored: &[&str]) -> Vec<Pair> {
     let key = |cell: &Cell| -> Vec<String> {
         let kept = cell.settings().filter(|(name, _)| !ignored.contains(name));
@@ -185,23 +185,23 @@ fn matched(a: &[Cell], b: &[Cell], ignored: &[&str]) -> Vec<Pair> {
         .collect()
 }
 
-/// Why a text names no cell of a run.
+/// The error for a text that does not name exactly one cell of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` names no single cell of {run}; it is one of: {known}")]
+#[error("`{given}` does not name exactly one cell of {run}; its cells are: {known}")]
 pub struct UnknownCell {
     /// The text.
     pub given: String,
     /// The run.
     pub run: String,
-    /// The cells there are, each with its number.
+    /// The cells of the run, each with its number.
     pub known: String,
 }
 
-/// Finds the cell that `text` names: by its label, by its number counted from 1, or
-/// by a part of its label that no other has.
+/// Finds the cell that `text` names: by its label, by its number from 1, or by a part
+/// of its label that no other label contains.
 ///
 /// # Errors
-/// There is no such cell, or several.
+/// No cell or several cells fit.
 pub fn find_cell(run: &Run, text: &str) -> Result<usize, UnknownCell> {
     let labels = run.header.plan.labels();
     let number = text.parse::<usize>().ok();

@@ -1,66 +1,67 @@
-//! By how much the level of a cell differs between two sides, and how sure that is.
+//! The shift of a cell's level between two sides, with its uncertainty.
 //!
-//! A machine drifts: what its rounds come to follows a level that moves from round to
-//! round, by little or much. Cells of one run take turns, so that the level is the same
-//! for both. Rounds of two runs are one after the other: the level has moved between
-//! them, and that is no difference of what is compared. How far it moves is told by the
-//! rounds themselves: those of a machine that stands still scatter about one value, those of one
-//! that drifts are more alike the nearer they are.
+//! A machine drifts: the figures of its rounds follow a level that moves from round to
+//! round. Cells of one run are interleaved, so the level is the same for both. Two runs
+//! are measured one after the other: the level moves between them, which is not a
+//! difference between the compared cells. The rounds themselves show how far the level
+//! moves: without drift they scatter around one value, with drift neighbouring rounds are
+//! more similar than distant ones.
 //!
-//! [`between_runs`] takes the rounds for a local level model: a random walk, seen with
-//! noise, and a step where the second run begins (A. C. Harvey, *Forecasting, Structural Time Series
-//! Models and the Kalman Filter*, 1989, sections 2.3 and 7.6). A few rounds cannot tell well how
-//! much of their scatter is drift. So each of [`DRIFTS`] is taken to be as likely as the
-//! others before the rounds are seen, and counts afterwards as much as they speak for it (J. A. Hoeting and
-//! others, *Bayesian model averaging: a tutorial*, Statistical Science 14, 1999).
+//! [`between_runs`] fits a local level model: a random walk observed with noise, with a
+//! step where the second run starts (A. C. Harvey, *Forecasting, Structural Time Series
+//! Models and the Kalman Filter*, 1989, sections 2.3 and 7.6). A few rounds do not show
+//! well how much of their scatter is drift. So the model averages over [`DRIFTS`]: all are
+//! equally likely before the rounds are observed, and are weighted afterwards by their
+//! likelihood (J. A. Hoeting and others, *Bayesian model averaging: a tutorial*,
+//! Statistical Science 14, 1999).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The variance of a step of the level from one round to the next, in variances of a round's noise.
+/// The variance of the level's step between rounds, in units of the variance of a round's noise.
 pub(crate) const DRIFTS: [f64; 5] = [0.0, 0.03, 0.1, 0.3, 1.0];
 
-/// What is known of the difference of two levels: one of several may hold.
+/// The distribution of the difference between two levels, as a mixture of parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shift {
     parts: Vec<Part>,
     freedom: f64,
 }
 
-/// What is known where one amount of drift holds: the difference less `centre`, divided by
+/// The distribution for one amount of drift: the difference minus `centre`, divided by
 /// `deviation`, follows Student's distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Part {
-    /// How likely it is.
+    /// The probability of this amount of drift.
     share: f64,
     centre: f64,
     deviation: f64,
-    /// The variance of a step of the level and of a round's noise, in logarithms.
+    /// The variances of the level's step and of a round's noise, of logarithms.
     step: f64,
     noise: f64,
 }
 
 impl Shift {
-    /// The chance that the difference is less than `length`.
-    fn below(&self, length: f64) -> f64 {
+    /// The probability that the difference is less than `value`.
+    fn below(&self, value: f64) -> f64 {
         let student = student(self.freedom);
-        let below = |part: &Part| part.share * student.cdf((length - part.centre) / part.deviation);
+        let below = |part: &Part| part.share * student.cdf((value - part.centre) / part.deviation);
         self.parts.iter().map(below).sum()
     }
 
-    /// The chance of a difference as great as this one where the true one lies between
-    /// `least` (at most 0) and `greatest` (at least 0).
+    /// The p-value of the hypothesis that the true difference is between `least` (at most 0)
+    /// and `greatest` (at least 0).
     pub(crate) fn chance_of_none(&self, least: f64, greatest: f64) -> f64 {
         let (below, above) = (self.below(greatest), 1.0 - self.below(least));
         (2.0 * below.min(above)).min(1.0)
     }
 
-    /// The range in which the difference lies with a probability of 1 − `alpha`.
+    /// The interval that contains the difference with a probability of 1 − `alpha`.
     pub(crate) fn interval(&self, alpha: f64) -> (f64, f64) {
         (self.exceeding(alpha / 2.0), self.exceeding(1.0 - alpha / 2.0))
     }
 
-    /// The length that the difference is less than with a probability of `chance`, by halving
-    /// between what the parts say, each for itself.
+    /// The value that the difference is below with a probability of `chance`, by bisection
+    /// between the quantiles of the parts.
     fn exceeding(&self, chance: f64) -> f64 {
         let reach = student(self.freedom).inverse_cdf(chance);
         let ends = self.parts.iter().map(|part| part.centre + reach * part.deviation);
@@ -75,7 +76,7 @@ impl Shift {
         high
     }
 
-    /// How far the difference would scatter with so many rounds of each side, as a variance.
+    /// The variance of the difference with `rounds` rounds on each side.
     pub(crate) fn variance_with(&self, rounds: u32) -> f64 {
         let of_part = |part: &Part| {
             let ratio = part.step / part.noise;
@@ -86,9 +87,9 @@ impl Shift {
     }
 }
 
-/// B less A where the rounds of both took turns, so that one level and one variance hold for both.
+/// B minus A for interleaved rounds, with one level and one variance for both sides.
 ///
-/// `resolution` is what telling lengths by buckets adds to the variance of a round.
+/// `resolution` is the variance that histogram buckets add to a round.
 pub(crate) fn within_run(a: &[f64], b: &[f64], resolution: f64) -> Shift {
     let (of_a, of_b) = (a.len() as f64, b.len() as f64);
     let freedom = of_a + of_b - 2.0;
@@ -103,12 +104,12 @@ pub(crate) fn within_run(a: &[f64], b: &[f64], resolution: f64) -> Shift {
     Shift { parts: vec![part], freedom }
 }
 
-/// B less A where the rounds of A were followed by those of B, in the order of each, `gap`
-/// times as long after as a round follows another.
+/// B minus A for two runs: the rounds of A, then, after a gap of `gap` times the spacing of
+/// rounds, those of B, each in order.
 ///
-/// Differences of rounds that follow each other have a covariance that is zero beyond
-/// neighbours: the drift's step, and the noise of both. They are eliminated from both ends towards
-/// the one that lies between the runs, whose pivot is then the variance of the shift.
+/// Differences of consecutive rounds (the drift's step plus the noise of both rounds) are
+/// correlated only with their neighbours. They are eliminated from both ends towards the
+/// difference between the runs, whose pivot is then the variance of the shift.
 pub(crate) fn between_runs(a: &[f64], b: &[f64], gap: f64, resolution: f64) -> Shift {
     let freedom = (a.len() + b.len() - 2) as f64;
     let differences =
@@ -134,15 +135,15 @@ pub(crate) fn between_runs(a: &[f64], b: &[f64], gap: f64, resolution: f64) -> S
     Shift { parts, freedom }
 }
 
-/// What is left of the differences of one run's rounds when they are eliminated one after the other.
+/// The state after eliminating the differences of one run's rounds one by one.
 struct Eliminated {
-    /// Their squares, each by its pivot.
+    /// The sum of the squares, each divided by its pivot.
     squares: f64,
-    /// The logarithm of their covariance's determinant.
+    /// The logarithm of the determinant of their covariance.
     logarithm: f64,
-    /// What they say of the next difference.
+    /// Their prediction of the next difference.
     carried: f64,
-    /// What they take off its variance.
+    /// The reduction of its variance.
     removed: f64,
 }
 
@@ -162,12 +163,12 @@ impl Eliminated {
     }
 }
 
-/// Student's distribution with `freedom` degrees of freedom, which need not be whole.
+/// Student's distribution with `freedom` degrees of freedom, which may be fractional.
 pub(crate) fn student(freedom: f64) -> StudentsT {
     StudentsT::new(0.0, 1.0, freedom).expect("there are more rounds than sides")
 }
 
-/// The variances of differences of rounds that follow each other, each given those before it.
+/// The variances of differences of consecutive rounds, each given all earlier ones.
 fn pivots(count: usize, drift: f64) -> impl Iterator<Item = f64> {
     let variance = 2.0 + drift;
     std::iter::successors(Some(variance), move |before| Some(variance - 1.0 / before)).take(count)
@@ -177,7 +178,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The sum of squares about the mean.
+/// The sum of squares around the mean.
 fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()

@@ -1,4 +1,4 @@
-//! Comparisons of simulated cells whose true difference is known.
+//! Comparisons of simulated cells with a known difference.
 
 use tactus_model::random::SplitMix64;
 use tactus_model::time::Instant;
@@ -6,12 +6,12 @@ use tactus_stats::LatencyHistogram;
 
 use super::*;
 
-/// What is planted into a simulated cell.
+/// The effect planted into a simulated cell.
 #[derive(Clone, Copy)]
 struct Planted {
-    /// Every latency is this many times as long.
+    /// The factor on every latency.
     factor: f64,
-    /// One in so many wakeups comes 1 ms later.
+    /// One in this many wakeups is 1 ms later.
     delayed_one_in: Option<u64>,
 }
 
@@ -25,8 +25,8 @@ fn normal(random: &mut SplitMix64) -> f64 {
     (-2.0 * uniform(random).ln()).sqrt() * (std::f64::consts::TAU * uniform(random)).cos()
 }
 
-/// Rounds of 60 blocks of 200 wakeups. Rounds differ by 2 %, blocks by 5 % and
-/// follow each other with 0.7; a wakeup is log-normal with a tail.
+/// Rounds of 60 blocks of 200 wakeups. Rounds differ by 2 %, blocks by 5 % with an
+/// autocorrelation of 0.7; latencies are log-normal with a tail.
 fn cell(random: &mut SplitMix64, rounds: usize, planted: Planted) -> Sample {
     let rounds: Vec<Vec<Histogram>> = (0..rounds)
         .map(|_| {
@@ -55,8 +55,7 @@ fn block(random: &mut SplitMix64, level: f64, planted: Planted) -> Histogram {
 
 const DESIGNS: [Design; 2] = [Design::Interleaved, Design::Apart];
 
-/// The verdicts of a comparison of two simulated cells, as cells of one run have them and as
-/// those of two runs.
+/// The verdicts on two simulated cells, as cells of one run and as cells of two runs.
 fn verdicts(random: &mut SplitMix64, rounds: usize, planted: Planted) -> [Vec<Option<Verdict>>; 2] {
     let (a, b) = (cell(random, rounds, NOTHING), cell(random, rounds, planted));
     let margin = CompareOptions::default().margin;
@@ -67,7 +66,7 @@ fn verdicts(random: &mut SplitMix64, rounds: usize, planted: Planted) -> [Vec<Op
     })
 }
 
-/// In how many of so many pairs something `is_so`, of cells of one run and of two runs.
+/// The number of `pairs` whose verdicts fulfil `is_so`, for one run and for two runs.
 fn count(
     pairs: usize,
     (seed, rounds, planted): (u64, usize, Planted),
@@ -85,13 +84,13 @@ fn differs(verdict: &Option<Verdict>) -> bool {
 }
 
 #[test]
-fn cells_that_are_alike_are_rarely_called_different() {
+fn equal_cells_are_rarely_reported_as_different() {
     for rounds in [2, 3, 5] {
         let simulated = (40 + rounds as u64, rounds, NOTHING);
         let alarms = count(100, simulated, |verdicts| verdicts.iter().any(differs));
         let [turns, apart] = alarms;
         println!(
-            "{rounds} rounds: of 100 pairs of alike cells, called different: {turns} of one run, {apart} of two"
+            "{rounds} rounds: of 100 pairs of equal cells, reported as different: {turns} of one run, {apart} of two"
         );
         assert!(
             alarms.iter().all(|alarms| *alarms <= 8),
@@ -115,7 +114,7 @@ fn a_slowdown_of_a_tenth_is_found_in_most_pairs() {
 }
 
 #[test]
-fn a_rare_delay_is_found_in_most_pairs_and_in_the_tail_alone() {
+fn a_rare_delay_is_found_in_most_pairs_and_only_in_the_tail() {
     let planted = Planted { delayed_one_in: Some(300), ..NOTHING };
     for rounds in [3, 5] {
         let found = count(20, (52, rounds, planted), |it| it[3] == Some(Verdict::Worse));
@@ -134,14 +133,14 @@ fn one_round_is_never_compared() {
     let mut random = SplitMix64::new(53);
     let (a, b) = (cell(&mut random, 3, NOTHING), cell(&mut random, 1, NOTHING));
     for figure in compare_samples(&a, &b, Design::Apart, 0.05) {
-        assert!(figure.a.is_some() && figure.b.is_some(), "the figures are told all the same");
+        assert!(figure.a.is_some() && figure.b.is_some(), "the figures are reported anyway");
         let why = figure.not_compared.unwrap().to_string();
         assert!(why.contains("B with samples: 1") && why.contains("--rounds 3"), "{why}");
     }
 }
 
 #[test]
-fn a_difference_within_the_margin_is_none_that_matters() {
+fn a_difference_within_the_margin_counts_as_the_same() {
     let difference = |ratio: f64, low, high| Difference {
         a: 1.0,
         b: ratio,

@@ -1,20 +1,20 @@
-//! What the kernel was told when it was started.
+//! The kernel's command line.
 
 use tactus_model::facts::MachineFacts;
 
-/// The kernel's own words on its command line; `None` where that cannot be read.
+/// The words of the command line that are for the kernel; `None` if it cannot be read.
 fn words(facts: &MachineFacts) -> Option<impl Iterator<Item = &str>> {
     let line = facts.kernel.command_line.as_deref()?;
-    // What follows a bare `--` belongs to init.
+    // Words after a bare `--` belong to init.
     Some(line.split_whitespace().take_while(|word| *word != "--"))
 }
 
-/// Whether a bare word stands there.
+/// Whether the command line contains the word `name`.
 pub(super) fn has(facts: &MachineFacts, name: &str) -> Option<bool> {
     words(facts).map(|mut words| words.any(|word| word == name))
 }
 
-/// The last value of `name=`, since a later one wins.
+/// The last value of `name=`, because a later one overrides an earlier one.
 pub(super) fn value<'f>(facts: &'f MachineFacts, name: &str) -> Option<&'f str> {
     words(facts)?
         .filter_map(|word| word.split_once('='))
@@ -23,7 +23,7 @@ pub(super) fn value<'f>(facts: &'f MachineFacts, name: &str) -> Option<&'f str> 
         .map(|(_, value)| value)
 }
 
-/// What to do to start the kernel with these words.
+/// The instruction to boot the kernel with these parameters.
 pub(super) fn fix(facts: &MachineFacts, parameters: &str) -> String {
     super::on_machine(
         facts,

@@ -1,4 +1,4 @@
-//! The clock that latencies are read from, and the timers that wake.
+//! The clock that latencies are read from, and the timers that wake tasks.
 
 use tactus_model::facts::MachineFacts;
 
@@ -7,20 +7,20 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const SOURCE: Check = Check {
     name: "clock source",
-    why: "Every latency is the difference of two readings of this clock.",
+    why: "Every latency is the difference between two readings of this clock.",
 };
 
 pub(crate) const TIMERS: Check = Check {
     name: "high-resolution timers",
-    why: "Without them a timer expires with the next tick, not at its time.",
+    why: "Without them, a timer expires at the next tick, not at its own time.",
 };
 
 pub(crate) const TICK: Check = Check {
     name: "tick rate",
-    why: "With each tick the scheduler considers whether an ordinary task has run for long enough.",
+    why: "At each tick, the scheduler decides whether an ordinary task has used up its slice.",
 };
 
-/// Clock sources that user mode reads without a system call, on the architectures Linux has.
+/// Clock sources that user mode reads without a system call, on all architectures of Linux.
 const READ_IN_USER_MODE: [&str; 8] = [
     "tsc",
     "kvm-clock",
@@ -32,7 +32,7 @@ const READ_IN_USER_MODE: [&str; 8] = [
     "tod",
 ];
 
-/// From here on a tick is long against what interactive work bears.
+/// Up to this rate, a tick is long for interactive work.
 const SLOW_TICK_HZ: u32 = 100;
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -42,7 +42,7 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
 fn source(facts: &MachineFacts) -> Finding {
     let cpu = &facts.cpu;
     let Some(source) = cpu.clock_source.as_deref() else {
-        return SOURCE.unknown("the kernel shows none");
+        return SOURCE.unknown("the kernel does not show it");
     };
     if READ_IN_USER_MODE.contains(&source) {
         return SOURCE.fine(source);
@@ -50,11 +50,11 @@ fn source(facts: &MachineFacts) -> Finding {
     let found = match source {
         "jiffies" | "refined-jiffies" => SOURCE.invalidates(
             source,
-            "The clock moves on with the tick, so that latencies shorter than a tick read as zero.",
+            "The clock advances only at ticks, so latencies shorter than a tick read as zero.",
         ),
         _ => SOURCE.warning(
             source,
-            "A reading is a system call and takes about a microsecond and more, which every latency contains.",
+            "Each reading is a system call of a microsecond or more, and every latency includes it.",
         ),
     };
     let trusted = cpu.available_clock_sources.as_deref().unwrap_or_default();
@@ -69,7 +69,7 @@ fn source(facts: &MachineFacts) -> Finding {
         ),
         None => on_machine(
             facts,
-            "sudo dmesg | grep -iE 'tsc|clocksource'  # tells why no better one is trusted",
+            "sudo dmesg | grep -iE 'tsc|clocksource'  # shows why the kernel trusts no better clock",
         ),
     }))
 }
@@ -78,16 +78,14 @@ fn timers(facts: &MachineFacts) -> Finding {
     match facts.kernel.high_resolution_timers {
         Some(true) => TIMERS.fine("active"),
         Some(false) => {
-            let found = TIMERS.invalidates(
-                "off",
-                "Every wakeup comes up to a tick late, whatever else the machine does.",
-            );
+            let found = TIMERS
+                .invalidates("off", "Every wakeup is up to a tick late, even on an idle machine.");
             found.fixed_by(Some(match boot::value(facts, "highres") {
                 Some("off") => "remove highres=off from the kernel's command line".to_owned(),
                 _ => "run a kernel built with CONFIG_HIGH_RES_TIMERS=y".to_owned(),
             }))
         }
-        None => TIMERS.unknown("neither the clock nor /proc/timer_list tells"),
+        None => TIMERS.unknown("neither the clock nor /proc/timer_list shows it"),
     }
 }
 
@@ -97,16 +95,16 @@ fn tick(facts: &MachineFacts) -> Finding {
     };
     let length = (10_000.0 / f64::from(rate)).round() / 10.0;
     let idle = match boot::value(facts, "nohz") {
-        Some("off") => ", on idle CPUs too",
+        Some("off") => ", also on idle CPUs",
         _ => "",
     };
-    let fact = format!("{rate} Hz, a tick each {length} ms{idle}");
+    let fact = format!("{rate} Hz, a tick every {length} ms{idle}");
     if rate <= SLOW_TICK_HZ {
         TICK.warning(
             fact,
             format!(
-                "An ordinary task may wait {length} ms until one that computes is taken off its \
-                 CPU. Real-time tasks do not wait for the tick."
+                "An ordinary task may wait {length} ms until the scheduler preempts another busy \
+                 ordinary task. Real-time tasks do not wait for the tick."
             ),
         )
         .fixed_by("run a kernel built with CONFIG_HZ=1000".to_owned())

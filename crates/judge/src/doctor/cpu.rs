@@ -1,4 +1,4 @@
-//! What slows or stops CPUs: frequencies, idle states, siblings, the hypervisor.
+//! Causes of slow or stopped CPUs: frequencies, idle states, siblings, the hypervisor.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
@@ -10,35 +10,33 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const HYPERVISOR: Check = Check {
     name: "hypervisor",
-    why: "Below a guest's kernel another one decides when its CPUs run.",
+    why: "In a virtual machine, the host's kernel decides when the CPUs run.",
 };
 
 pub(crate) const STEAL: Check = Check {
-    name: "steal",
-    why: "Time that the hypervisor gave to others is time in which nothing here could run.",
+    name: "steal time",
+    why: "During steal time, the hypervisor runs something else and nothing runs here.",
 };
 
 pub(crate) const FREQUENCY: Check = Check {
     name: "frequency governor",
-    why: "It decides how fast a CPU runs after it was idle.",
+    why: "The governor decides how fast a CPU runs after it was idle.",
 };
 
 pub(crate) const IDLE: Check = Check {
     name: "idle states",
-    why: "The deeper a CPU sleeps, the longer it takes to wake up.",
+    why: "The deeper the idle state (C-state), the longer a CPU takes to leave it.",
 };
 
-pub(crate) const SIBLINGS: Check = Check {
-    name: "SMT siblings",
-    why: "Two logical CPUs of one core share what executes instructions.",
-};
+pub(crate) const SIBLINGS: Check =
+    Check { name: "SMT siblings", why: "Two logical CPUs of one core share its execution units." };
 
 pub(crate) const ISOLATION: Check = Check {
     name: "isolated CPUs",
-    why: "Nothing disturbs a task that is alone on its CPU but the kernel's own tick and callbacks.",
+    why: "On an isolated CPU, only the kernel's own tick and callbacks disturb a task.",
 };
 
-/// Up to here leaving an idle state is hidden among the other costs of a wakeup.
+/// Up to this duration, leaving an idle state is small beside the other costs of a wakeup.
 const QUICK_EXIT_US: u64 = 10;
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -54,16 +52,16 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
 
 fn virtualization(facts: &MachineFacts) -> Finding {
     match facts.cpu.virtualization.as_deref() {
-        None => HYPERVISOR.unknown("these CPUs do not show one"),
+        None => HYPERVISOR.unknown("these CPUs do not show whether there is one"),
         Some("none") => HYPERVISOR.fine("none"),
         Some(name) => HYPERVISOR
             .warning(
                 name,
-                "What the host does counts as latency here: its pauses look like those of the kernel \
-                 that is measured, and timers and interrupts take detours through it.",
+                "Pauses by the host count as latency and look like pauses of the measured kernel. \
+                 Timers and interrupts take detours through the host.",
             )
             .fixed_by(
-                "measure on the machine itself, or pin its virtual CPUs on the host \
+                "measure on the host itself, or pin the virtual CPUs on the host \
                  (virsh vcpupin DOMAIN VCPU CPU)"
                     .to_owned(),
             ),
@@ -73,23 +71,21 @@ fn virtualization(facts: &MachineFacts) -> Finding {
 fn steal(facts: &MachineFacts) -> Finding {
     match (hypervisor(facts), facts.steal) {
         (_, None) => STEAL.unknown("/proc/stat cannot be read"),
-        (_, Some(Nanos::ZERO)) => STEAL.fine("none counted since boot"),
+        (_, Some(Nanos::ZERO)) => STEAL.fine("none since boot"),
         (_, Some(steal)) => {
             let seconds = steal.as_nanos() as f64 / 1e9;
             STEAL
                 .warning(
                     format!("{seconds:.2} s since boot, all CPUs together"),
-                    "The machine shares its CPUs. Runs say how much was taken while they lasted, \
-                     and tactus doctor --look 10s how much is taken now.",
+                    "This VM shares its CPUs, and wakeups during steal time are late. Each run \
+                     reports its own steal time; tactus doctor --look 10s shows the current rate.",
                 )
-                .fixed_by(
-                    "ask for dedicated CPUs on the host; a guest cannot fix it".to_owned(),
-                )
+                .fixed_by("use dedicated CPUs on the host; a guest cannot fix it".to_owned())
         }
     }
 }
 
-/// How much the hypervisor gave to others between two looks.
+/// The steal time between two readings.
 pub(super) fn steal_between(before: &MachineFacts, after: &MachineFacts, over: Nanos) -> Finding {
     let (Some(earlier), Some(later)) = (before.steal, after.steal) else { return steal(after) };
     let taken = later.saturating_sub(earlier);
@@ -106,25 +102,22 @@ pub(super) fn steal_between(before: &MachineFacts, after: &MachineFacts, over: N
                 format::latency(taken),
                 format::share(taken.as_nanos(), whole)
             ),
-            "About as large a share of wakeups falls into such pauses now, and what is later than \
-             the others is the host's.",
+            "The hypervisor pauses this VM; about that share of wakeups is late because of it.",
         )
-        .fixed_by(
-            "measure when the host is quiet, or ask for dedicated CPUs there".to_owned(),
-        )
+        .fixed_by("measure when the host is quiet, or use dedicated CPUs on the host".to_owned())
 }
 
 fn frequency(facts: &MachineFacts) -> Finding {
     let Some(governors) = &facts.cpu.governors else {
-        return FREQUENCY.unknown("the kernel shows none");
+        return FREQUENCY.unknown("the kernel does not show it");
     };
     let drivers = facts.cpu.frequency_drivers.clone().unwrap_or_default().join(", ");
     let driver = if drivers.is_empty() { drivers } else { format!(" ({drivers})") };
     let fact = format!("{}{driver}", governors.join(", "));
     if governors.is_empty() {
         return FREQUENCY.unknown(match hypervisor(facts) {
-            Some(_) => "the kernel drives no frequencies; its host does",
-            None => "the kernel drives no frequencies; the firmware may",
+            Some(_) => "the host controls the frequency, not this kernel",
+            None => "this kernel does not control the frequency; the firmware may",
         });
     }
     if governors.iter().all(|governor| governor == "performance") {
@@ -133,8 +126,8 @@ fn frequency(facts: &MachineFacts) -> Finding {
     FREQUENCY
         .warning(
             fact,
-            "An idle machine is slow and a busy one fast, so that a load can make latencies shorter, \
-             and a probe's figures depend on what ran before it.",
+            "CPUs are slow when idle and fast when busy, so a load can shorten latencies, and \
+             figures depend on what ran before the probe.",
         )
         .fixed_by(on_machine(
             facts,
@@ -145,12 +138,12 @@ fn frequency(facts: &MachineFacts) -> Finding {
 fn idle(facts: &MachineFacts) -> Finding {
     let cpu = &facts.cpu;
     let Some(states) = &cpu.idle_states else {
-        return IDLE.unknown("the kernel shows none");
+        return IDLE.unknown("the kernel does not show them");
     };
     if states.is_empty() {
         return IDLE.unknown(match hypervisor(facts) {
-            Some(_) => "the kernel has no driver for them; an idle CPU is left to the host",
-            None => "the kernel has no driver for them; the firmware may",
+            Some(_) => "the kernel has no driver for them; the host decides",
+            None => "the kernel has no driver for them; the firmware may use them",
         });
     }
     let names = states.join(", ");
@@ -159,23 +152,23 @@ fn idle(facts: &MachineFacts) -> Finding {
         && limit < exit
         && limit <= QUICK_EXIT_US
     {
-        return IDLE.fine(format!("{names}; a program keeps them to exits of {limit} µs"));
+        return IDLE.fine(format!("{names}; a program limits their exit latency to {limit} µs"));
     }
     match cpu.idle_exit_latency_us_max {
-        None => IDLE.unknown(format!("{names}; how long it takes to leave them is not shown")),
+        None => IDLE.unknown(format!("{names}; their exit latencies are not shown")),
         Some(exit) if exit <= QUICK_EXIT_US => {
-            IDLE.fine(format!("{names}; {exit} µs to leave the deepest that is enabled"))
+            IDLE.fine(format!("{names}; {exit} µs to leave the deepest enabled state"))
         }
         Some(exit) => IDLE
             .warning(
                 format!("{names}; {exit} µs to leave the deepest"),
                 format!(
-                    "A wakeup on an idle CPU comes up to {exit} µs late, and a load that keeps \
-                     CPUs awake makes latencies shorter."
+                    "A wakeup on an idle CPU is up to {exit} µs late, and a load that keeps CPUs \
+                     awake shortens latencies."
                 ),
             )
             .fixed_by(
-                "tactus measure --cpu-dma-latency 0ns  # keeps all CPUs awake while it measures"
+                "tactus measure --cpu-dma-latency 0ns  # keeps all CPUs awake during the measurement"
                     .to_owned(),
             ),
     }
@@ -188,8 +181,8 @@ fn siblings(facts: &MachineFacts) -> Finding {
         Some(true) => SIBLINGS
             .warning(
                 "several CPUs share a core",
-                "What the sibling runs slows the measured code and can double the time it takes, \
-                 with no trace in the scheduler.",
+                "A busy sibling can double the run time of the measured code, and the scheduler \
+                 does not see it.",
             )
             .fixed_by(on_machine(facts, "echo off | sudo tee /sys/devices/system/cpu/smt/control")),
     }
@@ -222,13 +215,13 @@ fn isolation(facts: &MachineFacts) -> Finding {
     ISOLATION
         .warning(
             format!("{isolated}, but {}", lacking.join(" and ")),
-            "A task that is alone on such a CPU is still interrupted, for microseconds each time.",
+            "The kernel still interrupts a task on such a CPU, for microseconds each time.",
         )
         .fixed_by(boot::fix(facts, &parameters.join(" ")))
 }
 
-/// The CPUs whose RCU callbacks run elsewhere: those of `rcu_nocbs`, and
-/// every one without a tick (`Documentation/admin-guide/kernel-parameters.txt`).
+/// The CPUs whose RCU callbacks run on other CPUs: those of `rcu_nocbs`, and all
+/// CPUs without a tick (`Documentation/admin-guide/kernel-parameters.txt`).
 fn without_callbacks(facts: &MachineFacts, tickless: &CpuList) -> CpuList {
     let all = facts.cpu.present.as_ref().or(facts.cpu.online.as_ref());
     let named = match boot::value(facts, "rcu_nocbs") {

@@ -1,4 +1,4 @@
-//! Where interrupts of devices go.
+//! The CPUs that handle device interrupts.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
@@ -8,12 +8,12 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const AFFINITY: Check = Check {
     name: "interrupt affinity",
-    why: "An interrupt delays whatever runs on the CPU to which it goes.",
+    why: "An interrupt delays the task on the CPU that handles it.",
 };
 
 pub(crate) const BALANCE: Check = Check {
     name: "irqbalance",
-    why: "It moves interrupts between CPUs, while a measurement goes on too.",
+    why: "irqbalance moves interrupts between CPUs, also during a measurement.",
 };
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -22,9 +22,9 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
 
 fn affinity(facts: &MachineFacts) -> Finding {
     let Some(interrupted) = &facts.cpu.interrupt_cpus else {
-        return AFFINITY.unknown("/proc/irq shows no interrupt that has a handler");
+        return AFFINITY.unknown("/proc/irq shows no interrupt with a handler");
     };
-    let fact = format!("interrupts of devices go to {interrupted}");
+    let fact = format!("device interrupts go to {interrupted}");
     let isolated = facts.cpu.isolated.clone().unwrap_or_default();
     let both: CpuList = isolated.iter().filter(|cpu| interrupted.contains(*cpu)).collect();
     if both.is_empty() {
@@ -34,13 +34,13 @@ fn affinity(facts: &MachineFacts) -> Finding {
     AFFINITY
         .warning(
             format!("{fact}, of which {both} is isolated"),
-            "The isolated CPUs are interrupted by devices, so that their worst cases are not their own.",
+            "Device interrupts delay tasks on the isolated CPUs and dominate their worst cases.",
         )
         .fixed_by(on_machine(
             facts,
             &format!(
                 "for irq in /proc/irq/[0-9]*; do echo {others} | sudo tee $irq/smp_affinity_list; done  \
-                 # some cannot be moved and say so"
+                 # some cannot be moved and report an error"
             ),
         ))
 }
@@ -49,12 +49,11 @@ fn balance(facts: &MachineFacts) -> Finding {
     match facts.scheduling.irqbalance {
         Some(true) => BALANCE
             .warning(
-                "runs",
-                "Interrupts that were on one CPU come to another in mid-run: rounds of the \
-                 same cell then differ.",
+                "running",
+                "Interrupts move to other CPUs during a run, so rounds of the same cell differ.",
             )
             .fixed_by(on_machine(facts, "sudo systemctl stop irqbalance")),
-        Some(false) => BALANCE.fine("does not run"),
+        Some(false) => BALANCE.fine("not running"),
         None => BALANCE.unknown("not all processes can be seen from here"),
     }
 }

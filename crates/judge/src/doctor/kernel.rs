@@ -1,4 +1,4 @@
-//! The kernel: where it lets itself be preempted, and what it runs of its own accord.
+//! The kernel: its preemption, IRQ threads, watchdogs and debugging options.
 
 use tactus_model::facts::MachineFacts;
 
@@ -7,22 +7,22 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const PREEMPTION: Check = Check {
     name: "preemption model",
-    why: "It decides how long a task in the kernel can keep an urgent one waiting.",
+    why: "The model decides how long a task in the kernel can delay a more urgent task.",
 };
 
 pub(crate) const THREADED: Check = Check {
     name: "interrupt threads",
-    why: "A handler that is no thread runs before every task, whatever the task's priority.",
+    why: "A non-threaded IRQ handler runs before every task, whatever its priority.",
 };
 
 pub(crate) const WATCHDOGS: Check = Check {
     name: "watchdogs",
-    why: "They look at each CPU from time to time whether it still makes progress.",
+    why: "Watchdogs check periodically whether each CPU still makes progress.",
 };
 
 pub(crate) const DEBUGGING: Check = Check {
     name: "kernel debugging",
-    why: "A kernel that was built to find defects checks itself on every lock or access.",
+    why: "A kernel built to find bugs checks every lock or memory access.",
 };
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -32,12 +32,12 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
 fn debugging(facts: &MachineFacts) -> Finding {
     match facts.kernel.debugging_options.as_deref() {
         None => DEBUGGING.unknown("the kernel's configuration cannot be read"),
-        Some([]) => DEBUGGING.fine("no option that slows all of it"),
+        Some([]) => DEBUGGING.fine("no option that slows the whole kernel"),
         Some(options) => DEBUGGING
             .warning(
                 options.join(", "),
-                "Everything the kernel does takes longer, several times as long in places: wakeups \
-                 are later than those of the same kernel without.",
+                "The whole kernel is slower, in places several times: wakeups are later than \
+                 with the same kernel without these options.",
             )
             .fixed_by("run a kernel built without these options".to_owned()),
     }
@@ -47,21 +47,25 @@ fn preemption(facts: &MachineFacts) -> Finding {
     let effect = match facts.kernel.preemption.as_deref() {
         None => {
             return PREEMPTION
-                .unknown("the kernel's version does not tell, and its configuration cannot be read")
+                .unknown(
+                    "the kernel's version does not show it, and its configuration cannot be read",
+                )
                 .fixed_by(on_machine(facts, "sudo cat /sys/kernel/debug/sched/preempt"));
         }
-        Some("rt") => return PREEMPTION.fine("rt: everywhere, handlers and most locks included"),
-        Some("full") => return PREEMPTION.fine("full: everywhere but under spinlocks"),
+        Some("rt") => {
+            return PREEMPTION.fine("rt: everywhere, including IRQ handlers and most locks");
+        }
+        Some("full") => return PREEMPTION.fine("full: everywhere except under spinlocks"),
         Some("lazy") => {
             return PREEMPTION
                 .fine("lazy: at once for real-time tasks, at the next tick for ordinary ones");
         }
         Some("voluntary") => {
-            "A system call of another task delays even a real-time task until it comes to a \
-             place where the kernel offers to let go."
+            "A system call of another task delays even a real-time task until the next \
+             voluntary preemption point."
         }
         Some(_) => {
-            "A system call of another task delays even a real-time task until it ends or sleeps."
+            "A system call of another task delays even a real-time task until the call returns or sleeps."
         }
     };
     let fact = facts.kernel.preemption.clone().unwrap_or_default();
@@ -69,7 +73,7 @@ fn preemption(facts: &MachineFacts) -> Finding {
     let fix = if choice {
         on_machine(
             facts,
-            "echo full | sudo tee /sys/kernel/debug/sched/preempt  # until the next boot; for good: preempt=full on the kernel's command line",
+            "echo full | sudo tee /sys/kernel/debug/sched/preempt  # until the next boot; permanently: preempt=full on the kernel's command line",
         )
     } else {
         "run a kernel built with CONFIG_PREEMPT=y, or a PREEMPT_RT one".to_owned()
@@ -79,12 +83,12 @@ fn preemption(facts: &MachineFacts) -> Finding {
 
 fn threaded(facts: &MachineFacts) -> Finding {
     if facts.kernel.preemption.as_deref() == Some("rt") {
-        return THREADED.fine("all handlers are threads (PREEMPT_RT)");
+        return THREADED.fine("all IRQ handlers are threads (PREEMPT_RT)");
     }
     match boot::has(facts, "threadirqs") {
-        Some(true) => THREADED.fine("all handlers are threads (threadirqs)"),
-        // So it is on every kernel that nobody changed, and most handlers are short.
-        Some(false) => THREADED.fine("handlers of devices run before every task, as usual"),
+        Some(true) => THREADED.fine("all IRQ handlers are threads (threadirqs)"),
+        // This is the default of every kernel, and most handlers are short.
+        Some(false) => THREADED.fine("device IRQ handlers run before every task, the default"),
         None => THREADED.unknown("the kernel's command line cannot be read"),
     }
 }
@@ -93,13 +97,13 @@ fn watchdogs(facts: &MachineFacts) -> Finding {
     match (facts.kernel.nmi_watchdog, facts.kernel.soft_watchdog) {
         (Some(true), _) => WATCHDOGS
             .warning(
-                "by unmaskable interrupts (nmi_watchdog)",
-                "Each CPU is interrupted about once in ten seconds, real-time tasks included, \
-                 and one of its performance counters is taken.",
+                "by non-maskable interrupts (nmi_watchdog)",
+                "An NMI interrupts each CPU about every ten seconds, including its real-time \
+                 tasks, and the watchdog uses one performance counter.",
             )
             .fixed_by(on_machine(facts, "sudo sysctl kernel.nmi_watchdog=0")),
         (_, Some(true)) => {
-            WATCHDOGS.fine("by a task of the highest priority, for moments each four seconds")
+            WATCHDOGS.fine("by a task of the highest priority, briefly every four seconds")
         }
         (Some(false), _) | (_, Some(false)) => WATCHDOGS.fine("none"),
         (None, None) => WATCHDOGS.unknown("neither nmi_watchdog nor soft_watchdog is shown"),

@@ -1,18 +1,16 @@
-//! Memory: what makes a task wait for a page.
+//! Memory: causes of waiting for a page.
 
 use tactus_model::facts::MachineFacts;
 
 use super::{on_machine, permission};
 use crate::finding::{Check, Finding};
 
-pub(crate) const SWAP: Check = Check {
-    name: "swap",
-    why: "A page that was swapped out has to be read back before its task goes on.",
-};
+pub(crate) const SWAP: Check =
+    Check { name: "swap", why: "A task waits until its swapped-out page has been read back." };
 
 pub(crate) const HUGE_PAGES: Check = Check {
     name: "transparent huge pages",
-    why: "The kernel looks for memory that it can move together into large pages.",
+    why: "The kernel merges small pages into huge ones while programs run.",
 };
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -26,11 +24,11 @@ fn swap(facts: &MachineFacts) -> Finding {
         Some(bytes) => format!("{} MiB", bytes >> 20),
     };
     match permission::may_lock_memory(facts) {
-        Some(true) => SWAP.fine(format!("{size}; measuring locks its memory")),
+        Some(true) => SWAP.fine(format!("{size}; Tactus locks its memory during measurements")),
         _ => SWAP
             .warning(
                 format!("{size}, and memory cannot be locked"),
-                "Under a load on memory a wakeup may wait milliseconds for the disk.",
+                "Under memory pressure, a wakeup may wait milliseconds for the disk.",
             )
             .fixed_by(on_machine(facts, "sudo swapoff -a")),
     }
@@ -42,8 +40,8 @@ fn huge_pages(facts: &MachineFacts) -> Finding {
         Some("always") => HUGE_PAGES
             .warning(
                 "always",
-                "A fault may clear or gather 2 MiB at once instead of 4 KiB, and khugepaged holds \
-                 locks of the programs it works on.",
+                "A page fault may clear or compact 2 MiB instead of 4 KiB, and khugepaged locks the \
+                 address spaces that it merges.",
             )
             .fixed_by(on_machine(
                 facts,

@@ -1,4 +1,4 @@
-//! The scheduler: what it holds back, and what else it has to run.
+//! The scheduler: its limits, and the other tasks it runs.
 
 use tactus_model::facts::MachineFacts;
 use tactus_model::time::Nanos;
@@ -8,48 +8,49 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const QUOTA: Check = Check {
     name: "cgroup quota",
-    why: "A group that has used up its quota stops until the next period, ordinary tasks in it included.",
+    why: "A cgroup that has used up its CPU quota stops until the next period.",
 };
 
 pub(crate) const THROTTLING: Check = Check {
     name: "real-time throttling",
-    why: "It keeps a part of each CPU from real-time tasks, so that one that never sleeps cannot take the machine away.",
+    why: "Throttling limits real-time tasks to a part of each CPU, so a runaway task cannot freeze it.",
 };
 
 pub(crate) const FAIR_SERVER: Check = Check {
     name: "fair server",
-    why: "Newer kernels (6.12) give ordinary tasks that starve a part of each CPU, real-time tasks or not.",
+    why: "Since Linux 6.12, starving ordinary tasks get a part of each CPU in spite of real-time tasks.",
 };
 
 pub(crate) const OTHERS: Check = Check {
     name: "other real-time tasks",
-    why: "They go before all ordinary tasks, and before measured ones of lower priority.",
+    why: "These tasks run before all ordinary tasks and before measured tasks of lower priority.",
 };
 
 pub(crate) const RECORDINGS: Check = Check {
     name: "other recordings",
-    why: "While Tactus records what the kernel does, every event costs time where it happens.",
+    why: "While Tactus records kernel events, each event takes CPU time where it occurs.",
 };
 
 pub(crate) const SLACK: Check = Check {
     name: "timer slack",
-    why: "The kernel delays timers of ordinary tasks by so much, to let several expire together.",
+    why: "The kernel delays timers of ordinary tasks by up to the slack, so several expire together.",
 };
 
 pub(crate) const AUTOGROUP: Check = Check {
     name: "autogroup",
-    why: "The scheduler shares CPUs among sessions before it looks at nice values.",
+    why: "Autogroup divides CPU time among sessions before nice values apply.",
 };
 
-pub(crate) const LOAD: Check = Check { name: "load now", why: "What else runs is measured too." };
+pub(crate) const LOAD: Check =
+    Check { name: "load now", why: "Other work on the machine delays measured tasks." };
 
 pub(crate) const CPUS: Check =
-    Check { name: "allowed CPUs", why: "Only on these can anything be measured from here." };
+    Check { name: "allowed CPUs", why: "This process can measure only on these CPUs." };
 
-/// The slack that the kernel gives to every task.
+/// The kernel's default timer slack.
 const USUAL_SLACK: Nanos = Nanos::from_micros(50);
 
-/// From here on a CPU's worth of other work has run in the last minute.
+/// From this load average on, other work kept at least one CPU busy in the last minute.
 const BUSY: f64 = 1.0;
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -72,7 +73,7 @@ fn quota(facts: &MachineFacts) -> Finding {
         (None, _) => return QUOTA.unknown("this process's cgroup cannot be found"),
         (Some(-1), _) => return QUOTA.fine("none"),
         (Some(quota), Some(period)) if period > 0 => (quota as f64, period as f64),
-        _ => return QUOTA.unknown("the quota's period cannot be read"),
+        _ => return QUOTA.unknown("the period of the quota cannot be read"),
     };
     let (share, period_ms) = (quota / period, period / 1000.0);
     let fact = format!("{share:.2} CPUs ({} ms of each {period_ms} ms)", quota / 1000.0);
@@ -80,8 +81,8 @@ fn quota(facts: &MachineFacts) -> Finding {
         QUOTA.invalidates(
             fact,
             format!(
-                "A single busy task is stopped for {:.1} ms of each {period_ms} ms; such pauses \
-                 are the quota's and not the machine's.",
+                "The quota stops a busy task for {:.1} ms of each {period_ms} ms. These pauses \
+                 count as latency, but the machine does not cause them.",
                 (1.0 - share) * period_ms
             ),
         )
@@ -89,8 +90,8 @@ fn quota(facts: &MachineFacts) -> Finding {
         QUOTA.warning(
             fact,
             format!(
-                "When loads use more, everything here stops until the next {period_ms} ms begin; \
-                 such pauses are the quota's and not the machine's."
+                "If loads use more, the quota stops all tasks until the next period of \
+                 {period_ms} ms. These pauses count as latency, but the machine does not cause them."
             ),
         )
     };
@@ -99,9 +100,9 @@ fn quota(facts: &MachineFacts) -> Finding {
             format!("{name} run without --cpus and --cpu-quota")
         }
         (Some("kubernetes"), ..) => {
-            "take resources.limits.cpu out of the pod's container".to_owned()
+            "remove resources.limits.cpu from the pod's container".to_owned()
         }
-        (Some(_), ..) => "start the container without a quota of CPU time".to_owned(),
+        (Some(_), ..) => "start the container without a CPU quota".to_owned(),
         (None, Some(directory), Some(1)) => {
             format!("echo -1 | sudo tee {directory}/cpu.cfs_quota_us  # or in a group above it")
         }
@@ -119,11 +120,11 @@ fn throttling(facts: &MachineFacts) -> Finding {
         (Some(-1), _) => THROTTLING
             .warning(
                 "off",
-                "Figures are not affected, but a real-time task that never sleeps freezes its CPU for good.",
+                "Figures are not affected, but a real-time task that never sleeps freezes its CPU.",
             )
             .fixed_by(on_machine(facts, "sudo sysctl kernel.sched_rt_runtime_us=950000")),
         (Some(runtime), Some(period)) if period > 0 => THROTTLING.fine(format!(
-            "{} for real-time tasks; only those that never sleep meet the limit",
+            "{} for real-time tasks; only tasks that never sleep reach the limit",
             percent(runtime, period)
         )),
         _ => THROTTLING.unknown("sched_rt_runtime_us cannot be read"),
@@ -136,30 +137,30 @@ fn fair_server(facts: &MachineFacts) -> Finding {
         (Some(Nanos::ZERO), _) => FAIR_SERVER
             .warning(
                 "off",
-                "Figures are not affected, but a real-time task that never sleeps starves the ordinary \
-                 tasks of its CPU, those of the kernel included.",
+                "Figures are not affected, but a real-time task that never sleeps starves the \
+                 ordinary tasks of its CPU, including kernel threads.",
             )
             .fixed_by(on_machine(
                 facts,
                 "for cpu in /sys/kernel/debug/sched/fair_server/cpu*; do echo 50000000 | sudo tee $cpu/runtime; done",
             )),
         (Some(runtime), Some(period)) => FAIR_SERVER.fine(format!(
-            "{runtime} of each {period}; only real-time tasks that never sleep meet it"
+            "{runtime} of each {period}; it delays only real-time tasks that never sleep"
         )),
         _ => FAIR_SERVER.unknown(
-            "/sys/kernel/debug/sched/fair_server is not there (before Linux 6.12) or cannot be read",
+            "/sys/kernel/debug/sched/fair_server is missing (before Linux 6.12) or cannot be read",
         ),
     }
 }
 
 fn others(facts: &MachineFacts) -> Finding {
     match facts.scheduling.realtime_tasks.as_deref() {
-        None => OTHERS.unknown("not all processes can be seen from here"),
+        None => OTHERS.unknown("this process cannot see all processes"),
         Some([]) => OTHERS.fine("none"),
         Some(tasks) => OTHERS
             .warning(
                 tasks.join(", "),
-                "When they run, measured tasks of lower priority wait for them.",
+                "Measured tasks of lower priority wait while these tasks run.",
             )
             .fixed_by(
                 "end them, or make them ordinary: sudo chrt --other --all-tasks --pid 0 PID"
@@ -170,20 +171,19 @@ fn others(facts: &MachineFacts) -> Finding {
 
 fn recordings(facts: &MachineFacts) -> Finding {
     match facts.scheduling.recordings {
-        None => RECORDINGS.unknown("not all processes can be seen from here"),
+        None => RECORDINGS.unknown("this process cannot see all processes"),
         Some(0) => RECORDINGS.fine("none"),
         Some(count) => RECORDINGS
             .warning(
-                format!("{count} under way, by other processes of Tactus"),
-                "Each wakeup takes some microseconds longer, real-time tasks' included.",
+                format!("{count} by other Tactus processes"),
+                "Each wakeup takes a few microseconds longer, also for real-time tasks.",
             )
-            .fixed_by("wait for tactus record or tactus measure to end elsewhere".to_owned()),
+            .fixed_by("wait until the other tactus record or tactus measure ends".to_owned()),
     }
 }
 
 fn cpus(facts: &MachineFacts) -> Finding {
-    let (Some(allowed), Some(online)) = (&facts.permission.allowed_cpus, &facts.cpu.online)
-    else {
+    let (Some(allowed), Some(online)) = (&facts.permission.allowed_cpus, &facts.cpu.online) else {
         return CPUS.unknown("this process's CPUs cannot be read");
     };
     let isolated = facts.cpu.isolated.clone().unwrap_or_default();
@@ -191,47 +191,45 @@ fn cpus(facts: &MachineFacts) -> Finding {
     if missing.is_empty() {
         return CPUS.fine(allowed.to_string());
     }
-    CPUS
-        .warning(
-            format!("{allowed} of {online}"),
-            format!("Nothing is measured on {missing}, and loads do not run there."),
-        )
-        .fixed_by(match container(facts) {
-            Some(name @ ("docker" | "podman")) => format!("{name} run without --cpuset-cpus"),
-            Some(_) => "start the container without a cpuset".to_owned(),
-            None => format!("taskset --cpu-list {online} tactus …  # as far as the cpuset allows"),
-        })
+    CPUS.warning(
+        format!("{allowed} of {online}"),
+        format!("Probes and loads do not run on {missing}."),
+    )
+    .fixed_by(match container(facts) {
+        Some(name @ ("docker" | "podman")) => format!("{name} run without --cpuset-cpus"),
+        Some(_) => "start the container without a cpuset".to_owned(),
+        None => format!("taskset --cpu-list {online} tactus …  # if the cpuset allows it"),
+    })
 }
 
 fn load(facts: &MachineFacts) -> Finding {
     let Some([minute, ..]) = facts.load_average else {
         return LOAD.unknown("/proc/loadavg cannot be read");
     };
-    let fact = format!("{minute:.2} tasks ran or waited for a disk in the last minute, on average");
+    let fact = format!("{minute:.2} tasks on average ran or waited for I/O in the last minute");
     if minute < BUSY {
         return LOAD.fine(fact);
     }
-    LOAD.warning(
-        fact,
-        "Something else is busy, so that even the idle load is none. Runs say what they found.",
-    )
-    .fixed_by("wait until the machine is quiet; top shows who is busy".to_owned())
+    LOAD.warning(fact, "Other work was running, so the idle cells are not idle.")
+        .fixed_by("wait until the machine is quiet; top shows the busy programs".to_owned())
 }
 
 fn slack(facts: &MachineFacts) -> Finding {
     let Some(slack) = facts.scheduling.timer_slack else {
         return SLACK.unknown("/proc/self/timerslack_ns cannot be read");
     };
-    let fact = format!("{slack}; measuring sets its own (timer-slack)");
+    let fact = format!("{slack}; probes set their own (timer-slack)");
     if slack <= USUAL_SLACK {
         return SLACK.fine(fact);
     }
     SLACK
         .warning(
             fact,
-            format!("Programs that set none of their own are woken up to {slack} late on purpose."),
+            format!("The kernel wakes programs that set no slack of their own up to {slack} late."),
         )
-        .fixed_by("echo 0 > /proc/self/timerslack_ns  # in the shell that starts it".to_owned())
+        .fixed_by(
+            "echo 0 > /proc/self/timerslack_ns  # in the shell that starts the program".to_owned(),
+        )
 }
 
 fn autogroup(facts: &MachineFacts) -> Finding {
@@ -241,8 +239,8 @@ fn autogroup(facts: &MachineFacts) -> Finding {
         Some(true) => AUTOGROUP
             .warning(
                 "on",
-                "A nice value acts within a session only: an ordinary task of nice -20 gains \
-                 nothing over a load in another session.",
+                "Nice values apply only within a session: a task of nice -20 has no advantage over \
+                 a load in another session.",
             )
             .fixed_by(on_machine(facts, "sudo sysctl kernel.sched_autogroup_enabled=0")),
     }

@@ -1,13 +1,13 @@
-//! Findings as a person reads them.
+//! Findings as text.
 
 use std::fmt::Write;
 
 use crate::finding::{Finding, State, worst};
 
-/// The width of the column of names.
+/// The width of the name column.
 const NAMES: usize = 24;
 
-/// The findings as text of `width` columns: what is wrong in full, what is fine in a line each.
+/// The findings as text of `width` columns: problems in full, all others in one line each.
 pub fn findings_text(findings: &[Finding], width: usize) -> String {
     let mut text = wrapped(&summary(findings), "", "", width);
     for finding in findings.iter().filter(|finding| is_in_full(finding)) {
@@ -31,7 +31,7 @@ const fn is_in_full(finding: &Finding) -> bool {
     matches!(finding.state, State::Invalidates | State::Warning)
 }
 
-/// What the findings come to.
+/// The summary line.
 fn summary(findings: &[Finding]) -> String {
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let counted = |number: usize, one: &str, many: &str| match number {
@@ -40,7 +40,7 @@ fn summary(findings: &[Finding]) -> String {
         _ => Some(format!("{number} {many}")),
     };
     let parts: Vec<String> = [
-        counted(count(State::Invalidates), "thing invalidates", "things invalidate"),
+        counted(count(State::Invalidates), "invalidating problem", "invalidating problems"),
         counted(count(State::Warning), "warning", "warnings"),
         counted(count(State::Unknown), "unknown", "unknown"),
         counted(count(State::Fine), "fine", "fine"),
@@ -49,10 +49,12 @@ fn summary(findings: &[Finding]) -> String {
     .flatten()
     .collect();
     let verdict = match worst(findings) {
-        State::Invalidates => "What is measured here is not the machine's own timing.",
-        State::Warning => "What is measured here is valid, with these warnings.",
-        State::Unknown => "What is known stands in the way of nothing.",
-        State::Fine => "Fit to be measured.",
+        State::Invalidates => {
+            "Measurements here are invalid: they do not show the machine's own timing."
+        }
+        State::Warning => "Measurements here are valid, with warnings.",
+        State::Unknown => "No known problem, but not everything could be checked.",
+        State::Fine => "The machine is fit for measurements.",
     };
     format!("{verdict} {}.", parts.join(", "))
 }
@@ -65,13 +67,13 @@ fn in_full(finding: &Finding, width: usize) -> String {
         text.push_str(&wrapped(effect, "  effect  ", "          ", width));
     }
     if let Some(fix) = fix {
-        // Not broken into lines: it is there to be copied.
-        let _ = writeln!(text, "  fix    {}", printable(fix));
+        // Not wrapped, so that it can be copied.
+        let _ = writeln!(text, "  fix     {}", printable(fix));
     }
     text
 }
 
-/// Breaks a text into lines of at most `width`, the first after `first`, the others after `indent`.
+/// Wraps a text at `width`; the first line starts with `first`, all others with `indent`.
 fn wrapped(text: &str, first: &str, indent: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = first.to_owned();
@@ -92,7 +94,7 @@ fn wrapped(text: &str, first: &str, indent: &str, width: usize) -> String {
     lines + line.trim_end() + "\n"
 }
 
-/// A text without control characters: names of programs are not ours, and may hold any.
+/// A text without control characters, which names of programs may contain.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

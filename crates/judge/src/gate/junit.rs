@@ -1,8 +1,8 @@
 //! The outcome of a gate as JUnit XML, which continuous integration shows as tests.
 //!
-//! The elements and attributes are those that Jenkins and GitLab read
-//! (<https://github.com/testmoapp/junitxml>): a suite is the run, a case a demand
-//! on a cell.
+//! It uses the elements and attributes that Jenkins and GitLab read
+//! (<https://github.com/testmoapp/junitxml>). The run is the suite; each demand on a
+//! cell is a case.
 
 use std::fmt::Write;
 
@@ -30,11 +30,7 @@ fn put_case(text: &mut String, judgement: &Judgement) {
     let _ = match (passes, outcome) {
         (true, Outcome::Met) => writeln!(text, "      <system-out>{found}</system-out>"),
         (true, _) => {
-            writeln!(
-                text,
-                "      <system-out>{}, and allowed: {found}</system-out>",
-                outcome.words()
-            )
+            writeln!(text, "      <system-out>{} (allowed): {found}</system-out>", outcome.words())
         }
         (false, _) => {
             let kind = outcome.words();
@@ -44,8 +40,8 @@ fn put_case(text: &mut String, judgement: &Judgement) {
     text.push_str("    </testcase>\n");
 }
 
-/// Escapes a text for an element or an attribute; letters that XML 1.0 forbids are
-/// replaced (section 2.2 of the recommendation).
+/// Escapes a text for an element or an attribute, and replaces characters that XML 1.0
+/// forbids (section 2.2 of the recommendation).
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -91,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_xml_forbids_are_replaced() {
+    fn characters_that_xml_forbids_are_replaced() {
         assert_eq!(escaped("a\u{1b}[31m\u{0}\u{ffff}\n"), "a\u{fffd}[31m\u{fffd}\u{fffd}&#10;");
         assert_eq!(escaped("µ · → 'x'"), "µ · → &apos;x&apos;");
     }

@@ -1,4 +1,4 @@
-//! Demands on a made-up run, and pairing of its cells.
+//! Demands on a fictional run, and pairing of its cells.
 
 use tactus_model::experiment::{Experiment, Overrides, Turn};
 use tactus_model::facts::MachineFacts;
@@ -17,8 +17,8 @@ use crate::compare::{CompareOptions, Incomparable, Selection, compare, find_cell
 
 const WINDOW: Nanos = Nanos::from_secs(2);
 
-/// A run of two cells and `rounds` rounds whose wakeups come 10 µs to 19 µs late;
-/// the second cell sleeps through `missed` due times a round, 5 ms late each.
+/// A run of two cells and `rounds` rounds whose wakeups are 10 µs to 19 µs late;
+/// the second cell misses `missed` due times per round, each by 5 ms.
 pub(crate) fn run(id: &str, settings: &str, rounds: u32, missed: u64) -> Run {
     let text = format!("[settings]\npolicy = [\"other\", \"fifo:90\"]\n{settings}");
     let overrides = Overrides { rounds: Some(rounds), ..Overrides::default() };
@@ -99,13 +99,13 @@ fn check(run: &Run, demand: Demand, allow: bool, expected: [(Outcome, bool, &str
     assert_eq!(report.judgements.len(), 2);
     for (judgement, (outcome, passes, found)) in report.judgements.iter().zip(expected) {
         assert_eq!((judgement.outcome, judgement.passes), (outcome, passes), "{judgement:?}");
-        let told = judgement.found.replace(format::THIN_SPACE, " ");
-        assert!(told.contains(found), "{judgement:?} does not say: {found}");
+        let text = judgement.found.replace(format::THIN_SPACE, " ");
+        assert!(text.contains(found), "{judgement:?} does not say: {found}");
     }
 }
 
 #[test]
-fn a_demand_is_held_against_every_cell() {
+fn every_demand_is_checked_for_every_cell() {
     use Outcome::{Met, NotMet, Unsupported};
     let run = run("candidate", "", 3, 1);
     let max = Demand::Max(Nanos::from_micros(200));
@@ -125,27 +125,27 @@ fn a_demand_is_held_against_every_cell() {
 }
 
 #[test]
-fn deadlines_of_a_purpose_are_met_missed_or_not_to_be_told_from_so_few() {
+fn deadlines_of_a_purpose_are_met_not_met_or_undecided() {
     use Outcome::{Met, NotMet, Unsupported};
-    // Five rounds of two seconds; the second cell sleeps through two due times in each.
+    // Five rounds of two seconds; the second cell misses two due times in each.
     let run = run("candidate", "", 5, 2);
     let at_most = |purpose: &str, limit: &str| {
         Demand::Purpose(purpose.parse().unwrap(), limit.parse().unwrap())
     };
-    let seen = (Met, true, "one occasion of a missed deadline in 3.3 s.");
+    let seen = (Met, true, "one occasion with missed deadlines in 3.3 s.");
     check(&run, at_most("1ms:1ms", "4/s"), false, [seen, (Met, true, "10 of 10 010 due times")]);
-    // Ten in ten seconds may be one a second, or a little more or less.
+    // Ten in ten seconds are about one per second: too close to decide.
     check(&run, at_most("1ms:1ms", "1/s"), false, [seen, (Unsupported, false, "measure longer")]);
-    let few = "Too little was measured to vouch for 1/h: measure for 3 h with nothing missed.";
+    let few = "The sample is too small to confirm 1/h: measure for 3 h without a miss.";
     check(&run, at_most("1ms:1ms", "1/h"), false, [(Unsupported, false, few), (NotMet, false, "")]);
     check(&run, at_most("1ms:1ms", "1/h"), true, [(Unsupported, true, few), (NotMet, false, "")]);
-    // What is only 5 ms late does no harm to pictures.
-    let frames = (Met, true, "a missed frame");
+    // Video frames tolerate 5 ms.
+    let frames = (Met, true, "missed frames");
     check(&run, at_most("video:60", "1/s"), false, [frames, frames]);
 }
 
 #[test]
-fn what_was_not_measured_is_not_met_even_when_little_is_allowed() {
+fn a_cell_without_a_result_never_passes() {
     let mut run = run("candidate", "", 3, 0);
     run.measurements.retain(|found| found.turn.cell == 0);
     let turn = Turn { round: 0, cell: 1 };
@@ -159,7 +159,7 @@ fn what_was_not_measured_is_not_met_even_when_little_is_allowed() {
 }
 
 #[test]
-fn a_run_is_no_worse_than_itself_and_one_round_cannot_tell() {
+fn a_run_is_no_worse_than_itself_and_one_round_is_too_few() {
     let against = |rounds: u32| {
         let (baseline, run) = (run("baseline", "", rounds, 0), run("candidate", "", rounds, 2));
         let [a, b] = [&baseline, &run].map(|run| Selection { run, cell: None });
@@ -177,7 +177,7 @@ fn a_run_is_no_worse_than_itself_and_one_round_cannot_tell() {
 }
 
 #[test]
-fn what_measures_something_else_is_not_compared_unless_told() {
+fn cells_that_measure_different_things_are_compared_only_by_force() {
     let (plain, other) = (run("a", "", 2, 0), run("b", "interval = \"2ms\"", 2, 0));
     let longer = run("c", "duration = \"9s\"", 2, 0);
     let compared = |b: &Run, force| {
@@ -187,7 +187,7 @@ fn what_measures_something_else_is_not_compared_unless_told() {
     let refused = compared(&other, false).unwrap_err();
     assert!(refused.to_string().contains("interval is 1ms in A and 2ms in B"), "{refused}");
     assert_eq!(compared(&other, true).unwrap().pairs.len(), 2);
-    assert_eq!(compared(&longer, false).unwrap().pairs.len(), 2, "length is no obstacle");
+    assert_eq!(compared(&longer, false).unwrap().pairs.len(), 2, "another duration is no obstacle");
     let [a, b] = [(&plain, None), (&longer, Some(0))].map(|(run, cell)| Selection { run, cell });
     let refused = compare(a, b, &CompareOptions::default()).unwrap_err();
     assert_eq!(refused, Incomparable::RunAndCell);
@@ -200,8 +200,8 @@ fn a_cell_is_found_by_label_number_or_part() {
         assert_eq!(find_cell(&run, text), Ok(cell), "{text}");
     }
     for text in ["", "0", "3", "deadline", "o"] {
-        let told = find_cell(&run, text).unwrap_err().to_string();
-        assert!(told.contains("2 (fifo:90)"), "{text}: {told}");
+        let error = find_cell(&run, text).unwrap_err().to_string();
+        assert!(error.contains("2 (fifo:90)"), "{text}: {error}");
     }
 }
 
@@ -217,7 +217,7 @@ fn limits_of_quantiles_are_read_and_written() {
 }
 
 #[test]
-fn a_run_that_cannot_be_relied_on_does_not_pass_where_validity_is_demanded() {
+fn an_invalid_run_does_not_pass_a_demand_for_validity() {
     let judged = |run: &Run, wanted| {
         let mut report = judge(run, &[Demand::Missed(u64::MAX)], None, false);
         report.demand_validity("the run", &verdict::verdict(run), wanted);
@@ -229,13 +229,13 @@ fn a_run_that_cannot_be_relied_on_does_not_pass_where_validity_is_demanded() {
     assert_eq!((failures, demand.as_str()), (0, "valid"));
     let (failures, demand, found) = judged(&one_round, Validity::Valid);
     assert_eq!((failures, demand.as_str()), (1, "valid without warnings"));
-    assert!(found.contains("rounds: one only"), "{found}");
+    assert!(found.contains("rounds: only one"), "{found}");
     one_round.header.facts_before.cpu.clock_source = Some("jiffies".to_owned());
     let (failures, _, found) = judged(&one_round, Validity::WithWarnings);
     assert_eq!((failures, found.as_str()), (1, "clock source: jiffies"));
 }
 
-/// The run that [`run`] gives, measured in a guest whose time passes so.
+/// The run of [`run`], measured in a guest with this kind of time.
 fn run_in_guest(id: &str, time: &str) -> Run {
     let mut run = run(id, "kernel = \"debian\"", 3, 1);
     for cell in &mut run.header.plan.cells {
@@ -248,7 +248,7 @@ fn run_in_guest(id: &str, time: &str) -> Run {
 }
 
 #[test]
-fn exact_time_is_compared_with_exact_time_of_the_same_speed_alone() {
+fn deterministic_time_is_compared_only_with_the_same_speed() {
     let check = |a: &Run, b: &Run, refused: Option<[&str; 2]>| {
         for (cell, force) in [(None, false), (None, true), (Some(0), false), (Some(1), true)] {
             let side = |run| Selection { run, cell };
@@ -256,8 +256,8 @@ fn exact_time_is_compared_with_exact_time_of_the_same_speed_alone() {
             match (compare(side(a), side(b), &options), refused) {
                 (Ok(comparison), None) => assert!(!comparison.pairs.is_empty()),
                 (Err(error @ Incomparable::Time { .. }), Some(times)) => {
-                    let told = error.to_string();
-                    assert!(times.iter().all(|time| told.contains(time)), "{told}");
+                    let error = error.to_string();
+                    assert!(times.iter().all(|time| error.contains(time)), "{error}");
                 }
                 (found, _) => panic!("{found:?} with {cell:?}, {force}"),
             }
@@ -265,11 +265,11 @@ fn exact_time_is_compared_with_exact_time_of_the_same_speed_alone() {
     };
     let exact = run_in_guest("exact", "exact");
     let (slow, wall) = (run_in_guest("slow", "exact:125"), run_in_guest("wall", "wall"));
-    let in_words = ["exact time of 1000 million", "wall time"];
+    let in_words = ["deterministic time of 1000 million", "wall time"];
     check(&exact, &wall, Some(in_words));
     check(&wall, &exact, Some(in_words));
     check(&exact, &slow, Some(["of 1000 million", "of 125 million"]));
-    check(&run("host", "", 3, 1), &slow, Some(["wall time", "exact time"]));
+    check(&run("host", "", 3, 1), &slow, Some(["wall time", "deterministic time"]));
     check(&exact, &run_in_guest("again", "exact"), None);
     check(&wall, &run_in_guest("again", "wall"), None);
 }

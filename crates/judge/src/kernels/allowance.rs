@@ -1,34 +1,33 @@
-//! How much longer a path may become without being called longer.
+//! The difference of a path's length that counts as the same.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
 
-/// A share of a figure and a number of instructions, both together; as text `1%+16`,
-/// `1%`, `16`.
+/// A share of a figure plus a number of instructions; written as `1%+16`, `1%` or `16`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Allowance {
     /// The share of the figure, 0 to 1.
     pub share: f64,
-    /// The instructions beside it.
+    /// The number of instructions.
     pub instructions: u32,
 }
 
 impl Allowance {
-    /// What is allowed unless told otherwise.
+    /// The default.
     ///
-    /// One source built once, booted with other seeds and another command line, moved no
-    /// path by more (`docs/kernel-ci.md` has the figures); a build of other options moves
-    /// some that it has nothing to do with by a few instructions.
+    /// One build of a kernel, booted with other seeds and another command line, moved no
+    /// path by more (`docs/kernel-ci.md` has the figures). A build with other options moves
+    /// some unrelated paths by a few instructions.
     pub const DEFAULT: Self = Self { share: 0.01, instructions: 16 };
 
-    /// How far a figure may lie from `reference`, in instructions.
+    /// The permitted distance from `reference`, in instructions.
     pub fn of(self, reference: f64) -> f64 {
         self.share * reference.abs() + f64::from(self.instructions)
     }
 
-    /// How many times more, or fewer, than `reference` something may happen.
+    /// The permitted distance from `reference` for a number of events.
     pub fn of_times(self, reference: f64) -> f64 {
         self.share * reference.abs()
     }
@@ -42,7 +41,7 @@ impl Default for Allowance {
 
 impl fmt::Display for Allowance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A share is written with as many decimals as it was read with.
+        // Rounding removes the floating-point error, so a share reads back as it was written.
         let percent = (self.share * 1e8).round() / 1e6;
         let text = match (self.share > 0.0, self.instructions) {
             (true, 0) => format!("{percent}%"),
@@ -53,10 +52,10 @@ impl fmt::Display for Allowance {
     }
 }
 
-/// Why a text is no allowance.
+/// The error for a text that is not an allowance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not how much a path may differ: write a percentage, a number of instructions, or both, as 1%+16"
+    "`{0}` is not an allowance: write a percentage, a number of instructions, or both, e.g. 1%+16"
 )]
 pub struct NotAnAllowance(String);
 
@@ -90,12 +89,12 @@ mod tests {
         assert_eq!(Allowance::DEFAULT.to_string(), "1%+16");
         for text in ["", "%", "-1%", "1%16", "101%", "1%+", "1 %", "ten", "1.5", "NaN%"] {
             let error = text.parse::<Allowance>().unwrap_err().to_string();
-            assert!(error.contains("as 1%+16"), "{text}: {error}");
+            assert!(error.contains("e.g. 1%+16"), "{text}: {error}");
         }
     }
 
     #[test]
-    fn both_parts_count() {
+    fn the_parts_of_an_allowance_add_up() {
         assert_eq!(Allowance::DEFAULT.of(3000.0), 46.0);
         assert_eq!(Allowance::DEFAULT.of_times(300.0), 3.0);
     }

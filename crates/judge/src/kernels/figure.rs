@@ -1,4 +1,4 @@
-//! What is compared of a kernel, in each seed.
+//! The compared figures of a kernel, for each seed.
 
 use std::fmt;
 
@@ -9,41 +9,41 @@ use tactus_model::result::Measurement;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
-/// A figure of one cell under one seed.
+/// A figure of one cell with one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
-    /// The shortest way from the due time to user mode: instructions.
+    /// The shortest path from the due time to user mode, in instructions.
     ShortestWakeup,
-    /// The median of these ways (*per wakeup*): instructions.
+    /// The median of these paths (*per wakeup*), in instructions.
     MedianWakeup,
-    /// What one operation of the load takes of the window, with all that interrupts it:
-    /// instructions. Of loads that keep the CPU busy and count what they do.
+    /// One operation of the load, including all interruptions, in instructions. Only for loads
+    /// that keep the CPU busy and count their operations.
     Operation,
-    /// What the CPU was taken away for at each interrupt, the tick's above all, on
-    /// average: the time by which sorts took longer than the shortest of them, divided by
-    /// the interrupts. Instructions, of sorts alone.
+    /// The mean duration of an interruption, mainly by the tick, in instructions: the total time
+    /// of sorts beyond the shortest sort, divided by the number of interrupts. Only for sorts.
     Interruption,
-    /// Interrupts in the window, the tick's and those of the probe's timer.
+    /// The number of interrupts in the window, by the tick and by the probe's timer.
     Interrupts,
-    /// The way that 99 % of the due times did not exceed (*intended schedule*): instructions.
+    /// The path that 99 % of the due times did not exceed (*intended schedule*), in
+    /// instructions.
     NinetyNine,
-    /// The longest way (*intended schedule*): instructions.
+    /// The longest path (*intended schedule*), in instructions.
     LongestWakeup,
 }
 
-/// Whether a figure is the length of a path, or of a tail.
+/// Whether a figure describes a path or a tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The same in every seed, or nearly so.
+    /// The same for all seeds, or nearly so.
     Path,
-    /// Another one in every seed.
+    /// Different for every seed.
     Tail,
 }
 
 impl Figure {
-    /// All of them, in the order in which they are told.
+    /// All figures, in the order of reports.
     pub const ALL: [Self; 7] = [
         Self::ShortestWakeup,
         Self::MedianWakeup,
@@ -54,7 +54,7 @@ impl Figure {
         Self::LongestWakeup,
     ];
 
-    /// What it is called.
+    /// The name.
     pub const fn words(self) -> &'static str {
         match self {
             Self::ShortestWakeup => "shortest wakeup",
@@ -79,12 +79,12 @@ impl Figure {
         }
     }
 
-    /// Whether it is told in instructions; else it is a number of times.
+    /// Whether the unit is instructions; otherwise it is a number of events.
     pub const fn is_in_instructions(self) -> bool {
         !matches!(self, Self::Interrupts)
     }
 
-    /// Whether cells with such a probe have it.
+    /// Whether cells with this kind of probe have the figure.
     const fn is_of(self, probe: ProbeKind) -> bool {
         match self {
             Self::Interrupts => true,
@@ -93,12 +93,12 @@ impl Figure {
         }
     }
 
-    /// The figure of a measurement by such a probe, where it has one.
+    /// The figure of a measurement by this kind of probe, if it has one.
     pub fn of(self, measurement: &Measurement, probe: ProbeKind, speed: Speed) -> Option<f64> {
         if !self.is_of(probe) {
             return None;
         }
-        let instructions = |length: Nanos| length.as_nanos() as f64 / nanos_each(speed);
+        let instructions = |time: Nanos| time.as_nanos() as f64 / nanos_each(speed);
         match self {
             Self::ShortestWakeup => per_wakeup(measurement).min().map(instructions),
             Self::MedianWakeup => per_wakeup(measurement).quantile(0.5).map(instructions),
@@ -123,15 +123,16 @@ impl fmt::Display for Figure {
     }
 }
 
-/// By what share a figure may differ because it counts whole things, of the measurements of
-/// a cell under both kernels: a load counts its operations in batches, the greatest that
-/// divides all counts, and one batch more or less falls into the window.
+/// The relative uncertainty of a figure that counts whole events, from the measurements of a
+/// cell under both kernels. A load counts its operations in batches, whose size is the
+/// greatest common divisor of all counts, and a window may contain one batch more or less.
 pub(super) fn grain(figure: Figure, measurements: &[&Measurement]) -> f64 {
     match figure {
         Figure::Operation => {
             let done = || measurements.iter().filter_map(|found| found.load.operations);
             let batch = done().fold(0, greatest_common_divisor);
-            // Of the fewest less one batch, so that one more than these is within it too.
+            // Relative to the fewest minus one batch, so that one batch more than these is
+            // within it too.
             let fewest = done().min().unwrap_or(0).saturating_sub(batch).max(1);
             batch as f64 / fewest as f64
         }
@@ -147,7 +148,7 @@ const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// How long an instruction is, in nanoseconds.
+/// The duration of one instruction, in nanoseconds.
 fn nanos_each(speed: Speed) -> f64 {
     f64::from(1_u32 << speed.shift())
 }
@@ -159,7 +160,7 @@ fn per_wakeup(measurement: &Measurement) -> LatencyHistogram {
     latencies
 }
 
-/// By how much all sorts together took longer than if each had been the shortest.
+/// The total time of all sorts beyond the shortest sort.
 fn beyond_the_shortest(measurement: &Measurement) -> Option<Nanos> {
     let blocks = || measurement.tasks.iter().flat_map(|task| &task.blocks);
     let seen = || blocks().filter(|block| block.count > 0);

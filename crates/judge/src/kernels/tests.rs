@@ -1,4 +1,4 @@
-//! Gates on made-up seeds whose true difference is known.
+//! Gates on simulated seeds with a known difference.
 
 use tactus_model::experiment::{Experiment, Overrides};
 use tactus_model::probe::ProbeKind;
@@ -21,7 +21,7 @@ fn side_plan(kernel: &str, time: &str, seeds: u32) -> Plan {
     Experiment::parse(&text).unwrap().plan(&overrides).unwrap()
 }
 
-/// A run whose wakeups take so many instructions, told by cell and round.
+/// A run whose wakeups take the given numbers of instructions, by cell and round.
 fn run(seeds: u32, kernel: &str, instructions: impl Fn(usize, u32) -> Vec<u64>) -> Run {
     let mut run = run_of_two_cells("gate-20261121-220000", "", 1, 0);
     let template = run.measurements[0].clone();
@@ -50,10 +50,10 @@ fn run(seeds: u32, kernel: &str, instructions: impl Fn(usize, u32) -> Vec<u64>) 
     run
 }
 
-fn judged(run: &Run, options: &GateOptions) -> (KernelComparison, Answer) {
+fn judged(run: &Run, options: &GateOptions) -> (KernelComparison, Decision) {
     let comparison = compare(run, options).unwrap();
-    let answer = comparison.answer(options);
-    (comparison, answer)
+    let decision = comparison.decision(options);
+    (comparison, decision)
 }
 
 fn verdict_of(comparison: &KernelComparison, cell: usize, figure: Figure) -> Verdict {
@@ -62,67 +62,67 @@ fn verdict_of(comparison: &KernelComparison, cell: usize, figure: Figure) -> Ver
 }
 
 #[test]
-fn a_path_that_every_seed_gave_alike_is_compared_exactly() {
+fn a_path_that_is_equal_for_all_seeds_is_compared_exactly() {
     // Three seeds; the kernel takes 100 instructions more in the second cell.
     let longer = |cell, _| vec![if cell == 3 { 3100 } else { 3000 }; 50];
     let found = run(3, "debian:slub_debug=FZP", longer);
     let options = GateOptions { paths_only: true, ..GateOptions::default() };
-    let (comparison, answer) = judged(&found, &options);
-    assert_eq!(answer, Answer::Refused);
+    let (comparison, decision) = judged(&found, &options);
+    assert_eq!(decision, Decision::Refused);
     assert_eq!(comparison.cells[1].cell, "syscall");
     assert_eq!(verdict_of(&comparison, 0, Figure::ShortestWakeup), Verdict::Same);
     assert_eq!(verdict_of(&comparison, 1, Figure::ShortestWakeup), Verdict::Greater);
     assert_eq!(verdict_of(&comparison, 1, Figure::Operation), Verdict::Same);
     let operation = &comparison.cells[1].figures[2];
     assert_eq!((operation.figure, operation.baseline.median), (Figure::Operation, 400.0));
-    // What is allowed is allowed.
+    // A greater allowance covers the difference.
     let allowing = GateOptions { allowance: "5%".parse().unwrap(), ..options };
-    assert_eq!(judged(&found, &allowing).1, Answer::Passes);
+    assert_eq!(judged(&found, &allowing).1, Decision::Passes);
 }
 
 #[test]
-fn what_became_shorter_is_refused_only_where_any_difference_is() {
+fn a_shorter_path_is_refused_only_if_any_difference_is() {
     let found = run(3, "debian:preempt=full", |cell, _| vec![3000 - 100 * (cell as u64 / 2); 50]);
     let options = GateOptions { paths_only: true, ..GateOptions::default() };
-    assert_eq!(judged(&found, &options).1, Answer::Passes);
+    assert_eq!(judged(&found, &options).1, Decision::Passes);
     let strict = GateOptions { refuse_any_difference: true, ..options };
-    assert_eq!(judged(&found, &strict).1, Answer::Refused);
+    assert_eq!(judged(&found, &strict).1, Decision::Refused);
 }
 
 #[test]
 fn tails_are_compared_by_seeds_and_never_by_one_maximum() {
-    // A hundred wakeups that are the same but the last one, which differs from seed to seed.
+    // A hundred wakeups, equal except for the last one, which differs between seeds.
     let tail = |cell: usize, seed: u32, by: u64| {
         let mut wakeups = vec![3000; 99];
         wakeups.push(6000 + by + 997 * u64::from(seed * 7 % 10) + 13 * cell as u64);
         wakeups
     };
     let options = GateOptions::default();
-    let alike = run(10, "debian:quirk.a=1", |cell, seed| {
+    let equal = run(10, "debian:quirk.a=1", |cell, seed| {
         tail(cell, seed, if cell == 2 && seed == 0 { 1_000_000 } else { 0 })
     });
-    let (comparison, answer) = judged(&alike, &options);
-    assert_eq!(answer, Answer::Passes);
+    let (comparison, decision) = judged(&equal, &options);
+    assert_eq!(decision, Decision::Passes);
     assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::NoDifferenceFound);
     let later = run(10, "debian:preempt=none", |cell, seed| {
         tail(cell, seed, if cell >= 2 { 12_000 } else { 0 })
     });
-    let (comparison, answer) = judged(&later, &options);
-    assert_eq!(answer, Answer::Refused);
+    let (comparison, decision) = judged(&later, &options);
+    assert_eq!(decision, Decision::Refused);
     assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::Greater);
     assert_eq!(verdict_of(&comparison, 0, Figure::MedianWakeup), Verdict::Same);
-    // Three seeds cannot tell, which is said, and is no demand where only paths are.
+    // Three seeds are too few to decide, which does not matter if only paths are required.
     let few =
         run(3, "debian:preempt=none", |cell, seed| tail(cell, seed, 12_000 * (cell as u64 / 2)));
-    let (comparison, answer) = judged(&few, &options);
-    assert_eq!(answer, Answer::CannotTell);
+    let (comparison, decision) = judged(&few, &options);
+    assert_eq!(decision, Decision::Undecided);
     assert_eq!(verdict_of(&comparison, 0, Figure::LongestWakeup), Verdict::TooFewSeeds);
     let paths = GateOptions { paths_only: true, ..options };
-    assert_eq!(judged(&few, &paths).1, Answer::Passes);
+    assert_eq!(judged(&few, &paths).1, Decision::Passes);
 }
 
 #[test]
-fn a_turn_without_a_result_leaves_its_cell_untold() {
+fn a_cell_with_a_failed_turn_is_not_compared() {
     let mut found = run(3, "debian:nosmp", |_, _| vec![3000; 50]);
     let options = GateOptions { paths_only: true, ..GateOptions::default() };
     let turn = found.measurements.pop().unwrap().turn;
@@ -131,21 +131,21 @@ fn a_turn_without_a_result_leaves_its_cell_untold() {
     assert_eq!(cell.not_measured.as_deref(), Some("2 of 3 seeds were measured"));
     let reason = "the guest ended before its cell did".to_owned();
     found.failures.push(Failure { turn, reason: reason.clone(), hint: None });
-    let (comparison, answer) = judged(&found, &options);
-    assert_eq!(answer, Answer::CannotTell);
+    let (comparison, decision) = judged(&found, &options);
+    assert_eq!(decision, Decision::Undecided);
     assert_eq!(comparison.cells[turn.cell % 2].not_measured, Some(reason));
     assert_eq!(comparison.report(&options).failures(), 1);
 }
 
 #[test]
-fn other_runs_are_refused_with_what_measures_such() {
+fn other_runs_are_refused_with_the_command_that_measures_suitable_ones() {
     let options = GateOptions::default();
     let host = run_of_two_cells("quick", "", 3, 0);
     assert!(matches!(compare(&host, &options), Err(NotAGate::NotTwoKernels(_))));
     let mut wall = run(3, "debian-rt", |_, _| vec![3000; 50]);
     wall.header.plan = plan(side_plan("debian", "wall", 3), side_plan("debian-rt", "wall", 3));
-    let told = compare(&wall, &options).unwrap_err().to_string();
-    assert!(told.contains("not measured in exact time"), "{told}");
+    let error = compare(&wall, &options).unwrap_err().to_string();
+    assert!(error.contains("not measured in deterministic time"), "{error}");
     let mut unpaired = run(3, "debian-rt", |_, _| vec![3000; 50]);
     unpaired.header.plan.cells.swap(2, 3);
     assert!(matches!(compare(&unpaired, &options), Err(NotAGate::NotTwoKernels(_))));
@@ -153,23 +153,24 @@ fn other_runs_are_refused_with_what_measures_such() {
     assert!(compare(&itself, &options).is_ok());
 }
 
-/// A tail as exact time gives them: often the same short one, else a long one of any length.
-fn tail(draw: &mut Draw, stretch: f64) -> f64 {
+/// A tail typical of deterministic time: often the same short one, otherwise longer by a random
+/// amount.
+fn tail(draw: &mut Draw, scale: f64) -> f64 {
     match draw.uniform() {
         chance if chance < 0.3 => 4000.0,
-        chance => (4000.0 + 500.0 * stretch / chance).round(),
+        chance => (4000.0 + 500.0 * scale / chance).round(),
     }
 }
 
-/// Whether a gate of `figures` tails and as many scattered paths finds anything.
-fn finds(seeds: usize, figures: usize, false_alarms: f64, stretch: f64, draw: &mut Draw) -> bool {
-    // Nothing is allowed, so that nothing but the test keeps the rate.
+/// Whether a gate of `figures` tails finds any difference.
+fn finds(seeds: usize, figures: usize, false_alarms: f64, scale: f64, draw: &mut Draw) -> bool {
+    // With an allowance of 0, only the test limits the rate of false alarms.
     let options =
         GateOptions { false_alarms, allowance: "0".parse().unwrap(), ..GateOptions::default() };
     let mut all: Vec<FigureComparison> = (0..figures)
         .map(|_| {
-            let mut side = |stretch| (0..seeds).map(|_| tail(draw, stretch)).collect::<Vec<_>>();
-            let (a, b) = (side(1.0), side(stretch));
+            let mut side = |scale| (0..seeds).map(|_| tail(draw, scale)).collect::<Vec<_>>();
+            let (a, b) = (side(1.0), side(scale));
             compared(Figure::LongestWakeup, &a, &b, options.allowance, 0.0).expect("seeds")
         })
         .collect();
@@ -178,14 +179,14 @@ fn finds(seeds: usize, figures: usize, false_alarms: f64, stretch: f64, draw: &m
 }
 
 #[test]
-fn kernels_that_are_alike_are_called_different_no_oftener_than_stated() {
+fn equal_kernels_are_not_reported_as_different_more_often_than_stated() {
     let mut draw = Draw::new(6);
     for (seeds, false_alarms, most) in [(8, 0.05, 30), (8, 0.01, 9), (12, 0.05, 30)] {
         let alarms = (0..400).filter(|_| finds(seeds, 6, false_alarms, 1.0, &mut draw)).count();
         println!(
             "{seeds} seeds at {false_alarms}: {alarms} of 400 gates of 6 tails raised an alarm"
         );
-        // Three deviations above the stated chance.
+        // Three standard deviations above the stated probability.
         assert!(alarms <= most, "{alarms} of 400 at {false_alarms}");
     }
 }
@@ -201,8 +202,8 @@ fn a_tail_that_became_longer_is_found_by_enough_seeds() {
 }
 
 #[test]
-fn paths_that_seeds_scatter_keep_the_rate_too() {
-    // Medians under load that lie 3 % apart from seed to seed, beyond what is allowed.
+fn scattered_paths_keep_the_rate_of_false_alarms_too() {
+    // Medians under load that scatter by 3 % between seeds, beyond the allowance.
     let mut draw = Draw::new(8);
     let options = GateOptions {
         false_alarms: 0.05,
@@ -227,8 +228,8 @@ fn paths_that_seeds_scatter_keep_the_rate_too() {
 }
 
 #[test]
-fn an_interruption_is_what_sorts_took_longer_by() {
-    // Of a hundred sorts of 4000 instructions two met a tick of 900.
+fn an_interruption_is_the_extra_time_of_sorts() {
+    // A tick of 900 instructions interrupted two of a hundred sorts of 4000 instructions.
     let mut found = run(1, "debian", |_, _| [vec![4000; 98], vec![4900; 2]].concat());
     let mut measurement = found.measurements.swap_remove(0);
     measurement.rates.interrupts = Some(2);
@@ -240,8 +241,8 @@ fn an_interruption_is_what_sorts_took_longer_by() {
 }
 
 #[test]
-fn one_batch_more_or_less_is_no_difference() {
-    // A load that counts in batches of 1000 did 120 of them, or 121.
+fn one_batch_more_or_less_is_not_a_difference() {
+    // A load that counts in batches of 1000 did 120 of them, or another number.
     let with = |after: u64| {
         let mut found = run(3, "debian", |_, _| vec![3000; 50]);
         for measurement in found.measurements.iter_mut().filter(|found| found.turn.cell % 2 == 1) {
@@ -261,13 +262,13 @@ fn one_batch_more_or_less_is_no_difference() {
 }
 
 #[test]
-fn few_seeds_that_lie_apart_do_not_pass_unseen() {
-    // The median is another one in each seed, and far greater in each than before.
+fn few_seeds_that_lie_apart_do_not_pass() {
+    // The median differs between seeds, and is far greater under the kernel in each.
     let found = run(3, "debian:preempt=none", |cell, seed| {
         vec![3000 + cell as u64 / 2 * (1500 + 300 * u64::from(seed)); 50]
     });
     let options = GateOptions { paths_only: true, ..GateOptions::default() };
-    let (comparison, answer) = judged(&found, &options);
+    let (comparison, decision) = judged(&found, &options);
     assert_eq!(verdict_of(&comparison, 0, Figure::MedianWakeup), Verdict::TooFewSeeds);
-    assert_eq!(answer, Answer::CannotTell);
+    assert_eq!(decision, Decision::Undecided);
 }

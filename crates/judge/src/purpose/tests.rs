@@ -1,4 +1,4 @@
-//! Purposes as text, and their verdicts on made-up runs.
+//! Purposes as text, and their verdicts on fictional runs.
 
 use tactus_model::format;
 
@@ -29,17 +29,17 @@ fn purposes_read_back_what_they_show() {
 }
 
 #[test]
-fn what_is_no_purpose_is_refused_with_the_way_out() {
+fn an_invalid_purpose_is_refused_with_an_example() {
     let check = |text: &str, expected: &str| {
         let error = text.parse::<Purpose>().unwrap_err().to_string();
         assert!(error.contains(expected), "{error}\n  does not say: {expected}");
     };
     check("adio:48000/64", "did you mean `audio`?");
-    check("audio:48000", "as audio:48000/64");
-    check("audio:0/64", "shorter than a microsecond");
-    check("control:1kHz", "as control:1kHz:50us");
-    check("2ms:0ns", "nothing is never late");
-    check("video:sixty", "as video:60");
+    check("audio:48000", "e.g. audio:48000/64");
+    check("audio:0/64", "shorter than 1 us");
+    check("control:1kHz", "e.g. control:1kHz:50us");
+    check("2ms:0ns", "must not be 0");
+    check("video:sixty", "e.g. video:60");
     assert!("0/h".parse::<AtMost>().is_err());
     assert_eq!("2/min".parse::<AtMost>().unwrap().one_in(), Nanos::from_secs(30));
     for text in ["1/24h", "1/h", "0.5/s", "2/1.5s"] {
@@ -48,20 +48,20 @@ fn what_is_no_purpose_is_refused_with_the_way_out() {
 }
 
 #[test]
-fn nothing_missed_is_bounded_by_the_time_that_was_measured() {
+fn without_misses_the_measured_time_is_the_bound() {
     let purpose = "1ms:1ms".parse().unwrap();
     let verdict = &PurposeVerdict::of_run(&run("a", "", 5, 0), purpose)[0];
     assert_eq!(verdict.missed.count, 0);
     // Five rounds of two seconds: a third of ten seconds.
     assert_eq!(
         verdict.words.replace(format::THIN_SPACE, " "),
-        "None of 10 000 due times came more than 1 ms late in 10 s: with 95 % confidence there is at \
-         most one occasion of a missed deadline in 3.3 s. To vouch for an hour, measure for 3 h."
+        "0 of 10 000 due times were more than 1 ms late in 10 s: with 95 % confidence, there is at \
+         most one occasion with missed deadlines in 3.3 s. To cover one hour, measure for 3 h."
     );
 }
 
 #[test]
-fn slept_through_due_times_count_and_never_lie_outside_their_interval() {
+fn missed_due_times_count_and_their_interval_contains_them() {
     let purpose = "1ms:1ms".parse().unwrap();
     let found = run("a", "", 5, 40);
     let verdict = &PurposeVerdict::of_run(&found, purpose)[1];
@@ -70,7 +70,7 @@ fn slept_through_due_times_count_and_never_lie_outside_their_interval() {
     assert!(low < verdict.chance && verdict.chance < high, "{verdict:?}");
     let period = "2ms:1ms".parse().unwrap();
     let words = &PurposeVerdict::of_run(&found, period)[1].words;
-    assert!(words.contains("Measured at 1ms, not at the 2\u{202f}ms"), "{words}");
+    assert!(words.contains("The interval was 1ms, not the 2\u{202f}ms"), "{words}");
     let lenient = "1ms:10ms".parse().unwrap();
     assert_eq!(PurposeVerdict::of_run(&found, lenient)[1].missed.count, 0);
 }

@@ -1,4 +1,4 @@
-//! Purposes as a person writes them, and verdicts in words.
+//! The notation of purposes, and verdicts in words.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,32 +9,32 @@ use tactus_model::time::Nanos;
 
 use super::{Purpose, PurposeVerdict};
 
-/// Why a text is no purpose.
+/// The error for a text that is not a purpose.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAPurpose {
-    /// It begins with no known word and no length.
+    /// It starts with neither a known word nor a duration.
     #[error(
-        "`{given}` is no purpose{hint}; write audio:48000/64 (frames a second, frames in a buffer), \
-         control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us"
+        "`{given}` is not a purpose{hint}; write audio:48000/64 (frames per second, frames per \
+         buffer), control:1kHz:50us, video:60, midi, or a period and the tolerated lateness, e.g. 2ms:100us"
     )]
     Unknown {
-        /// What was given.
+        /// The text.
         given: String,
-        /// A known word near to it, or nothing.
+        /// A suggestion of a similar word, or empty.
         hint: String,
     },
-    /// A number of it is wrong.
+    /// One of its numbers is invalid.
     #[error("`{given}`: {reason}")]
     Number {
-        /// What was given.
+        /// The text.
         given: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
 }
 
 const WORDS: [&str; 4] = ["audio", "control", "video", "midi"];
-/// Faster than that nothing is woken.
+/// The shortest period that a probe can measure.
 const SHORTEST_PERIOD: Nanos = Nanos::from_micros(1);
 
 impl FromStr for Purpose {
@@ -49,7 +49,7 @@ impl FromStr for Purpose {
                     Some(Self::Audio { rate: rate.parse().ok()?, frames: frames.parse().ok()? })
                 });
                 numbers.ok_or_else(|| {
-                    wrong("write frames a second and frames in a buffer, as audio:48000/64")
+                    wrong("write frames per second and frames per buffer, e.g. audio:48000/64")
                 })?
             }
             "control" => {
@@ -57,15 +57,16 @@ impl FromStr for Purpose {
                     Some(Self::Control { period: period(rate)?, deadline: deadline.parse().ok()? })
                 });
                 numbers.ok_or_else(|| {
-                    wrong("write a frequency and a lateness, as control:1kHz:50us")
+                    wrong("write a frequency and the tolerated lateness, e.g. control:1kHz:50us")
                 })?
             }
             "video" => {
-                let rate = rest.parse().map_err(|_| wrong("write frames a second, as video:60"))?;
+                let rate =
+                    rest.parse().map_err(|_| wrong("write frames per second, e.g. video:60"))?;
                 Self::Video { rate }
             }
             "midi" if rest.is_empty() => Self::Midi,
-            "midi" => return Err(wrong("midi has no numbers of its own")),
+            "midi" => return Err(wrong("midi takes no numbers")),
             _ => own(word, rest).ok_or_else(|| NotAPurpose::Unknown {
                 given: text.to_owned(),
                 hint: nearest(word, &WORDS)
@@ -75,10 +76,10 @@ impl FromStr for Purpose {
         if matches!(purpose, Self::Audio { rate: 0, .. } | Self::Video { rate: 0 })
             || purpose.period() < SHORTEST_PERIOD
         {
-            return Err(wrong("its period is shorter than a microsecond"));
+            return Err(wrong("the period is shorter than 1 us"));
         }
         if purpose.deadline() == Nanos::ZERO {
-            return Err(wrong("nothing is never late; write a lateness that does no harm"));
+            return Err(wrong("the tolerated lateness must not be 0"));
         }
         Ok(purpose)
     }
@@ -88,7 +89,7 @@ fn own(period: &str, deadline: &str) -> Option<Purpose> {
     Some(Purpose::Own { period: period.parse().ok()?, deadline: deadline.parse().ok()? })
 }
 
-/// The period of a frequency, `1kHz` or `250Hz`.
+/// The period of a frequency such as `1kHz` or `250Hz`.
 fn period(frequency: &str) -> Option<Nanos> {
     let (number, factor) = match frequency.strip_suffix("kHz") {
         Some(number) => (number, 1e3),
@@ -118,18 +119,18 @@ impl fmt::Display for Purpose {
     }
 }
 
-/// How many may be missed in a time; as text `1/h`.
+/// A limit on the rate of deadline misses; written as `1/h`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtMost {
-    /// How many.
+    /// The number of misses.
     pub count: f64,
-    /// In which time.
+    /// The time.
     pub time: Nanos,
 }
 
-/// Why a text is not how many may be missed.
+/// The error for a text that is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no rate: write a number and a time, as 1/h, 2/min or 1/24h")]
+#[error("`{0}` is not a rate: write a number and a time, e.g. 1/h, 2/min or 1/24h")]
 pub struct NotARate(String);
 
 impl FromStr for AtMost {
@@ -153,14 +154,14 @@ impl FromStr for AtMost {
 impl fmt::Display for AtMost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = self.time.to_string();
-        // One of a unit is written without its number: 1/h.
+        // A single unit is written without its number: 1/h.
         let unit = time.strip_prefix('1').filter(|unit| unit.starts_with(char::is_alphabetic));
         write!(f, "{}/{}", self.count, unit.unwrap_or(&time))
     }
 }
 
 impl AtMost {
-    /// The time in which one may be missed.
+    /// The time per permitted miss.
     pub fn one_in(self) -> Nanos {
         Nanos::from_nanos((self.time.as_nanos() as f64 / self.count) as u64)
     }
@@ -171,16 +172,16 @@ pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
     let noun = purpose.noun();
     let mut words = match verdict.missed.count {
         0 => format!(
-            "None of {} due times came more than {} late in {}: with 95 % confidence there is at most \
-             one occasion of a missed {noun} in {}. To vouch for an hour, measure for 3 h.",
+            "0 of {} due times were more than {} late in {}: with 95 % confidence, there is at most one \
+             occasion with missed {noun}s in {}. To cover one hour, measure for 3 h.",
             format::count(verdict.due),
             format::axis_length(verdict.deadline),
             span(verdict.measured),
             span(verdict.at_most_one_in)
         ),
         count => format!(
-            "{} of {} due times came more than {} late, {} ({} to {}) of them: with 95 % confidence no \
-             more than one missed {noun} in {}, on average.",
+            "{} of {} due times were more than {} late, {} ({} to {}): with 95 % confidence, at most \
+             one missed {noun} in {} on average.",
             format::count(count),
             format::count(verdict.due),
             format::axis_length(verdict.deadline),
@@ -193,7 +194,7 @@ pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
     if let Some(interval) = &verdict.measured_at {
         let period = verdict.period;
         words.push_str(&format!(
-            " Measured at {interval}, not at the {} of {}; add --interval {period}.",
+            " The interval was {interval}, not the {} of {}; add --interval {period}.",
             format::axis_length(period),
             verdict.purpose
         ));
@@ -201,7 +202,7 @@ pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
     words
 }
 
-/// A share in per cent with two digits that say something.
+/// A share in percent with two significant digits.
 fn share(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 {
@@ -211,7 +212,7 @@ fn share(share: f64) -> String {
     format!("{percent:.decimals$}{THIN_SPACE}%")
 }
 
-/// A time in words, rounded down to two digits: what is vouched for must not grow by rounding.
+/// A duration, rounded down to two digits: rounding must not strengthen the claim.
 fn span(length: Nanos) -> String {
     const UNITS: [(&str, f64); 5] =
         [("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)];
@@ -220,7 +221,7 @@ fn span(length: Nanos) -> String {
     let value = seconds / size;
     let decimals = (1.0 - value.max(1e-3).log10().floor()).clamp(0.0, 3.0);
     let scale = 10_f64.powf(decimals);
-    // A hair below a whole number is that number.
+    // Floating-point error must not round a whole number down.
     let down = (value * scale + 1e-6).floor() / scale;
     format!("{down} {unit}")
 }

@@ -1,23 +1,23 @@
-//! What a run holds of a cell, as the rules look at it.
+//! The data of a cell that the rules use.
 
 use tactus_model::cell::Cell;
 use tactus_model::result::{Accounting, Measurement};
 use tactus_model::run::Run;
 
-/// A cell of a run that yielded a result.
-pub(super) struct Evidence<'r> {
-    /// Its name among the cells of the run.
+/// A cell of a run that has a result.
+pub(super) struct CellRecord<'r> {
+    /// The cell's name in the run.
     pub(super) label: String,
-    /// What was asked for.
+    /// The settings from the plan.
     pub(super) cell: &'r Cell,
-    /// Its measurements, a round each; at least one.
+    /// Its measurements, one per round; at least one.
     pub(super) measurements: Vec<&'r Measurement>,
-    /// What became of the wakeups of all rounds.
+    /// The accounting of the wakeups of all rounds.
     pub(super) accounting: Accounting,
 }
 
-impl<'r> Evidence<'r> {
-    /// The cells that yielded a result, in the order of the plan.
+impl<'r> CellRecord<'r> {
+    /// The cells with a result, in the order of the plan.
     pub(super) fn of_cells(run: &'r Run) -> Vec<Self> {
         let plan = &run.header.plan;
         plan.cells
@@ -37,8 +37,8 @@ impl<'r> Evidence<'r> {
     }
 }
 
-/// Names a few cells and counts the others.
-pub(super) fn named<'e>(cells: impl Iterator<Item = &'e Evidence<'e>>) -> Option<String> {
+/// The names of a few cells and the number of the others.
+pub(super) fn named<'e>(cells: impl Iterator<Item = &'e CellRecord<'e>>) -> Option<String> {
     let labels: Vec<&str> = cells.map(|cell| cell.label.as_str()).collect();
     match labels[..] {
         [] => None,

@@ -1,4 +1,4 @@
-//! What became of the machine's facts during a run.
+//! Facts of the machine that changed during a run.
 
 use tactus_model::facts::FactRow;
 use tactus_model::run::{Run, RunHeader};
@@ -7,13 +7,13 @@ use crate::finding::{Check, Finding};
 
 pub(crate) const CHANGED: Check = Check {
     name: "machine changed",
-    why: "The cells of a run are compared with each other, which takes one machine that stays as it is.",
+    why: "Comparing the cells of a run requires a machine that does not change.",
 };
 
-/// A fact that was another after the run.
+/// A fact that differs after the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFact {
-    /// What it is about, as *Kernel*.
+    /// Its group, e.g. *Kernel*.
     pub group: &'static str,
     /// Its name.
     pub name: &'static str,
@@ -23,7 +23,7 @@ pub struct ChangedFact {
     pub after: String,
 }
 
-/// Facts that make it another machine, or another clock, when they change.
+/// Facts whose change means another machine or another clock.
 const GRAVE: [(&str, &str); 6] = [
     ("Kernel", "release"),
     ("Kernel", "version"),
@@ -33,14 +33,14 @@ const GRAVE: [(&str, &str); 6] = [
     ("CPU", "clock source"),
 ];
 
-/// The facts that differ before and after, without those that always do.
+/// The facts that differ before and after the run, except those that always change.
 pub fn changed_facts(header: &RunHeader) -> Vec<ChangedFact> {
     let Some(after) = &header.facts_after else { return Vec::new() };
     let after = after.rows();
     let rows = header.facts_before.rows().into_iter().filter(is_steady);
     rows.filter_map(|FactRow { group, name, value: before }| {
         let now = after.iter().find(|row| (row.group, row.name) == (group, name))?;
-        // A run that an older version began lacks facts that a newer one knows.
+        // A run that an older version started lacks facts that a newer version reads.
         let known = before != FactRow::UNKNOWN && now.value != FactRow::UNKNOWN;
         (known && now.value != before).then(|| ChangedFact {
             group,
@@ -52,8 +52,8 @@ pub fn changed_facts(header: &RunHeader) -> Vec<ChangedFact> {
     .collect()
 }
 
-/// Whether a fact can be expected to stay: counters grow, and the group of a session
-/// and the place of our own program say nothing of the machine.
+/// Whether a fact should stay the same. Counters grow; the cgroup of a session and the
+/// path of our program do not describe the machine.
 fn is_steady(row: &FactRow) -> bool {
     row.group != "Load" && row.name != "program" && !row.name.ends_with("directory")
 }
@@ -62,23 +62,22 @@ pub(super) fn findings(run: &Run) -> Vec<Finding> {
     let (grave, other): (Vec<ChangedFact>, Vec<ChangedFact>) = changed_facts(&run.header)
         .into_iter()
         .partition(|fact| GRAVE.contains(&(fact.group, fact.name)));
-    let told = |facts: Vec<ChangedFact>| {
+    let list = |facts: Vec<ChangedFact>| {
         let each = facts
             .iter()
             .map(|fact| format!("{} ({} before, {} after)", fact.name, fact.before, fact.after));
         Some(each.collect::<Vec<_>>().join("; ")).filter(|text| !text.is_empty())
     };
-    let again = "measure again, and leave the machine alone meanwhile".to_owned();
-    let grave = told(grave).map(|fact| {
+    let again = "measure again without changing the machine".to_owned();
+    let grave = list(grave).map(|fact| {
         CHANGED.invalidates(
             fact,
-            "Some cells were measured before the change and some after it, so that they do not \
-             speak of the same machine.",
+            "Some cells were measured before the change and some after it, so they do not \
+             describe the same machine.",
         )
     });
-    let other = told(other).map(|fact| {
-        CHANGED
-            .warning(fact, "A difference between cells or rounds may come from this instead.")
+    let other = list(other).map(|fact| {
+        CHANGED.warning(fact, "This change may cause differences between cells or rounds.")
     });
     [grave, other].into_iter().flatten().map(|found| found.fixed_by(again.clone())).collect()
 }

@@ -1,25 +1,25 @@
-//! What the doctor says of the machine, as far as it bears on the figures of a run.
+//! The doctor's findings about the machine that affect the figures of a run.
 
 use tactus_model::cpus::CpuList;
 use tactus_model::policy::Scheduling;
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
-use super::evidence::Evidence;
-use crate::doctor::{clock, examine, heat, interrupt, meanwhile, memory, cpu, scheduling};
+use super::cell_record::CellRecord;
+use crate::doctor::{clock, cpu, events_between, examine, heat, interrupt, memory, scheduling};
 use crate::finding::{Check, Finding, State};
 
-/// What a rule looks at.
-type Subject<'s> = (&'s Run, &'s [Evidence<'s>]);
+/// The input of a rule.
+type Subject<'s> = (&'s Run, &'s [CellRecord<'s>]);
 
-/// Whether a check bears on a run.
+/// Whether a check affects a run.
 type Rule = fn(Subject<'_>) -> bool;
 
-/// The doctor's checks that bear on figures, and when.
+/// The doctor's checks that affect figures, each with its condition.
 ///
-/// Of the others some are properties of the machine that are measured along; and what
-/// this process may not do is told by what it was refused.
-pub(super) const BEARING: [(&Check, Rule); 19] = [
+/// The other checks are properties that the run measures, or permissions of this process,
+/// whose lack the run reports itself.
+pub(super) const RELEVANT: [(&Check, Rule); 19] = [
     (&clock::SOURCE, always),
     (&clock::TIMERS, always),
     (&cpu::HYPERVISOR, always),
@@ -41,32 +41,32 @@ pub(super) const BEARING: [(&Check, Rule); 19] = [
     (&memory::HUGE_PAGES, has_unlocked_memory),
 ];
 
-pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
+pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
     let before = examine(&run.header.facts_before);
     let after = run.header.facts_after.as_ref().map(examine).unwrap_or_default();
     let between = match &run.header.facts_after {
-        Some(after) => meanwhile(&run.header.facts_before, after),
+        Some(after) => events_between(&run.header.facts_before, after),
         None => Vec::new(),
     };
     let found = |findings: &[Finding], check: &Check| {
         findings.iter().find(|finding| finding.check == check.name).cloned()
     };
-    BEARING
+    RELEVANT
         .iter()
-        .filter(|(_, bears)| bears((run, cells)))
+        .filter(|(_, is_relevant)| is_relevant((run, cells)))
         .filter_map(|(check, _)| {
-            // Our own loads are what is busy at the end.
+            // At the end, our own loads have caused the load average.
             let after = found(&after, check).filter(|_| check.name != scheduling::LOAD.name);
             found(&between, check).or_else(|| worse(found(&before, check), after))
         })
         .collect()
 }
 
-/// The worse of two findings of one check. What came up during the run says so.
+/// The worse of two findings of one check. The fact says if it arose during the run.
 fn worse(before: Option<Finding>, after: Option<Finding>) -> Option<Finding> {
     match (before, after) {
         (Some(before), Some(mut after)) if after.state < before.state => {
-            // What is no longer known at the end was known when it began.
+            // A fact that cannot be read at the end was known at the start.
             if after.state == State::Unknown {
                 return Some(before);
             }
@@ -81,25 +81,25 @@ fn always(_: Subject<'_>) -> bool {
     true
 }
 
-/// Whether idle CPUs may sleep as deeply as they like in some cell.
+/// Whether idle states are unlimited in at least one cell.
 fn leaves_idle_states((run, _): Subject<'_>) -> bool {
     run.header.plan.cells.iter().any(|cell| cell.policy.cpu_dma_latency_us.is_none())
 }
 
-/// Whether a measured task could run on a CPU that is isolated.
+/// Whether a measured task could run on an isolated CPU.
 fn runs_isolated((run, cells): Subject<'_>) -> bool {
     let isolated: CpuList = run.header.facts_before.cpu.isolated.clone().unwrap_or_default();
     let tasks = || cells.iter().flat_map(|cell| &cell.measurements).flat_map(|found| &found.tasks);
     isolated.iter().any(|cpu| tasks().any(|task| task.granted.cpus.contains(cpu)))
 }
 
-/// Whether it was not counted how long a quota held us back, or it did so.
+/// Whether a quota paused the run, or the pauses were not counted.
 fn quota_may_have_acted((run, _): Subject<'_>) -> bool {
     run.measurements.is_empty()
         || run.measurements.iter().any(|found| found.rates.throttled != Some(Nanos::ZERO))
 }
 
-/// Whether a real-time task of another program goes before some cell's tasks.
+/// Whether a real-time task of another program runs before the tasks of a cell.
 fn yields_to_others((run, _): Subject<'_>) -> bool {
     let tasks = run.header.facts_before.scheduling.realtime_tasks.iter().flatten();
     let others: Vec<u8> = tasks.map(|task| rank_of(task)).collect();
@@ -108,7 +108,7 @@ fn yields_to_others((run, _): Subject<'_>) -> bool {
         || run.header.facts_before.scheduling.realtime_tasks.is_none()
 }
 
-/// The rank of a task as facts name it: `pipewire fifo:88`.
+/// The rank of a task in the form of the facts: `pipewire fifo:88`.
 fn rank_of(task: &str) -> u8 {
     match task.rsplit_once(' ') {
         Some((_, "deadline")) => DEADLINE_RANK,
@@ -117,10 +117,10 @@ fn rank_of(task: &str) -> u8 {
     }
 }
 
-/// Deadline tasks go before every priority.
+/// The rank of deadline tasks, which run before every priority.
 const DEADLINE_RANK: u8 = 100;
 
-/// The order in which the kernel's classes go before each other; 0 for ordinary tasks.
+/// The rank of a policy: tasks of a higher rank run first; 0 for ordinary tasks.
 fn rank(scheduling: Scheduling) -> u8 {
     match scheduling {
         Scheduling::Deadline { .. } => DEADLINE_RANK,
@@ -139,7 +139,7 @@ fn is_favoured((run, _): Subject<'_>) -> bool {
     })
 }
 
-/// Whether the memory of a measured task could be swapped out or moved.
+/// Whether the memory of a measured task could be swapped out or migrated.
 fn has_unlocked_memory((_, cells): Subject<'_>) -> bool {
     let mut tasks = cells.iter().flat_map(|cell| &cell.measurements).flat_map(|found| &found.tasks);
     tasks.any(|task| !task.granted.memory_locked)
@@ -154,31 +154,31 @@ mod tests {
 
     use super::*;
 
-    /// The doctor's checks that do not bear on a run's figures, and why.
-    const NOT_BEARING: [(&str, &str); 14] = [
-        ("fair server", "no measured task computes for so long"),
-        ("kernel debugging", "it is measured along"),
-        ("real-time classes", "what was refused is told by the run"),
-        ("deadline class", "what was refused is told by the run"),
-        ("memory locking", "what was refused is told by the run"),
-        ("tracing", "what was refused is told by the run"),
-        ("container", "its limits are checks of their own"),
-        ("real-time throttling", "no measured task computes for so long"),
-        ("timer slack", "measuring sets its own"),
-        ("preemption model", "it is measured along"),
-        ("interrupt threads", "they are measured along"),
-        ("watchdogs", "they are measured along"),
-        ("tick rate", "it is measured along"),
-        ("steal", "the run counts its own"),
+    /// The doctor's checks that do not affect a run's figures, and why.
+    const IRRELEVANT: [(&str, &str); 14] = [
+        ("fair server", "no measured task runs for so long"),
+        ("kernel debugging", "the run measures it"),
+        ("real-time classes", "the run reports refusals"),
+        ("deadline class", "the run reports refusals"),
+        ("memory locking", "the run reports refusals"),
+        ("tracing", "the run reports refusals"),
+        ("container", "its limits have checks of their own"),
+        ("real-time throttling", "no measured task runs for so long"),
+        ("timer slack", "probes set their own"),
+        ("preemption model", "the run measures it"),
+        ("interrupt threads", "the run measures them"),
+        ("watchdogs", "the run measures them"),
+        ("tick rate", "the run measures it"),
+        ("steal time", "the run counts its own"),
     ];
 
     #[test]
-    fn every_check_of_the_doctor_bears_on_figures_or_has_a_reason_not_to() {
+    fn every_check_of_the_doctor_is_relevant_or_has_a_reason_not_to_be() {
         let facts = MachineFacts::unknown(Instant::from_nanos(0));
         let checks: BTreeSet<&str> = examine(&facts).iter().map(|found| found.check).collect();
-        let bearing: BTreeSet<&str> = BEARING.iter().map(|(check, _)| check.name).collect();
-        let not: BTreeSet<&str> = NOT_BEARING.iter().map(|(check, _)| *check).collect();
-        assert!(bearing.is_disjoint(&not));
-        assert_eq!(bearing.union(&not).copied().collect::<BTreeSet<_>>(), checks);
+        let relevant: BTreeSet<&str> = RELEVANT.iter().map(|(check, _)| check.name).collect();
+        let not: BTreeSet<&str> = IRRELEVANT.iter().map(|(check, _)| *check).collect();
+        assert!(relevant.is_disjoint(&not));
+        assert_eq!(relevant.union(&not).copied().collect::<BTreeSet<_>>(), checks);
     }
 }

@@ -1,39 +1,39 @@
-//! What holds of figures from guests, by how time passed there.
+//! Limits of figures from guests, by their kind of time.
 
 use tactus_model::guest::{EXACT_LIMITS, GuestTime, WALL_LIMITS};
 use tactus_model::run::Run;
 
-use super::evidence::{Evidence, named};
+use super::cell_record::{CellRecord, named};
 use crate::finding::{Check, Finding};
 
 pub(crate) const EXACT: Check = Check {
-    name: "exact time",
-    why: "A machine whose time is its instructions repeats to the byte and leaves out what is not one.",
+    name: "deterministic time",
+    why: "Time counted in instructions repeats to the byte and omits everything but instructions.",
 };
 
 pub(crate) const PROOF: Check = Check {
     name: "repeated",
-    why: "Exact figures are those that are the same when the same guest is booted again.",
+    why: "Figures are deterministic only if a second boot of the same guest yields the same ones.",
 };
 
 pub(crate) const VIRTUAL: Check = Check {
     name: "virtual time",
-    why: "A guest runs when its host lets it, and on the devices that its host imitates.",
+    why: "A guest runs when its host schedules it, on devices that the host emulates.",
 };
 
-/// Whether every cell has a time of its own, to which the host adds nothing.
+/// Whether all cells are measured in deterministic time, which the host does not affect.
 pub(crate) fn is_exact(run: &Run) -> bool {
     let cells = &run.header.plan.cells;
     let exact = |guest: &tactus_model::guest::Guest| guest.time.is_exact();
     !cells.is_empty() && cells.iter().all(|cell| cell.target.guest().is_some_and(exact))
 }
 
-pub(super) fn findings(cells: &[Evidence<'_>]) -> Vec<Finding> {
+pub(super) fn findings(cells: &[CellRecord<'_>]) -> Vec<Finding> {
     let times: Vec<GuestTime> =
         cells.iter().filter_map(|cell| cell.cell.target.guest()).map(|guest| guest.time).collect();
     let exact = times.iter().find_map(|time| match time {
         GuestTime::Exact(speed) => Some(EXACT.warning(
-            format!("a guest's time is its instructions, {} million a second", speed.mips()),
+            format!("guest time counts instructions, {} million per second", speed.mips()),
             EXACT_LIMITS,
         )),
         GuestTime::Wall => None,
@@ -43,14 +43,14 @@ pub(super) fn findings(cells: &[Evidence<'_>]) -> Vec<Finding> {
         .then(|| VIRTUAL.warning("measured in guests", WALL_LIMITS));
     let unproved = named(cells.iter().filter(|cell| is_unproved(cell))).map(|cells| {
         PROOF.invalidates(
-            format!("{cells}: not every result was repeated"),
-            "What does not repeat is not exact.",
+            format!("{cells}: some results were not repeated"),
+            "Figures that were not repeated may not be deterministic.",
         )
     });
     [unproved, exact, wall].into_iter().flatten().collect()
 }
 
-fn is_unproved(cell: &Evidence<'_>) -> bool {
+fn is_unproved(cell: &CellRecord<'_>) -> bool {
     let is_exact = cell.cell.target.guest().is_some_and(|guest| guest.time.is_exact());
     let is_proved = cell
         .measurements

@@ -1,4 +1,4 @@
-//! What a run met on its way.
+//! The events of a run that affect its figures.
 
 use std::collections::BTreeSet;
 
@@ -7,54 +7,52 @@ use tactus_model::result::Shortfall;
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Nanos;
 
-use super::evidence::{Evidence, named};
+use super::cell_record::{CellRecord, named};
 use crate::doctor::cpu::STEAL;
 use crate::doctor::scheduling::QUOTA;
 use crate::finding::{Check, Finding};
 
 pub(crate) const TURNS: Check = Check {
     name: "turns",
-    why: "Every cell is measured in every round, so that drift of the machine, or a seed, meets all of them alike.",
+    why: "Every cell is measured in every round, so drift or a seed affects all cells equally.",
 };
 
 pub(crate) const ACCOUNTING: Check = Check {
     name: "accounting",
-    why: "Every due time is observed, missed or dropped; what is none of these was lost silently.",
+    why: "Every due time must be observed, missed or dropped; all others were lost silently.",
 };
 
 pub(crate) const GRANTED: Check = Check {
     name: "granted",
-    why: "A cell tells of the settings under which it was really measured.",
+    why: "Figures describe the settings that were granted, not those in the plan.",
 };
 
 pub(crate) const LOAD: Check =
-    Check { name: "load", why: "A cell is named after the work that competed with its probe." };
+    Check { name: "load", why: "A cell's name names the load that competes with the probe." };
 
 pub(crate) const SAMPLES: Check = Check {
     name: "samples kept",
-    why: "The memory for samples is taken before the window opens and holds no more than sample-limit.",
+    why: "The memory for samples is allocated before the window opens and holds sample-limit samples.",
 };
 
 pub(crate) const MISSED: Check = Check {
     name: "missed due times",
-    why: "A wakeup that comes later than the next is due takes that one's place.",
+    why: "A wakeup later than the next due time skips that due time.",
 };
 
 pub(crate) const EARLY: Check =
-    Check { name: "early wakeups", why: "A timer is not to expire before its time." };
+    Check { name: "early wakeups", why: "A timer must not expire before its time." };
 
-pub(crate) const EVENTS: Check = Check {
-    name: "recorded events",
-    why: "Who delayed a wakeup is told from the kernel's events, which have to be all there.",
-};
+pub(crate) const EVENTS: Check =
+    Check { name: "recorded events", why: "Explanations of late wakeups need all kernel events." };
 
-/// From this share of the CPU time on even the p90 is the host's.
+/// From this share of steal time on, even the p90 shows the host.
 const STEAL_RULES: f64 = 0.1;
 
-/// From this share of a cell's due times on even its p99 may be among those not kept.
+/// From this share of dropped due times on, even the p99 may be among them.
 const DROPPED_RULES: f64 = 0.01;
 
-pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
+pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
     let singly = [
         nothing_measured(run),
         cut_short(run),
@@ -73,7 +71,7 @@ pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
     singly.into_iter().flatten().chain(refused).collect()
 }
 
-/// The shortfalls of all turns, each once, in the order in which they came up.
+/// The shortfalls of all turns, each once, in the order of their first occurrence.
 pub fn shortfalls(run: &Run) -> Vec<&Shortfall> {
     let mut seen = BTreeSet::new();
     run.measurements
@@ -84,9 +82,9 @@ pub fn shortfalls(run: &Run) -> Vec<&Shortfall> {
 }
 
 fn nothing_measured(run: &Run) -> Option<Finding> {
-    run.measurements.is_empty().then(|| {
-        TURNS.invalidates("none gave a result", "There are no figures that could be relied on.")
-    })
+    run.measurements
+        .is_empty()
+        .then(|| TURNS.invalidates("no turn has a result", "The run has no figures."))
 }
 
 fn cut_short(run: &Run) -> Option<Finding> {
@@ -97,12 +95,12 @@ fn cut_short(run: &Run) -> Option<Finding> {
         TURNS
             .warning(
                 format!(
-                    "the run is {}: {} of {} were taken",
+                    "the run is {}: {} of {} done",
                     run.header.status,
                     format::count(taken),
                     format::counted(planned, "turn")
                 ),
-                "Cells have fewer rounds than planned, or none.",
+                "Cells have fewer rounds than planned, or no result.",
             )
             .fixed_by(format!("tactus measure --continue {}", run.header.id))
     })
@@ -117,20 +115,20 @@ fn failures(run: &Run) -> Option<Finding> {
         more => format!(" (and {} more)", format::count(more as u64)),
     };
     let fact = format!(
-        "{} gave no result: {label}, round {}: {}{more}",
+        "{} failed: {label}, round {}: {}{more}",
         format::counted(run.failures.len() as u64, "turn"),
         first.turn.round + 1,
         first.reason
     );
-    let effect = "Cells have fewer rounds than planned, or none.";
+    let effect = "Cells have fewer rounds than planned, or no result.";
     Some(TURNS.warning(fact, effect).fixed_by(first.hint.clone()))
 }
 
-fn unbalanced(cells: &[Evidence<'_>]) -> Option<Finding> {
+fn unbalanced(cells: &[CellRecord<'_>]) -> Option<Finding> {
     let cells = named(cells.iter().filter(|cell| !cell.accounting.balances()))?;
     Some(ACCOUNTING.invalidates(
         format!("intended is not observed + missed + dropped in {cells}"),
-        "This is a defect of Tactus; trust none of these figures, and please report it.",
+        "This is a bug in Tactus. Do not use these figures, and please report the bug.",
     ))
 }
 
@@ -139,44 +137,42 @@ fn not_granted(shortfall: &Shortfall) -> Finding {
     GRANTED
         .warning(
             format!("asked for {asked}, got {granted}: {reason}"),
-            "The cells that asked for it ran so; their figures speak of what was granted.",
+            format!("Figures are for {granted}."),
         )
         .fixed_by(fix.clone())
 }
 
-fn absent_load(cells: &[Evidence<'_>]) -> Option<Finding> {
-    let absent = |cell: &&Evidence<'_>| {
+fn absent_load(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let absent = |cell: &&CellRecord<'_>| {
         !cell.cell.load.load.is_idle()
             && cell.measurements.iter().any(|found| found.load.copies == 0)
     };
     let cells = named(cells.iter().filter(absent))?;
     Some(
         LOAD.invalidates(
-            format!("no copy of it ran when a window opened in {cells}"),
-            "These figures are of a machine without this load.",
+            format!("no copy of the load was running when a window opened in {cells}"),
+            "These figures are for a machine without this load.",
         )
-        .fixed_by(
-            "run the load by itself to see why it does not start, and measure again".to_owned(),
-        ),
+        .fixed_by("run the load alone to see why it does not start, then measure again".to_owned()),
     )
 }
 
-fn ended_load(cells: &[Evidence<'_>]) -> Option<Finding> {
-    let ended = |cell: &&Evidence<'_>| {
+fn ended_load(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let ended = |cell: &&CellRecord<'_>| {
         !cell.cell.load.load.is_idle() && cell.measurements.iter().any(|found| found.load.ended > 0)
     };
     let cells = named(cells.iter().filter(ended))?;
     Some(
         LOAD.warning(
-            format!("copies of it ended by themselves before the window closed in {cells}"),
-            "A part of these samples was taken under less load than the cell's name says.",
+            format!("copies of the load ended before the window closed in {cells}"),
+            "Some samples were taken under less load than the cell's name says.",
         )
-        .fixed_by("give the load work for longer than warmup and duration together".to_owned()),
+        .fixed_by("give the load enough work for warmup and duration".to_owned()),
     )
 }
 
-fn dropped(cells: &[Evidence<'_>]) -> Option<Finding> {
-    let share = |cell: &Evidence<'_>| {
+fn dropped(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let share = |cell: &CellRecord<'_>| {
         cell.accounting.dropped as f64 / cell.accounting.intended.max(1) as f64
     };
     let worst = cells.iter().max_by(|a, b| share(a).total_cmp(&share(b)))?;
@@ -185,27 +181,28 @@ fn dropped(cells: &[Evidence<'_>]) -> Option<Finding> {
         return None;
     }
     let fact = format!(
-        "{} took place and {} not kept, at most {} ({})",
+        "{} {} dropped, at most {} ({})",
         format::counted(dropped, "wakeup"),
         if dropped == 1 { "was" } else { "were" },
         format::share(worst.accounting.dropped, worst.accounting.intended),
         worst.label,
     );
     let found = if share(worst) >= DROPPED_RULES {
-        SAMPLES.invalidates(fact, "The end of a window is missing, and any quantile may lie there.")
+        SAMPLES
+            .invalidates(fact, "The end of a window is missing, which can change every quantile.")
     } else {
-        SAMPLES.warning(fact, "The worst wakeup may be among them.")
+        SAMPLES.warning(fact, "The worst wakeup may be among the dropped ones.")
     };
-    Some(found.fixed_by("raise --sample-limit, or measure with a shorter --duration".to_owned()))
+    Some(found.fixed_by("raise --sample-limit, or shorten --duration".to_owned()))
 }
 
-fn missed(cells: &[Evidence<'_>]) -> Option<Finding> {
-    let share = |cell: &Evidence<'_>| {
+fn missed(cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let share = |cell: &CellRecord<'_>| {
         cell.accounting.missed as f64 / cell.accounting.intended.max(1) as f64
     };
     let worst = cells
         .iter()
-        // What players skip is their result, not a flaw of it.
+        // Skipped frames of a player are its result, not a problem.
         .filter(|cell| cell.cell.probe.frames().is_none() && cell.accounting.missed > 0)
         .max_by(|a, b| share(a).total_cmp(&share(b)))?;
     Some(MISSED.warning(
@@ -215,7 +212,7 @@ fn missed(cells: &[Evidence<'_>]) -> Option<Finding> {
             format::count(worst.accounting.missed),
             worst.label
         ),
-        "Judge a periodic task by the intended schedule, not by the figures per wakeup.",
+        "For a periodic task, use the intended schedule; the figures per wakeup omit these due times.",
     ))
 }
 
@@ -224,21 +221,17 @@ fn throttled(run: &Run) -> Option<Finding> {
     (time > Nanos::ZERO).then(|| {
         QUOTA
             .invalidates(
-                format!(
-                    "it held this process's cgroup back for {} meanwhile",
-                    format::latency(time)
-                ),
-                "Such pauses count as latency here and are the quota's, not the machine's.",
+                format!("the quota paused this process's cgroup for {}", format::latency(time)),
+                "These pauses count as latency, but the machine does not cause them.",
             )
-            .fixed_by("tactus doctor  # tells whose quota it is, and how to lift it".to_owned())
+            .fixed_by("tactus doctor  # shows the quota and how to remove it".to_owned())
     })
 }
 
-fn steal(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
-    let cpus =
-        run.header.facts_before.cpu.online.as_ref().map_or(1, |online| online.len().max(1));
-    // CPU time given to others, and CPU time in all.
-    let stolen = |cells: &[Evidence<'_>]| -> (u64, u64) {
+fn steal(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
+    let cpus = run.header.facts_before.cpu.online.as_ref().map_or(1, |online| online.len().max(1));
+    // Steal time, and the time of all CPUs.
+    let stolen = |cells: &[CellRecord<'_>]| -> (u64, u64) {
         let rates = || cells.iter().flat_map(|cell| &cell.measurements).map(|found| &found.rates);
         let steal: Nanos = rates().filter_map(|rates| rates.steal).sum();
         let over: Nanos = rates().map(|rates| rates.over).sum();
@@ -257,29 +250,31 @@ fn steal(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
         _ => format!(", at most {} ({})", format::share(worst_steal, worst_whole), worst.label),
     };
     let fact = format!(
-        "the hypervisor gave {} of CPU time to others meanwhile, {} of it{most}",
+        "{} of CPU time ({}){most}",
         format::latency(Nanos::from_nanos(steal)),
         format::share(steal, whole),
     );
     let found = if part((steal, whole)) >= STEAL_RULES {
         STEAL.invalidates(
             fact,
-            "About as large a share of the wakeups fell into such pauses, so that even the p90 is \
-             the host's and not this machine's.",
+            "The hypervisor paused this VM; about that share of wakeups was hit. Even the p90 shows \
+             the host, not this machine.",
         )
     } else {
         STEAL.warning(
             fact,
             format!(
-                "About as large a share of the wakeups fell into such pauses: quantiles beyond \
-                 {} are the host's rather than this machine's.",
+                "The hypervisor paused this VM; about that share of wakeups was hit. Quantiles beyond \
+                 {} show the host rather than this machine.",
                 format::share(whole.saturating_sub(steal), whole),
             ),
         )
     };
-    Some(found.fixed_by(
-        "measure when the host is quiet, or ask for dedicated CPUs there".to_owned(),
-    ))
+    Some(
+        found.fixed_by(
+            "measure when the host is quiet, or use dedicated CPUs on the host".to_owned(),
+        ),
+    )
 }
 
 fn lost_events(run: &Run) -> Option<Finding> {
@@ -297,18 +292,18 @@ fn lost_events(run: &Run) -> Option<Finding> {
                     format::count(lost),
                     format::counted(kept.saturating_add(lost), "event")
                 ),
-                "Explanations near such a gap blame what can be seen only; latencies are not affected.",
+                "Explanations near these gaps may miss causes; latencies are not affected.",
             )
-            .fixed_by("record a calmer load, or for a shorter time with --traced".to_owned())
+            .fixed_by("record a lighter load, or a shorter time with --traced".to_owned())
     })
 }
 
-fn early(cells: &[Evidence<'_>]) -> Option<Finding> {
+fn early(cells: &[CellRecord<'_>]) -> Option<Finding> {
     let early: u64 = cells.iter().map(|cell| cell.accounting.early).sum();
     (early > 0).then(|| {
         EARLY.warning(
-            format!("{} came before their time", format::counted(early, "wakeup")),
-            "They count as not late at all.",
+            format!("{} before the due time", format::counted(early, "wakeup")),
+            "Their latency counts as 0.",
         )
     })
 }

@@ -1,4 +1,4 @@
-//! What the sample of a run supports.
+//! The size and consistency of a run's sample.
 
 use tactus_model::format;
 use tactus_model::run::Run;
@@ -7,61 +7,61 @@ use tactus_stats::LatencyHistogram;
 use tactus_stats::narrow::Narrowness;
 use tactus_stats::unseen::UnseenBound;
 
-use super::evidence::Evidence;
+use super::cell_record::CellRecord;
 use super::guest::is_exact;
 use crate::finding::{Check, Finding};
 
 pub(crate) const SIZE: Check = Check {
     name: "sample size",
-    why: "A quantile rests on the samples beyond it, and what is rare is seen in large samples only.",
+    why: "A quantile depends on the samples beyond it, and only large samples contain rare events.",
 };
 
 pub(crate) const ROUNDS: Check = Check {
     name: "rounds",
-    why: "A machine drifts; only rounds tell this from a difference between cells.",
+    why: "Machines drift; only several rounds distinguish drift from a difference between cells.",
 };
 
 pub(crate) const SEEDS: Check = Check {
     name: "seeds",
-    why: "In exact time rounds differ by their seeds alone; each meets other paths at other moments.",
+    why: "In deterministic time, rounds differ only by their seeds; each seed takes other code paths.",
 };
 
 pub(crate) const NARROWNESS: Check = Check {
     name: "intervals",
-    why: "The run was to go on until they were narrow, or its limit was met.",
+    why: "The run continued until the intervals were narrow or its limit was reached.",
 };
 
-/// Below this many samples in a cell, its p99.9 rests on fewer than ten of them.
+/// With fewer samples than this in a cell, its p99.9 depends on fewer than ten samples.
 const SAMPLES_WANTED: u64 = 10_000;
 
-/// Rounds of a cell whose p99 differ by more than this factor disagree.
+/// Rounds of a cell disagree if their p99s differ by more than this factor.
 const DISAGREEMENT: f64 = 2.0;
 
-pub(super) fn findings(run: &Run, cells: &[Evidence<'_>]) -> Vec<Finding> {
+pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
     [few_samples(cells), one_round(run), rounds_disagree(run, cells), too_wide(run)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-/// Due times whose latency is known: of those observed and of those missed.
-fn known(cell: &Evidence<'_>) -> u64 {
+/// The number of due times with a known latency: observed and missed.
+fn known(cell: &CellRecord<'_>) -> u64 {
     cell.accounting.observed.saturating_add(cell.accounting.missed)
 }
 
-fn few_samples(cells: &[Evidence<'_>]) -> Option<Finding> {
+fn few_samples(cells: &[CellRecord<'_>]) -> Option<Finding> {
     let fewest = cells.iter().min_by_key(|cell| known(cell))?;
     let seen = known(fewest);
     (seen < SAMPLES_WANTED).then(|| {
         let effect = match UnseenBound::after(seen) {
             Some(bound) => format!(
-                "What did not happen in it may still happen to one wakeup in {}.",
+                "Events rarer than 1 in {} wakeups cannot be excluded.",
                 format::count((1.0 / bound.rate) as u64)
             ),
-            None => "Nothing can be said from it.".to_owned(),
+            None => "The sample supports no conclusion.".to_owned(),
         };
-        SIZE.warning(format!("{} under {}", format::count(seen), fewest.label), effect)
-            .fixed_by("measure with a longer --duration, or more --rounds".to_owned())
+        SIZE.warning(format!("{} under {}", format::counted(seen, "sample"), fewest.label), effect)
+            .fixed_by("measure with a longer --duration or more --rounds".to_owned())
     })
 }
 
@@ -70,21 +70,21 @@ fn one_round(run: &Run) -> Option<Finding> {
         if is_exact(run) {
             return SEEDS
                 .warning(
-                    "one only",
-                    "Medians and the shortest hardly depend on it; tails do, and one seed does not tell how far.",
+                    "only one",
+                    "Medians and minima hardly depend on the seed, but tails do; one seed does not show how much.",
                 )
-                .fixed_by("measure with --rounds 20, each of which is another seed".to_owned());
+                .fixed_by("measure with --rounds 20, each with its own seed".to_owned());
         }
         ROUNDS
             .warning(
-                "one only",
-                "Drift of the machine cannot be told from a difference between cells.",
+                "only one",
+                "Drift cannot be distinguished from a difference between cells.",
             )
             .fixed_by("measure with --rounds 3".to_owned())
     })
 }
 
-fn rounds_disagree(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
+fn rounds_disagree(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
     let (factor, least, most, label) = cells
         .iter()
         .filter_map(|cell| {
@@ -96,24 +96,24 @@ fn rounds_disagree(run: &Run, cells: &[Evidence<'_>]) -> Option<Finding> {
         .max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
     (factor > DISAGREEMENT).then(|| {
         let fact = format!(
-            "they disagree, most under {label}: p99 from {} to {}",
+            "rounds disagree, most under {label}: p99 from {} to {}",
             format::latency(least),
             format::latency(most)
         );
         match is_exact(run) {
             true => SEEDS.warning(
                 fact,
-                "Nothing drifted: another seed meets other paths. Compare tails over many seeds, never by one.",
+                "This is not drift: other seeds take other code paths. Compare tails over many seeds.",
             ),
             false => ROUNDS.warning(
                 fact,
-                "Something changed that the plan does not tell; the seconds show when.",
+                "The machine drifted during the run; the latencies of each second show when.",
             ),
         }
     })
 }
 
-/// The cells whose interval the run was to narrow and did not.
+/// The cells whose interval is still wider than the run's aim.
 fn too_wide(run: &Run) -> Option<Finding> {
     let plan = &run.header.plan;
     let until = plan.until?;
@@ -128,13 +128,13 @@ fn too_wide(run: &Run) -> Option<Finding> {
     };
     let finding = NARROWNESS.warning(
         format!("wider than {} under {first}{others}", until.aim),
-        "The percentile is less certain than was asked for.",
+        "The percentile is less certain than requested.",
     );
     Some(finding.fixed_by(format!("measure with a --limit of more than {}", until.limit)))
 }
 
 /// The p99 of each round, *per wakeup*.
-fn round_p99s(cell: &Evidence<'_>) -> Vec<Nanos> {
+fn round_p99s(cell: &CellRecord<'_>) -> Vec<Nanos> {
     cell.measurements
         .iter()
         .filter_map(|measurement| {

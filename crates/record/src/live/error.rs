@@ -114,3 +114,21 @@ fn permit(activity: Activity) -> String {
     let program = program.and_then(|path| path.into_os_string().into_string().ok());
     setcap(activity, &PermissionFacts { program, ..PermissionFacts::default() })
 }
+
+#[cfg(test)]
+mod tests {
+    use tactus_sys::Errno;
+
+    use super::*;
+
+    #[test]
+    fn only_unreadable_formats_need_the_right_to_read_any_file() {
+        let refused = RecordError::NotPermitted(SysError::new("perf_event_open", Errno::ACCESS));
+        let unreadable = RecordError::NoTracefs(io::ErrorKind::PermissionDenied.into());
+        let for_perf = refused.fix().expect("a fix");
+        assert!(for_perf.contains("cap_perfmon"), "{for_perf}");
+        assert!(!for_perf.contains("cap_dac_read_search"), "{for_perf}");
+        let for_tracefs = unreadable.fix().expect("a fix");
+        assert!(for_tracefs.contains("cap_dac_read_search"), "{for_tracefs}");
+    }
+}

@@ -10,7 +10,7 @@ use tactus_app::runs::Runs;
 use tactus_app::{Error, ErrorKind, Places, files};
 use tactus_judge::gate::GateReport;
 use tactus_judge::gate::junit::junit;
-use tactus_judge::kernels::{Allowance, Answer, GateOptions, KernelComparison};
+use tactus_judge::kernels::{Allowance, Decision, GateOptions, KernelComparison};
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::guest::GuestTime;
 use tactus_model::kernel::GuestKernel;
@@ -105,7 +105,7 @@ enum Refuse {
 /// The outcome as `--json` gives it.
 #[derive(Serialize)]
 struct LabGateOutcome<'a> {
-    answer: Answer,
+    decision: Decision,
     comparison: &'a KernelComparison,
     #[serde(flatten)]
     report: &'a GateReport,
@@ -159,23 +159,23 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
         paths_only: arguments.paths_only,
         refuse_any_difference: arguments.refuse == Refuse::Different,
     };
-    let KernelGate { answer, comparison, report } = kernel_gate::judge(run, &options)?;
+    let KernelGate { decision, comparison, report } = kernel_gate::judge(run, &options)?;
     if let Some(path) = &arguments.junit {
         files::write(path, junit(&report))?;
     }
     if arguments.json {
-        write_line(&LabGateOutcome { answer, comparison: &comparison, report: &report })?;
+        write_line(&LabGateOutcome { decision, comparison: &comparison, report: &report })?;
     } else {
         let text = tactus_report::kernel_gate_text(&comparison, &options, &table_options());
         write!(std::io::stdout(), "{text}")?;
     }
     let (failures, all) = (report.failures(), report.judgements.len());
     let refused = format!("{failures} of {all} figures of {}", comparison.run);
-    match answer {
-        Answer::Passes => Ok(()),
-        Answer::CannotTell if arguments.bisect => {
+    match decision {
+        Decision::Passes => Ok(()),
+        Decision::Undecided if arguments.bisect => {
             Err(CommandError::CannotTell(Error::new(ErrorKind::Unavailable, refused)))
         }
-        Answer::Refused | Answer::CannotTell => Err(CommandError::not_met(refused)),
+        Decision::Refused | Decision::Undecided => Err(CommandError::not_met(refused)),
     }
 }

@@ -1,11 +1,11 @@
-//! Shifts of simulated rounds whose true difference and drift are known.
+//! Shifts of simulated rounds with known difference and drift.
 
 use tactus_stats::simulate::Draw;
 
 use super::*;
 
-/// Rounds of two runs, one after the other, of noise 1 about a level that walks `drift` a round
-/// (as a variance); the second is `shift` higher.
+/// Rounds of two consecutive runs with noise 1 around a level that drifts by the variance
+/// `drift` per round; the second run is `shift` higher.
 fn runs(rounds: usize, drift: f64, shift: f64, draw: &mut Draw) -> [Vec<f64>; 2] {
     let mut level = 0.0;
     [0.0, shift].map(|shift| {
@@ -18,8 +18,8 @@ fn runs(rounds: usize, drift: f64, shift: f64, draw: &mut Draw) -> [Vec<f64>; 2]
     })
 }
 
-/// How many of 1000 pairs of runs are called different at 5 %.
-fn called_different(rounds: usize, drift: f64, shift: f64) -> usize {
+/// The number of 1000 pairs of runs that the test reports as different at 5 %.
+fn reported_different(rounds: usize, drift: f64, shift: f64) -> usize {
     let mut draw = Draw::new(rounds as u64);
     (0..1000)
         .filter(|_| {
@@ -30,14 +30,14 @@ fn called_different(rounds: usize, drift: f64, shift: f64) -> usize {
 }
 
 #[test]
-fn runs_between_which_the_machine_drifted_are_rarely_called_different() {
-    // The drift, and the most alarms that are borne: where the level moves as far from round to round
-    // as rounds scatter, a few rounds do not tell all of it.
+fn drift_between_runs_is_rarely_reported_as_a_difference() {
+    // The drift and the accepted number of alarms: if the level moves as far between rounds as
+    // rounds scatter, a few rounds do not show all of the drift.
     for (drift, most) in [(0.0, 50), (0.03, 50), (0.1, 70), (0.3, 90), (1.0, 130)] {
         for rounds in [3, 5, 10] {
-            let alarms = called_different(rounds, drift, 0.0);
+            let alarms = reported_different(rounds, drift, 0.0);
             println!(
-                "drift {drift}, {rounds} rounds: {alarms} of 1000 pairs were called different"
+                "drift {drift}, {rounds} rounds: {alarms} of 1000 pairs were reported as different"
             );
             assert!(alarms <= most, "drift {drift}, {rounds} rounds: {alarms} of 1000");
         }
@@ -46,16 +46,16 @@ fn runs_between_which_the_machine_drifted_are_rarely_called_different() {
 
 #[test]
 fn a_shift_is_found_beside_drift() {
-    // Four deviations of a round, as 10 % are where rounds differ by 2.5 %.
+    // Four standard deviations of a round, e.g. 10 % if rounds differ by 2.5 %.
     for (rounds, drift, least) in [(3, 0.0, 800), (5, 0.0, 940), (5, 0.1, 850), (10, 0.1, 940)] {
-        let found = called_different(rounds, drift, 4.0);
+        let found = reported_different(rounds, drift, 4.0);
         println!("drift {drift}, {rounds} rounds: a shift was found in {found} of 1000 pairs");
         assert!(found >= least, "drift {drift}, {rounds} rounds: {found} of 1000");
     }
 }
 
 #[test]
-fn intervals_hold_the_shift_as_often_as_they_say() {
+fn intervals_contain_the_shift_at_the_stated_rate() {
     for (rounds, drift) in [(3, 0.0), (5, 0.03), (5, 0.1), (10, 0.1)] {
         let mut draw = Draw::new(7);
         let held = (0..1000)
@@ -69,12 +69,12 @@ fn intervals_hold_the_shift_as_often_as_they_say() {
     }
 }
 
-/// The shift by generalised least squares, from the whole covariance and by Gauss's elimination.
+/// The shift by generalised least squares, from the full covariance by Gaussian elimination.
 fn by_the_book(a: &[f64], b: &[f64], gap: f64, drift: f64) -> (f64, f64) {
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
     let count = all.len();
     let place = |nth: usize| nth as f64 + if nth >= a.len() { gap - 1.0 } else { 0.0 };
-    // Rows of the covariance, beside them the columns of level, step and rounds.
+    // Rows of the covariance, followed by the columns of level, step and rounds.
     let mut rows: Vec<Vec<f64>> = (0..count)
         .map(|i| {
             let walked = |j: usize| drift * place(i.min(j)) + if i == j { 1.0 } else { 0.0 };
@@ -99,7 +99,7 @@ fn by_the_book(a: &[f64], b: &[f64], gap: f64, drift: f64) -> (f64, f64) {
 }
 
 #[test]
-fn elimination_gives_the_least_squares_of_the_books() {
+fn elimination_equals_textbook_least_squares() {
     let (a, b) = ([1.0, 1.5, 1.25, 2.0], [3.0, 2.5, 3.5, 2.75, 3.125]);
     for gap in [1.0, 4.0] {
         let shift = between_runs(&a, &b, gap, 0.0);
@@ -116,7 +116,7 @@ fn elimination_gives_the_least_squares_of_the_books() {
 }
 
 #[test]
-fn without_drift_it_is_the_test_of_one_run() {
+fn without_drift_it_equals_the_test_within_one_run() {
     let (a, b) = ([1.0, 1.5, 1.25, 2.0], [3.0, 2.5, 3.5]);
     let still = between_runs(&a, &b, 1.0, 0.01).parts[0];
     let turns = within_run(&a, &b, 0.01).parts[0];
@@ -125,7 +125,7 @@ fn without_drift_it_is_the_test_of_one_run() {
 }
 
 #[test]
-fn the_test_of_one_run_is_that_of_the_books() {
+fn the_test_within_one_run_is_the_textbook_t_test() {
     // Means 1 and 1.5, variances 0.04, five rounds each: t of 0.5 / √0.016 = 3.953 with
     // eight degrees of freedom: 0.0042.
     let rounds = |mean: f64| [-0.2, -0.2, 0.0, 0.2, 0.2].map(|off| mean + off);
@@ -137,7 +137,7 @@ fn the_test_of_one_run_is_that_of_the_books() {
 }
 
 #[test]
-fn rounds_that_follow_each_other_closely_speak_for_drift() {
+fn similar_neighbouring_rounds_indicate_drift() {
     let walk = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     let still = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0];
     let drift = |rounds: &[f64]| -> f64 {
@@ -149,7 +149,7 @@ fn rounds_that_follow_each_other_closely_speak_for_drift() {
 }
 
 #[test]
-fn more_rounds_narrow_it_only_as_far_as_the_machine_stands_still() {
+fn more_rounds_narrow_the_interval_only_without_drift() {
     let still = within_run(&[1.0, -1.0, 1.0], &[1.0, -1.0, 1.0], 0.0);
     assert!((still.variance_with(100) / still.variance_with(50) - 0.5).abs() < 1e-9);
     let drifting = between_runs(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], 1.0, 0.0);
