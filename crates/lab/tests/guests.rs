@@ -33,7 +33,7 @@ fn kernels() -> Kernels {
 /// One that boots quickly, where there is one.
 fn kernel(kernels: &Kernels) -> Option<String> {
     let names: Vec<String> =
-        kernels.there().unwrap().into_iter().map(|kernel| kernel.name).collect();
+        kernels.local().unwrap().into_iter().map(|kernel| kernel.name).collect();
     let cloud = names.iter().find(|name| name.starts_with("debian-cloud"));
     cloud.or(names.first()).cloned()
 }
