@@ -78,7 +78,7 @@ impl Places {
     /// That folder has no place.
     pub fn kernels(&self, listener: BuildListener) -> Result<Kernels> {
         let kernels = Kernels::new("/boot", self.kernel_folder()?);
-        Ok(kernels.building_with(self.search_path.clone()).telling(listener))
+        Ok(kernels.building_with(self.search_path.clone()).with_listener(listener))
     }
 
     pub(crate) fn kernel_folder(&self) -> Result<&Path> {

@@ -136,7 +136,7 @@ fn thread_of(name: &str) -> Option<i32> {
         let found = fs::read_to_string(format!("/proc/{id}/comm"));
         found.is_ok_and(|found| found.trim() == name)
     })
-        .max()
+    .max()
 }
 
 fn text(error: impl std::fmt::Display) -> String {

@@ -161,9 +161,12 @@ impl Guests {
         request: &CellRequest,
         listener: impl FnMut(Input<Message>) + Send + 'static,
     ) -> io::Result<BootedGuests> {
-        let guest = request.cell.target.guest().ok_or_else(|| io::Error::other("the cell is not for a guest"))?;
-        let kernel =
-            self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
+        let guest = request
+            .cell
+            .target
+            .guest()
+            .ok_or_else(|| io::Error::other("the cell is not for a guest"))?;
+        let kernel = self.kernels.get(&guest.kernel.source).ok_or_else(|| unprepared(guest))?;
         let parametrized = self.with_clock_parameter(guest);
         let cpus = thread::available_parallelism().map_or(1, |count| count.get());
         let seed = if guest.time.is_exact() { request.boot_seed } else { request.seed };

@@ -287,8 +287,7 @@ mod tests {
     #[test]
     fn a_machine_in_deterministic_time_is_saved_and_restored_with_the_same_arguments() {
         let guest = Guest { kernel: "debian".parse().unwrap(), time: "exact".parse().unwrap() };
-        let machine =
-            Machine { guest: &guest, accelerator: Accelerator::Tcg, cpus: 1, seed: 1 };
+        let machine = Machine { guest: &guest, accelerator: Accelerator::Tcg, cpus: 1, seed: 1 };
         let booted = machine.arguments_to_save();
         assert!(booted.join(" ").contains("-device ib700 -action watchdog=pause"));
         let restored = machine.arguments_to_restore().join(" ");

@@ -53,12 +53,8 @@ pub fn activity(looks: &[String]) -> Option<&'static str> {
     let halted = looks.iter().filter(|look| look.contains("HLT=1")).count();
     match (halted, looks.len()) {
         (_, 0) => None,
-        (0, _) => {
-            Some("its CPU was busy; use a longer --guest-limit or fewer copies of the load")
-        }
-        (halted, all) if halted == all => {
-            Some("its CPU was idle, so it waited for an event")
-        }
+        (0, _) => Some("its CPU was busy; use a longer --guest-limit or fewer copies of the load"),
+        (halted, all) if halted == all => Some("its CPU was idle, so it waited for an event"),
         _ => Some("its CPU was partly busy and partly idle"),
     }
 }

@@ -1,9 +1,8 @@
-//! Kernels built from Debian's source of Linux, with a patch and a configuration of ours.
+//! Kernels built from Debian's source of Linux, with our patch and configuration.
 //!
-//! A kernel is known by a key: the digest of the source's version, the patch, the
-//! configuration, and the compiler. What is compiled lies under that key until the kernel is
-//! finished, so that a build that was interrupted goes on where it was; then only the image
-//! and its configuration are kept.
+//! A key identifies a kernel: the digest of the source's version, the patch, the configuration,
+//! and the compiler. Objects stay under that key until the kernel is finished, so an interrupted
+//! build continues; then only the image and its configuration are kept.
 
 mod compile;
 mod configuration;
@@ -30,85 +29,85 @@ use configuration::Configuration;
 use site::{Begun, Record, Site, Sites};
 use source::{PATCH, Source, Sources};
 
-/// What happens while a kernel is built.
+/// An event of a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum BuildEvent<'a> {
-    /// The source is fetched.
+    /// The source is being fetched.
     Fetching {
         /// The package.
         package: &'a str,
     },
-    /// The source is unpacked and patched.
+    /// The source is being unpacked and patched.
     Unpacking {
         /// Its version.
         version: &'a str,
     },
-    /// Another command builds the same kernel, which is awaited.
+    /// Another command builds the same kernel; this command waits for it.
     Waiting {
         /// The kernel.
         kernel: &'a str,
-        /// Objects that are there.
+        /// Objects that exist.
         objects: u64,
-        /// How many there will be, as far as that is known.
+        /// The expected number of objects.
         of: u64,
     },
-    /// It is compiled; told once a second at most.
+    /// The kernel is being compiled; at most one such event a second.
     Compiling {
         /// The kernel.
         kernel: &'a str,
-        /// Objects that are there.
+        /// Objects that exist.
         objects: u64,
-        /// How many there will be, as far as that is known.
+        /// The expected number of objects.
         of: u64,
-        /// The seconds left, where enough has been compiled to tell.
+        /// The remaining time in seconds, once enough objects were compiled to estimate it.
         seconds_left: Option<u64>,
     },
-    /// It is there.
+    /// The kernel is built.
     Built {
         /// The kernel.
         kernel: &'a str,
-        /// How long this took, in seconds, without what an interrupted build had done before.
+        /// The duration in seconds, without earlier, interrupted builds.
         seconds: u64,
-        /// The objects that were compiled in that time.
+        /// The objects compiled in that time.
         compiled: u64,
         /// All objects.
         objects: u64,
         /// The size of its image, in bytes.
         image_bytes: u64,
-        /// What its objects took, in bytes, before they were removed.
+        /// The size of its removed objects, in bytes.
         freed_bytes: u64,
     },
 }
 
-/// Who is told what happens while a kernel is built.
+/// Receives the events of a build.
 pub(super) type Listener = dyn Fn(&BuildEvent<'_>) + Send + Sync;
 
 /// Why a kernel cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Something that compiles it is not installed.
-    #[error("a kernel cannot be built here without: {}", names(.0))]
+    /// Build tools are missing.
+    #[error("cannot build a kernel: not installed: {}", names(.0))]
     MissingTools(Vec<Tool>),
-    /// The package tool is not there.
-    #[error("`{0}` is not installed, by which Debian's source of Linux is fetched")]
+    /// The package tool is missing.
+    #[error("cannot fetch Debian's source of Linux: `{0}` is not installed")]
     NoPackageTool(&'static str),
-    /// The package tool knows no such source.
-    #[error("the package tool does not fetch {0}: {1}")]
+    /// The package tool cannot fetch the source.
+    #[error("cannot fetch the package {0}: {1}")]
     NoSource(String, String),
-    /// The package could not be unpacked.
-    #[error("{0} cannot be unpacked: {1}")]
+    /// The package cannot be unpacked.
+    #[error("cannot unpack the package {0}: {1}")]
     NotUnpacked(String, String),
-    /// The source is another than the patch was made for.
-    #[error("the patch for tick rates does not fit Linux {version}: {said}")]
+    /// The patch does not apply to the source.
+    #[error("cannot apply the tick-rate patch to Linux {version}: {output}")]
     Patch {
         /// The version of the source.
         version: String,
-        /// What `patch` complained of.
-        said: String,
+        /// The message of `patch`.
+        output: String,
     },
-    /// Linux's configuration is not what was asked for.
-    #[error("Linux {version} does not take what was asked for: {}", .refused.join("; "))]
+    /// Linux's configuration differs from the request.
+    #[error("Linux {version} rejects the configuration: {}", .refused.join("; "))]
     Refused {
         /// The version of the source.
         version: String,
@@ -116,14 +115,14 @@ pub enum BuildError {
         refused: Vec<String>,
     },
     /// Linux's build failed.
-    #[error("{step} failed:\n{said}")]
+    #[error("{step} failed:\n{output}")]
     Failed {
-        /// What was to be made.
+        /// The step of the build.
         step: &'static str,
-        /// Where what it said is kept.
+        /// The log of the build.
         log: PathBuf,
-        /// The lines that tell.
-        said: String,
+        /// The relevant lines of the log.
+        output: String,
     },
     /// A file cannot be read or written.
     #[error(transparent)]
@@ -131,7 +130,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// What to do about it.
+    /// The fix, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::MissingTools(tools) => {
@@ -141,23 +140,22 @@ impl BuildError {
                 Some(format!("sudo apt-get install {}", packages.join(" ")))
             }
             Self::NoPackageTool(_) => Some(
-                "kernels are built from Debian's source: on another system, build one there, and \
-                 name its file: --kernel ./bzImage"
+                "kernels are built from Debian's source; on other distributions, build a kernel \
+                 yourself and pass its file: --kernel ./bzImage"
                     .to_owned(),
             ),
             Self::NoSource(..) => Some(
-                "sudo apt-get update; `apt-cache search '^linux-source-'` lists what there is, \
-                 of which built@6.12 takes linux-source-6.12"
+                "sudo apt-get update; `apt-cache search '^linux-source-'` lists the sources; \
+                 built@6.12 uses linux-source-6.12"
                     .to_owned(),
             ),
-            Self::Patch { .. } => Some("built@6.12 is what it was made for".to_owned()),
+            Self::Patch { .. } => Some("use built@6.12, for which the patch was made".to_owned()),
             Self::Refused { .. } => {
-                Some("ask for what it depends on as well, each as a further +OPTION=y".to_owned())
+                Some("add the options that it depends on, each as a further +OPTION=y".to_owned())
             }
-            Self::Failed { log, .. } => Some(format!(
-                "all that it said is in {}; the same command goes on where it ended",
-                log.display()
-            )),
+            Self::Failed { log, .. } => {
+                Some(format!("the log is {}; the same command continues the build", log.display()))
+            }
             Self::NotUnpacked(..) | Self::File(_) => None,
         }
     }
@@ -173,11 +171,11 @@ fn names(tools: &[Tool]) -> String {
 pub(super) struct Builder {
     sources: Sources,
     sites: Sites,
-    /// The directories in which programs are looked for, as `PATH`.
+    /// The directories that are searched for programs, in the form of `PATH`.
     pub(super) search_path: OsString,
 }
 
-/// A kernel with all that decides what it is.
+/// A kernel with everything that determines its content.
 struct Project<'a> {
     kernel: &'a BuiltKernel,
     source: Source,
@@ -186,7 +184,7 @@ struct Project<'a> {
 }
 
 impl Project<'_> {
-    /// The digest of all that decides what the kernel is.
+    /// The digest of everything that determines the kernel's content.
     fn key(&self) -> String {
         let Self { source, configuration, compiler, .. } = self;
         let patch = sha256([PATCH]);
@@ -195,7 +193,7 @@ impl Project<'_> {
     }
 }
 
-/// The name under which the cache keeps a kernel that was built.
+/// The cache's name for a built kernel.
 fn cached_as(key: &str) -> String {
     format!("built-{key}")
 }
@@ -210,18 +208,18 @@ impl Builder {
         }
     }
 
-    /// Finds a kernel that was built, or builds it.
+    /// Finds a built kernel, or builds it.
     pub(super) fn find_or_build(
         &self,
         kernel: &BuiltKernel,
         cache: &Cache,
-        tell: &Listener,
+        listener: &Listener,
     ) -> Result<Kernel, KernelError> {
         let missing = tools::missing(&self.search_path);
         if !missing.is_empty() {
             return Err(BuildError::MissingTools(missing).into());
         }
-        let source = self.sources.find_or_fetch(kernel.version.as_deref(), tell)?;
+        let source = self.sources.find_or_fetch(kernel.version.as_deref(), listener)?;
         let project = self.project(kernel, source);
         let key = project.key();
         if let Some(kernel) = cache.find(&cached_as(&key))? {
@@ -229,13 +227,13 @@ impl Builder {
         }
         let site = self.sites.site(&key);
         let (name, of) = (kernel.to_string(), self.sites.expected_objects(kernel));
-        let wait = |objects| tell(&BuildEvent::Waiting { kernel: &name, objects, of });
-        // It is held until the kernel is kept.
+        let wait = |objects| listener(&BuildEvent::Waiting { kernel: &name, objects, of });
+        // The lock is held until the kernel is in the cache.
         let lock = site.lock(wait)?;
-        // Whoever was there before may have finished it.
+        // The previous holder may have finished the kernel.
         let built = match cache.find(&cached_as(&key))? {
             Some(kernel) => kernel,
-            None => self.build(&project, &site, cache, tell)?,
+            None => self.build(&project, &site, cache, listener)?,
         };
         drop(lock);
         Ok(built)
@@ -252,7 +250,7 @@ impl Builder {
         project: &Project<'_>,
         site: &Site,
         cache: &Cache,
-        tell: &Listener,
+        listener: &Listener,
     ) -> Result<Kernel, KernelError> {
         let began = Instant::now();
         let name = project.kernel.to_string();
@@ -266,7 +264,7 @@ impl Builder {
             search_path: &self.search_path,
         };
         let config = configure(project, site, &compiling)?;
-        let compiled = compile(&compiling, &name, of, tell)?;
+        let compiled = compile(&compiling, &name, of, listener)?;
         let image = objects.join("arch/x86/boot/bzImage");
         let image = fs::read(&image).map_err(|error| failed(&image, error))?;
         let key = project.key();
@@ -284,26 +282,33 @@ impl Builder {
         let freed_bytes = site.clear()?;
         let Record { objects, seconds, image_bytes, .. } = record;
         let kernel = &name;
-        tell(&BuildEvent::Built { kernel, seconds, compiled, objects, image_bytes, freed_bytes });
+        listener(&BuildEvent::Built {
+            kernel,
+            seconds,
+            compiled,
+            objects,
+            image_bytes,
+            freed_bytes,
+        });
         Ok(built)
     }
 
-    /// The kernels that were built, and those that are not finished, as lines of a list.
+    /// The built kernels and the unfinished kernels, as lines of a list.
     pub(super) fn list(&self, cache: &Cache) -> Result<Vec<KnownKernel>, KernelError> {
         let mut known = Vec::new();
         for (key, record) in self.sites.records() {
             if cache.find(&cached_as(&key))?.is_some() {
                 known.push(KnownKernel {
                     state: self.state(&key, &record)?,
-                    from: told(&record),
+                    from: summary(&record),
                     name: record.name,
                 });
             }
         }
         for unfinished in self.sites.unfinished() {
-            let site::Unfinished { begun, objects, bytes, directory, worked_on } = unfinished;
+            let site::Unfinished { begun, objects, bytes, directory, in_use } = unfinished;
             let Begun { name, of } = begun;
-            let state = if worked_on { KernelState::Building } else { KernelState::Unfinished };
+            let state = if in_use { KernelState::Building } else { KernelState::Unfinished };
             let megabytes = bytes / 1_000_000;
             let from = format!(
                 "{objects} of about {} objects, {megabytes} MB in {}",
@@ -315,7 +320,7 @@ impl Builder {
         Ok(known)
     }
 
-    /// Whether a kernel that was built is what its name gives today.
+    /// Whether a built kernel is still what its name means today.
     fn state(&self, key: &str, record: &Record) -> Result<KernelState, FileError> {
         let Ok(kernel) = record.name.parse::<BuiltKernel>() else {
             return Ok(KernelState::Outdated);
@@ -326,8 +331,8 @@ impl Builder {
     }
 }
 
-/// What a line of a list tells of a kernel that was built.
-fn told(record: &Record) -> String {
+/// The summary of a built kernel in a list.
+fn summary(record: &Record) -> String {
     let Record { source, image_bytes, objects, compiled, seconds, .. } = record;
     format!(
         "Linux {source}, {:.1} MB, {objects} objects, {compiled} compiled in {seconds} s",
@@ -335,17 +340,18 @@ fn told(record: &Record) -> String {
     )
 }
 
-/// Configures a kernel, unless that was done before; gives its configuration.
+/// Configures a kernel, unless it is configured already; returns its configuration.
 fn configure(
     project: &Project<'_>,
     site: &Site,
     compiling: &Compiling<'_>,
 ) -> Result<Vec<u8>, BuildError> {
     let file = compiling.objects.join(".config");
-    let asked = site.asked();
+    let requested = site.requested();
     if !file.is_file() {
-        fs::write(&asked, project.configuration.text()).map_err(|error| failed(&asked, error))?;
-        let settings = [variable("KCONFIG_ALLCONFIG", &asked)];
+        fs::write(&requested, project.configuration.text())
+            .map_err(|error| failed(&requested, error))?;
+        let settings = [variable("KCONFIG_ALLCONFIG", &requested)];
         step(compiling, "configuring Linux", "allnoconfig", &settings, |_| ())?;
     }
     let config = fs::read(&file).map_err(|error| failed(&file, error))?;
@@ -354,60 +360,60 @@ fn configure(
         return Ok(config);
     }
     let tree = &project.source.tree;
-    let refused = refused.iter().map(|one| options::why(tree, one)).collect();
-    // Nothing of it will be compiled, so nothing is left to go on with.
+    let refused = refused.iter().map(|option| options::why(tree, option)).collect();
+    // This configuration is never compiled, so there is nothing to continue.
     site.clear()?;
     Err(BuildError::Refused { version: project.source.version.clone(), refused })
 }
 
-/// Compiles a kernel; how many objects were compiled now.
+/// Compiles a kernel; returns the number of objects that were compiled now.
 fn compile(
     compiling: &Compiling<'_>,
     name: &str,
     of: u64,
-    tell: &Listener,
+    listener: &Listener,
 ) -> Result<u64, BuildError> {
-    const SELDOM: Duration = Duration::from_secs(1);
+    const INTERVAL: Duration = Duration::from_secs(1);
     let pace = Pace::begin(compile::objects_in(compiling.objects), of);
-    let (mut told, mut compiled) = (None::<Instant>, 0);
+    let (mut reported, mut compiled) = (None::<Instant>, 0);
     step(compiling, "compiling Linux", "bzImage", &[], |now| {
         compiled = now;
-        if told.is_some_and(|told| told.elapsed() < SELDOM) {
+        if reported.is_some_and(|reported| reported.elapsed() < INTERVAL) {
             return;
         }
-        told = Some(Instant::now());
+        reported = Some(Instant::now());
         let objects = pace.done(now);
         let seconds_left = pace.left(now).map(|left| left.as_secs());
         let of = of.max(objects);
-        tell(&BuildEvent::Compiling { kernel: name, objects, of, seconds_left });
+        listener(&BuildEvent::Compiling { kernel: name, objects, of, seconds_left });
     })?;
     Ok(compiled)
 }
 
-/// Has Linux's build make something.
+/// Runs a step of Linux's build.
 fn step(
     compiling: &Compiling<'_>,
     step: &'static str,
     target: &str,
     settings: &[OsString],
-    tell: impl FnMut(u64),
+    progress: impl FnMut(u64),
 ) -> Result<(), BuildError> {
     let log = compiling.log;
     let before = fs::metadata(log).map_or(0, |found| found.len());
-    let status = compiling.make(target, settings, tell).map_err(|error| failed(log, error))?;
+    let status = compiling.make(target, settings, progress).map_err(|error| failed(log, error))?;
     if status.success() {
         return Ok(());
     }
-    let said = fs::read(log).map_err(|error| failed(log, error))?;
-    let said = said.get(usize::try_from(before).unwrap_or(0)..).unwrap_or_default();
-    let said = what_tells(&String::from_utf8_lossy(said));
-    Err(BuildError::Failed { step, log: log.to_owned(), said })
+    let output = fs::read(log).map_err(|error| failed(log, error))?;
+    let output = output.get(usize::try_from(before).unwrap_or(0)..).unwrap_or_default();
+    let output = relevant_lines(&String::from_utf8_lossy(output));
+    Err(BuildError::Failed { step, log: log.to_owned(), output })
 }
 
-/// The lines of a log that tell why it ends: from the first error on, else the last ones.
+/// The lines of a log that show the failure: from the first error on, else the last lines.
 ///
-/// Several compilers run at once, so that what failed may be far from the end.
-fn what_tells(log: &str) -> String {
+/// Several compilers run at once, so the failure may be far from the end.
+fn relevant_lines(log: &str) -> String {
     const LINES: usize = 12;
     let lines: Vec<&str> = log.lines().collect();
     let is_error = |line: &&str| line.contains("error: ") || line.contains("Error ");

@@ -1,4 +1,4 @@
-//! Fetched kernels, kept by the digest of their content.
+//! Fetched and built kernels, stored by the digest of their content.
 
 use std::fs;
 use std::io;
@@ -8,8 +8,8 @@ use tactus_model::digest::sha256;
 
 use crate::{FileError, Kernel, KernelError, failed, kernel_in};
 
-/// A directory with a directory for each content and a file for each package, which holds
-/// the digest of what came in it.
+/// A directory with a subdirectory for each content, and a file for each package with the digest
+/// of its kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     root: PathBuf,
@@ -23,7 +23,7 @@ impl Cache {
         Self { root }
     }
 
-    /// Where something may be unpacked before it is kept: on the same filesystem.
+    /// A temporary directory for unpacking, on the same filesystem.
     pub(super) fn scratch(&self) -> Result<tempfile::TempDir, FileError> {
         fs::create_dir_all(&self.root).map_err(|error| failed(&self.root, error))?;
         tempfile::Builder::new()
@@ -32,8 +32,7 @@ impl Cache {
             .map_err(|error| failed(&self.root, error))
     }
 
-    /// The kernel that came in a package, where it was fetched. One whose content has
-    /// changed since is not it, and is fetched anew.
+    /// The kernel of a package, if it is in the cache and its content has not changed since.
     pub(super) fn find(&self, package: &str) -> Result<Option<Kernel>, KernelError> {
         let Some(digest) = self.read_name(package)? else { return Ok(None) };
         let directory = self.root.join(&digest);
@@ -44,7 +43,7 @@ impl Cache {
         Ok((kernel.sha256 == digest).then_some(kernel))
     }
 
-    /// Keeps the kernel of a package.
+    /// Stores the kernel of a package.
     pub(super) fn keep(
         &self,
         package: &str,
@@ -53,7 +52,7 @@ impl Cache {
     ) -> Result<Kernel, KernelError> {
         let digest = sha256([image]);
         let directory = self.root.join(&digest);
-        // Each file is there whole or not at all, and the name comes last.
+        // Each file appears only when complete, and the name comes last.
         if let Some(config) = config {
             self.write(&directory.join(CONFIG), config)?;
         }
@@ -62,7 +61,7 @@ impl Cache {
         kernel_in(&directory.join(IMAGE), Some(&directory.join(CONFIG)))
     }
 
-    /// The packages whose kernels were fetched, in the order of their names.
+    /// The packages of the kernels in the cache, sorted by name.
     pub(super) fn packages(&self) -> Result<Vec<String>, FileError> {
         let directory = self.names();
         let entries = match fs::read_dir(&directory) {
@@ -110,7 +109,7 @@ mod tests {
     use crate::image::tests::image;
 
     #[test]
-    fn what_is_kept_is_found_by_its_package_while_its_content_is_the_same() {
+    fn a_kernel_is_found_by_its_package_while_its_content_is_unchanged() {
         let directory = tempfile::tempdir().unwrap();
         let cache = Cache::new(directory.path().join("kernels"));
         assert_eq!(cache.packages().unwrap(), [""; 0]);
@@ -121,7 +120,7 @@ mod tests {
         assert_eq!(cache.packages().unwrap(), ["linux-image-x"]);
 
         fs::write(&kept.path, image("6.2 #1")).unwrap();
-        assert_eq!(cache.find("linux-image-x").unwrap(), None, "it is no longer what was kept");
+        assert_eq!(cache.find("linux-image-x").unwrap(), None, "its content has changed");
         cache.keep("linux-image-x", &image("6.1 #1"), None).unwrap();
         assert_eq!(cache.find("linux-image-x").unwrap().as_ref(), Some(&kept));
     }

@@ -1,4 +1,4 @@
-//! Debian's kernels, fetched by the system's own package tool and unpacked, not installed.
+//! Debian's kernels, fetched with the system's own package tool and unpacked, not installed.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use tactus_model::kernel::Flavour;
 use crate::cache::Cache;
 use crate::{IMAGE_PREFIX, Kernel, KernelError, failed, tool};
 
-/// What stands before and after the version in the name of a flavour's package.
+/// The prefix and the suffix of the version in the name of a flavour's package.
 const fn affixes(flavour: Flavour) -> (&'static str, &'static str) {
     match flavour {
         Flavour::Generic => ("linux-image-", "-amd64"),
@@ -25,9 +25,9 @@ pub(super) fn package(flavour: Flavour, version: &str) -> String {
     format!("{before}{version}{after}")
 }
 
-/// What a package's name tells of the kernel in it.
+/// The flavour and the version of the kernel in a package, from its name.
 pub(super) fn flavour_and_version(package: &str) -> Option<(Flavour, &str)> {
-    // The generic ending is that of the others too, so it is tried last.
+    // The suffixes of the others end with the generic suffix, so it is tried last.
     [Flavour::Realtime, Flavour::Cloud, Flavour::Generic].into_iter().find_map(|flavour| {
         let (before, after) = affixes(flavour);
         let version = package.strip_prefix(before)?.strip_suffix(after)?;
@@ -35,21 +35,21 @@ pub(super) fn flavour_and_version(package: &str) -> Option<(Flavour, &str)> {
     })
 }
 
-/// The package that Debian's own pointer to the current kernel of a flavour names.
+/// The package with the current kernel of a flavour, from Debian's metapackage.
 pub(super) fn current(flavour: Flavour) -> Result<String, KernelError> {
-    let pointer = match flavour {
+    let metapackage = match flavour {
         Flavour::Generic => "linux-image-amd64",
         Flavour::Cloud => "linux-image-cloud-amd64",
         Flavour::Realtime => "linux-image-rt-amd64",
     };
-    let output = run("apt-cache", &["depends", "--important", pointer], Path::new("/"))?;
+    let output = run("apt-cache", &["depends", "--important", metapackage], Path::new("/"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    pointed_to(&text, flavour)
-        .ok_or_else(|| KernelError::NoPackage(pointer.to_owned(), said(&output)))
+    dependency(&text, flavour)
+        .ok_or_else(|| KernelError::NoPackage(metapackage.to_owned(), message(&output)))
 }
 
-/// The first package of the flavour that another one depends on, as `apt-cache depends` tells.
-fn pointed_to(depends: &str, flavour: Flavour) -> Option<String> {
+/// The first package of the flavour in the output of `apt-cache depends`.
+fn dependency(depends: &str, flavour: Flavour) -> Option<String> {
     depends.lines().find_map(|line| {
         let package = line.trim().trim_start_matches('|').strip_prefix("Depends:")?.trim();
         let (found, _) = flavour_and_version(package)?;
@@ -57,19 +57,19 @@ fn pointed_to(depends: &str, flavour: Flavour) -> Option<String> {
     })
 }
 
-/// Fetches a package and keeps its kernel.
+/// Fetches a package and stores its kernel.
 pub(super) fn fetch(package: &str, cache: &Cache) -> Result<Kernel, KernelError> {
     let scratch = cache.scratch()?;
     let directory = scratch.path();
     let output = run("apt-get", &["download", "--quiet", package], directory)?;
     if !output.status.success() {
-        return Err(KernelError::NoPackage(package.to_owned(), said(&output)));
+        return Err(KernelError::NoPackage(package.to_owned(), message(&output)));
     }
     let archive = tool::only_file(directory, "", ".deb")
-        .ok_or_else(|| KernelError::NotFetched(package.to_owned(), said(&output)))?;
+        .ok_or_else(|| KernelError::NotFetched(package.to_owned(), message(&output)))?;
     let output = run("dpkg-deb", &["--extract", &archive, "content"], directory)?;
     if !output.status.success() {
-        return Err(KernelError::NotFetched(package.to_owned(), said(&output)));
+        return Err(KernelError::NotFetched(package.to_owned(), message(&output)));
     }
     let boot = directory.join("content/boot");
     let image = tool::only_file(&boot, IMAGE_PREFIX, "")
@@ -87,10 +87,10 @@ fn run(program: &'static str, arguments: &[&str], directory: &Path) -> Result<Ou
     })
 }
 
-/// The last line of what a program complained of.
-fn said(output: &Output) -> String {
+/// The last line of a program's standard error.
+fn message(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it did not say why").to_owned()
+    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no error message").to_owned()
 }
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_named_by_flavour_and_version() {
+    fn the_name_of_a_package_contains_flavour_and_version() {
         for flavour in Flavour::ALL {
             let name = package(*flavour, "6.1.0-56");
             assert_eq!(flavour_and_version(&name), Some((*flavour, "6.1.0-56")), "{name}");
@@ -108,11 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn the_pointer_to_the_current_kernel_is_followed() {
+    fn the_metapackage_leads_to_the_current_kernel() {
         let depends = "linux-image-rt-amd64\n  Depends: linux-image-6.1.0-56-rt-amd64\n";
-        let found = pointed_to(depends, Flavour::Realtime);
+        let found = dependency(depends, Flavour::Realtime);
         assert_eq!(found.as_deref(), Some("linux-image-6.1.0-56-rt-amd64"));
-        assert_eq!(pointed_to(depends, Flavour::Cloud), None);
-        assert_eq!(pointed_to("linux-image-rt-amd64\n", Flavour::Realtime), None);
+        assert_eq!(dependency(depends, Flavour::Cloud), None);
+        assert_eq!(dependency("linux-image-rt-amd64\n", Flavour::Realtime), None);
     }
 }

@@ -1,22 +1,22 @@
-//! The header of a kernel's file, after the kernel's `Documentation/arch/x86/boot.rst`.
+//! The header of a kernel's file (the kernel's `Documentation/arch/x86/boot.rst`).
 
-/// Where the mark of the header stands, and the mark.
-const MARK: (usize, &[u8]) = (0x202, b"HdrS");
-/// Where the place of the version's text is told, counted from the second sector on.
-const VERSION_PLACE: usize = 0x20e;
+/// The offset of the header's magic number, and the magic number.
+const MAGIC: (usize, &[u8]) = (0x202, b"HdrS");
+/// The offset of the pointer to the version's text, which counts from the second sector.
+const VERSION_POINTER: usize = 0x20e;
 const SECTOR: usize = 0x200;
 
-/// Whether a file is a kernel that x86 CPUs boot (a bzImage).
+/// Whether a file is a kernel for x86 CPUs (a bzImage).
 pub(super) fn is_kernel(image: &[u8]) -> bool {
-    let (place, mark) = MARK;
-    image.get(place..).is_some_and(|rest| rest.starts_with(mark))
+    let (offset, magic) = MAGIC;
+    image.get(offset..).is_some_and(|rest| rest.starts_with(magic))
 }
 
-/// The release of the kernel in a file, where its header tells it.
+/// The release of the kernel in a file, if its header has one.
 pub(super) fn release(image: &[u8]) -> Option<String> {
-    let place = image.get(VERSION_PLACE..VERSION_PLACE + 2)?;
-    let place = SECTOR + usize::from(u16::from_le_bytes([place[0], place[1]]));
-    let text = image.get(place..)?;
+    let pointer = image.get(VERSION_POINTER..VERSION_POINTER + 2)?;
+    let offset = SECTOR + usize::from(u16::from_le_bytes([pointer[0], pointer[1]]));
+    let text = image.get(offset..)?;
     let text = &text[..text.iter().position(|&byte| byte == 0)?];
     let release = std::str::from_utf8(text).ok()?.split_whitespace().next()?;
     Some(release.to_owned())
@@ -26,7 +26,7 @@ pub(super) fn release(image: &[u8]) -> Option<String> {
 pub(super) mod tests {
     use super::*;
 
-    /// A file that has nothing of a kernel but its header.
+    /// A file that contains only the header of a kernel.
     pub(crate) fn image(version: &str) -> Vec<u8> {
         let mut image = vec![0; 0x800];
         image[0x202..0x206].copy_from_slice(b"HdrS");
@@ -43,7 +43,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_no_kernel_or_has_no_release() {
+    fn a_truncated_file_is_not_a_kernel_or_has_no_release() {
         assert!(!is_kernel(b"\x7fELF"));
         assert_eq!(release(&image("6.1")[..0x602]), None);
         assert_eq!(release(&[]), None);

@@ -1,8 +1,8 @@
-//! Kernels that can be booted: those of this system, files, Debian's packages, and kernels
-//! built from Debian's source.
+//! Bootable kernels: those of this system, files, Debian's packages, and kernels built from
+//! Debian's source.
 //!
-//! A fetched or built kernel is kept by the digest of its content, so that a run of last year
-//! can name exactly what it measured; beside it stand the names of the packages it came in.
+//! The cache stores a fetched or built kernel under the digest of its content, so an old run
+//! names exactly what it measured; the cache also has the names of the packages.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -27,31 +27,31 @@ pub use build::{BuildError, BuildEvent, Tool};
 use build::{Builder, Listener};
 use cache::Cache;
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// Its file.
     pub path: PathBuf,
-    /// The release in its file's header, as `uname -r` will tell it.
+    /// The release in its file's header, as in `uname -r`.
     pub release: Option<String>,
     /// The SHA-256 digest of its file.
     pub sha256: String,
-    /// How it was built, where that is told beside it.
+    /// Its configuration, if a file beside it has it.
     pub config: Option<Vec<u8>>,
 }
 
 /// A kernel as a line of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KnownKernel {
-    /// What to give to `--kernel`.
+    /// The argument for `--kernel`.
     pub name: String,
-    /// Where it stands.
+    /// Its state.
     pub state: KernelState,
-    /// Its file, or the package it is fetched from, or what is known of its build.
+    /// Its file, its package, or a summary of its build.
     pub from: String,
 }
 
-/// Where a kernel of a list stands.
+/// The state of a kernel in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelState {
@@ -63,11 +63,11 @@ pub enum KernelState {
     Available,
     /// Built earlier.
     Built,
-    /// Built earlier, of another source, patch or compiler than its name stands for today.
+    /// Built earlier, from another source, patch or compiler than its name means today.
     Outdated,
     /// It is being built.
     Building,
-    /// Its build was interrupted, and goes on when it is wanted.
+    /// Its build was interrupted, and continues at the next use.
     Unfinished,
 }
 
@@ -86,33 +86,33 @@ impl KernelState {
     }
 }
 
-/// Why a kernel cannot be had.
+/// Why a kernel is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// No kernel of this release is in `/boot`.
-    #[error("no kernel {release} is in {}{there}", .directory.display())]
+    #[error("no kernel {release} in {}{there}", .directory.display())]
     NotInstalled {
-        /// The release that was asked for.
+        /// The requested release.
         release: String,
-        /// Where kernels are installed.
+        /// The directory of installed kernels.
         directory: PathBuf,
-        /// Which are there instead.
+        /// A list of the releases that are installed.
         there: String,
     },
-    /// The file is no kernel.
-    #[error("{} is no kernel: it lacks the header of a bzImage", .0.display())]
+    /// The file is not a kernel.
+    #[error("{} is not a kernel: it has no bzImage header", .0.display())]
     NotAKernel(PathBuf),
-    /// The package tool is not there.
-    #[error("`{0}` is not installed, by which Debian's kernels are fetched")]
+    /// The package tool is missing.
+    #[error("cannot fetch Debian's kernels: `{0}` is not installed")]
     NoPackageTool(&'static str),
-    /// The package tool knows no such package.
-    #[error("the package tool knows no package {0}: {1}")]
+    /// The package does not exist.
+    #[error("no package {0}: {1}")]
     NoPackage(String, String),
-    /// The package could not be fetched or unpacked.
-    #[error("{0} cannot be fetched: {1}")]
+    /// The package cannot be fetched or unpacked.
+    #[error("cannot fetch {0}: {1}")]
     NotFetched(String, String),
-    /// The package holds no kernel.
-    #[error("the package {0} holds no kernel")]
+    /// The package contains no kernel.
+    #[error("the package {0} contains no kernel")]
     Empty(String),
     /// The kernel cannot be built.
     #[error(transparent)]
@@ -123,18 +123,17 @@ pub enum KernelError {
 }
 
 impl KernelError {
-    /// What to do about it.
+    /// The fix, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotInstalled { .. } => {
-                Some("tactus lab kernels lists those that are there".to_owned())
+                Some("`tactus lab kernels` lists the available kernels".to_owned())
             }
-            Self::NoPackageTool(_) => Some(
-                "on a system that is not Debian's, name a kernel's file: --kernel ./bzImage"
-                    .to_owned(),
-            ),
+            Self::NoPackageTool(_) => {
+                Some("on other distributions, pass a kernel's file: --kernel ./bzImage".to_owned())
+            }
             Self::NoPackage(..) => Some(
-                "sudo apt-get update; `apt-cache search '^linux-image-'` lists what there is"
+                "sudo apt-get update; `apt-cache search '^linux-image-'` lists the packages"
                     .to_owned(),
             ),
             Self::Build(error) => error.hint(),
@@ -149,7 +148,7 @@ impl KernelError {
 pub struct FileError {
     /// Its path.
     pub path: PathBuf,
-    /// What the system answered.
+    /// The system's error.
     pub source: io::Error,
 }
 
@@ -157,7 +156,7 @@ fn failed(path: &Path, source: io::Error) -> FileError {
     FileError { path: path.to_owned(), source }
 }
 
-/// Where kernels are looked for and kept.
+/// The directories of kernels.
 #[derive(Clone)]
 pub struct Kernels {
     installed: PathBuf,
@@ -178,7 +177,8 @@ impl fmt::Debug for Kernels {
 }
 
 impl Kernels {
-    /// Kernels installed in `installed`, which is `/boot`, and fetched and built ones in `cache`.
+    /// Uses `installed`, usually `/boot`, for installed kernels, and `cache` for fetched and built
+    /// kernels.
     pub fn new(installed: impl Into<PathBuf>, cache: impl Into<PathBuf>) -> Self {
         let cache = cache.into();
         Self {
@@ -189,25 +189,28 @@ impl Kernels {
         }
     }
 
-    /// Has kernels built with the programs along `search_path`, a list of directories as `PATH`
-    /// is. Without it nothing is built.
+    /// Builds kernels with the programs in `search_path`, a list of directories in the form of
+    /// `PATH`. Without it, nothing is built.
     #[must_use]
     pub fn building_with(mut self, search_path: OsString) -> Self {
         self.builder.search_path = search_path;
         self
     }
 
-    /// Has `listener` told what happens while a kernel is built, which takes minutes.
+    /// Passes the events of a build, which takes minutes, to `listener`.
     #[must_use]
-    pub fn telling(mut self, listener: impl Fn(&BuildEvent<'_>) + Send + Sync + 'static) -> Self {
+    pub fn with_listener(
+        mut self,
+        listener: impl Fn(&BuildEvent<'_>) + Send + Sync + 'static,
+    ) -> Self {
         self.listener = Arc::new(listener);
         self
     }
 
-    /// Finds a kernel, and fetches or builds it where that has to be done.
+    /// Finds a kernel, and fetches or builds it if necessary.
     ///
     /// # Errors
-    /// It is not there and cannot be fetched or built.
+    /// It is missing and cannot be fetched or built.
     pub fn find(&self, source: &KernelSource) -> Result<Kernel, KernelError> {
         match source {
             KernelSource::File(path) => kernel_in(Path::new(path), None),
@@ -239,9 +242,9 @@ impl Kernels {
         }
         let there = self.installed_releases();
         let there = if there.is_empty() {
-            "; none is there".to_owned()
+            "; no kernel is installed there".to_owned()
         } else {
-            format!("; there are: {}", there.join(", "))
+            format!("; installed: {}", there.join(", "))
         };
         Err(KernelError::NotInstalled { release, directory: self.installed.clone(), there })
     }
@@ -256,12 +259,11 @@ impl Kernels {
         releases
     }
 
-    /// The kernels that are there: those that are installed, and those fetched earlier by
-    /// their versions.
+    /// The installed kernels, and the fetched kernels by their versions.
     ///
     /// # Errors
-    /// The cache is there and cannot be read.
-    pub fn there(&self) -> Result<Vec<KnownKernel>, KernelError> {
+    /// The cache exists and cannot be read.
+    pub fn local(&self) -> Result<Vec<KnownKernel>, KernelError> {
         let installed = self.installed_releases().into_iter().map(|release| KnownKernel {
             name: format!("installed@{release}"),
             state: KernelState::Installed,
@@ -279,12 +281,11 @@ impl Kernels {
         Ok(installed.chain(fetched).collect())
     }
 
-    /// The kernels that are [`there`](Self::there), those that were built or whose build is not
-    /// finished, and the current ones of Debian, which can be fetched where there is its package
-    /// tool. Asking that takes some seconds.
+    /// The [`local`](Self::local) kernels, built and unfinished kernels, and, if Debian's package
+    /// tool is installed, the current kernels of Debian. Running that tool takes some seconds.
     ///
     /// # Errors
-    /// The cache is there and cannot be read.
+    /// The cache exists and cannot be read.
     pub fn list(&self) -> Result<Vec<KnownKernel>, KernelError> {
         let packages = self.cache.packages()?;
         let current = Flavour::ALL.iter().filter_map(|flavour| {
@@ -296,11 +297,11 @@ impl Kernels {
             Some(KnownKernel { name: flavour.word().to_owned(), state, from: package })
         });
         let built = self.builder.list(&self.cache)?;
-        Ok(self.there()?.into_iter().chain(built).chain(current).collect())
+        Ok(self.local()?.into_iter().chain(built).chain(current).collect())
     }
 }
 
-/// How installed kernels' files are called, before their release.
+/// The prefix of the release in the file names of installed kernels.
 const IMAGE_PREFIX: &str = "vmlinuz-";
 
 fn running_release() -> String {
@@ -308,7 +309,7 @@ fn running_release() -> String {
     release.trim().to_owned()
 }
 
-/// Reads a kernel's file, and how it was built where `config` is there.
+/// Reads a kernel's file, and its configuration if `config` exists.
 fn kernel_in(path: &Path, config: Option<&Path>) -> Result<Kernel, KernelError> {
     let bytes = fs::read(path).map_err(|error| failed(path, error))?;
     if !image::is_kernel(&bytes) {
@@ -318,7 +319,7 @@ fn kernel_in(path: &Path, config: Option<&Path>) -> Result<Kernel, KernelError> 
         path: path.to_owned(),
         release: image::release(&bytes),
         sha256: sha256([&bytes]),
-        // Without it some facts of the guest stay unknown, and are shown so.
+        // Without it, some facts of the guest stay unknown.
         config: config.and_then(|config| fs::read(config).ok()),
     })
 }
@@ -328,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn installed_kernels_are_found_and_missing_ones_named_with_those_that_are_there() {
+    fn an_installed_kernel_is_found_and_a_missing_kernel_is_an_error_that_lists_them() {
         let boot = tempfile::tempdir().unwrap();
         let image = image::tests::image("6.1.0-56-amd64 (ann@home) #1");
         fs::write(boot.path().join("vmlinuz-6.1.0-56-amd64"), &image).unwrap();
@@ -342,18 +343,18 @@ mod tests {
         assert_eq!(kernel.sha256, sha256([&image]));
 
         let error = kernels.find(&source("7.0")).unwrap_err();
-        assert!(error.to_string().contains("there are: 6.1.0-56-amd64"), "{error}");
+        assert!(error.to_string().contains("installed: 6.1.0-56-amd64"), "{error}");
         assert!(error.hint().is_some());
-        let listed = kernels.there().unwrap();
+        let listed = kernels.local().unwrap();
         assert_eq!(listed[0].name, "installed@6.1.0-56-amd64");
     }
 
     #[test]
-    fn a_file_that_is_no_kernel_is_refused() {
+    fn a_file_that_is_not_a_kernel_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap().to_owned();
         let kernels = Kernels::new("/no/boot", "/no/cache");
         let error = kernels.find(&KernelSource::File(path)).unwrap_err();
-        assert!(error.to_string().contains("is no kernel"), "{error}");
+        assert!(error.to_string().contains("is not a kernel"), "{error}");
     }
 }

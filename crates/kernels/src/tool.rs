@@ -1,25 +1,25 @@
-//! The system's programs by which kernels and their source are got, and the files they leave.
+//! Running the system's programs that fetch and unpack packages, and finding their files.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Has a program of the system do its work in `directory`.
+/// Runs a program of the system in `directory`.
 ///
 /// # Errors
-/// It cannot be started; `NotFound` where it is not installed.
+/// It cannot be started; `NotFound` if it is not installed.
 pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> io::Result<Output> {
     Command::new(program)
         .args(arguments)
         .current_dir(directory)
-        // What it says is looked for in English.
+        // Its messages are parsed in English.
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
 }
 
-/// The name of a file in `directory` that begins and ends so.
+/// The name of a file in `directory` with this prefix and suffix.
 pub(crate) fn only_file(directory: &Path, prefix: &str, suffix: &str) -> Option<String> {
     fs::read_dir(directory)
         .ok()?

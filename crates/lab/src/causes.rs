@@ -1,8 +1,8 @@
-//! What delayed late samples, found while a cell is looked at.
+//! The causes of late samples, found while a cell is being watched.
 //!
-//! A process of its own keeps the last seconds of the kernel's events in memory, as a
-//! flight recorder. Once a second it is asked for the late samples of that second,
-//! and explains them from the events it holds ([`main`]); [`Causes`] is the other side.
+//! A separate process keeps the last seconds of the kernel's events in memory, as a flight
+//! recorder. Once a second it gets the late samples of that second and explains them from the
+//! events that it holds ([`main`]); [`Causes`] is the other side.
 
 mod lately;
 mod process;
@@ -17,32 +17,32 @@ pub use lately::Lately;
 pub use process::main;
 pub use source::Causes;
 
-/// What the recording process is asked for, in JSON, one request a line.
+/// A request to the recording process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "kebab-case")]
 enum CauseRequest {
-    /// Record; the thread that empties the rings runs on `aside`, when that is given.
+    /// Record; the thread that drains the rings runs on `aside`, if given.
     Record { aside: Option<CpuList> },
-    /// Explain the slowest of these samples, as far as they are later than `threshold`.
+    /// Explain the slowest of these samples that are later than `threshold`.
     Explain { tasks: Vec<ProbeTask>, threshold: Nanos },
 }
 
-/// What is heard of causes.
+/// An event of the recording process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "kebab-case")]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub enum CauseEvent {
     /// Events are recorded from now on.
     Recording,
-    /// They cannot be, or not any longer.
+    /// Events cannot be recorded, or no longer.
     Unavailable {
         /// Why, in a sentence.
         reason: String,
-        /// The command that would fix it, where there is one.
+        /// The command that fixes it, if known.
         fix: Option<String>,
     },
-    /// The slowest of the samples that were given, the slowest first.
+    /// The slowest of the given samples, the slowest first.
     Explained {
-        /// They are told with their causes.
+        /// The samples with their causes.
         samples: Vec<ExplainedSample>,
     },
 }

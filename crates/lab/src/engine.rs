@@ -1,4 +1,4 @@
-//! Takes the turns of a plan one after another and keeps what they yield.
+//! Runs the turns of a plan one after another and stores their results.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -21,34 +21,34 @@ use tactus_wire::Input;
 use crate::event::Event;
 use crate::target::{Inbox, Signal, Stopper, Target};
 
-/// A run that is being carried out: where it is kept, where it is measured, and
-/// how the user can stop it.
+/// A run in progress: its store, its target, and the way to stop it.
 pub struct Engine<'a> {
-    /// Where results are kept.
+    /// The store of the results.
     pub store: &'a mut Store,
-    /// Where cells are measured.
+    /// The target that measures cells.
     pub target: &'a mut dyn Target,
-    /// Reads the machine's facts, after the last turn.
+    /// Reads the machine's facts after the last turn.
     pub read_facts: &'a dyn Fn() -> MachineFacts,
-    /// How long a silent measuring process is waited for beyond what its cell takes.
+    /// How long to wait for a silent measuring process beyond the length of its cell.
     pub patience: Duration,
     signals: Receiver<Signal>,
     sender: Sender<Signal>,
 }
 
-/// Where a sitting has come to, from its beginning or the continuing of a run to its end.
+/// The progress of a sitting: from the start or the continuation of a run to its end or
+/// interruption.
 struct Sitting {
     began: Instant,
-    /// About how long the turns took that were taken in earlier ones.
+    /// The estimated duration of the turns of earlier sittings.
     before: Nanos,
-    /// How many turns were taken in it.
+    /// The number of its finished turns.
     done: usize,
-    /// About how long the plan's turns before an added round were expected to take.
+    /// The estimated duration of its turns before an added round.
     expected: Nanos,
 }
 
-/// About how long turns take that are expected to take `expected`, at the pace of those
-/// before: how long a guest takes depends on the host more than on the plan.
+/// The estimate `expected`, scaled by the pace of the earlier turns: the duration of a guest
+/// depends on the host more than on the plan.
 fn at_pace(expected: Nanos, before: Nanos, taken: Duration) -> Nanos {
     if before == Nanos::ZERO {
         return expected;
@@ -57,26 +57,26 @@ fn at_pace(expected: Nanos, before: Nanos, taken: Duration) -> Nanos {
     Duration::try_from_secs_f64(expected.as_secs_f64() * pace).map_or(expected, Nanos::from)
 }
 
-/// What became of a turn.
+/// The outcome of a turn.
 enum Outcome {
     Finished(Box<Measurement>, Vec<(u32, SampleBlock)>, TracedData),
     Failed(Failure),
     Stopped,
 }
 
-/// What was heard of a measuring process at last.
-enum Heard {
-    LastWord(Outcome),
-    /// It closed its end without a last message.
-    Nothing,
+/// The last input from a measuring process.
+enum Last {
+    Outcome(Outcome),
+    /// It closed its output without a last message.
+    Closed,
 }
 
 impl<'a> Engine<'a> {
-    /// How long a silent measuring process is waited for, unless told otherwise:
-    /// long enough for a machine under heavy load to start a few programs.
+    /// The default patience with a silent measuring process: long enough for a machine under
+    /// heavy load to start a few programs.
     pub const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// Prepares to carry out runs on `target`, keeping them in `store`.
+    /// Prepares to carry out runs on `target` and to keep them in `store`.
     pub fn new(
         store: &'a mut Store,
         target: &'a mut dyn Target,
@@ -86,17 +86,16 @@ impl<'a> Engine<'a> {
         Self { store, target, read_facts, patience: Self::PATIENCE, signals, sender }
     }
 
-    /// Gives a way to stop the run from another thread.
+    /// Returns a handle that stops the run from another thread.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.sender.clone())
     }
 
-    /// Takes every turn of the run that has not yielded a result yet, and adds rounds
-    /// while the plan asks for them.
+    /// Runs every turn that has no result yet, and adds rounds while the plan requests them.
     ///
     /// # Errors
-    /// The store cannot be read or written. Turns that fail are no error: they
-    /// are noted in the store and told to the listener.
+    /// The store cannot be read or written. A failed turn is not an error: it is stored and
+    /// reported to the listener.
     pub fn carry_out(
         &mut self,
         run: &RunId,
@@ -135,7 +134,7 @@ impl<'a> Engine<'a> {
         Ok(status)
     }
 
-    /// Takes `turns` one after another, and keeps what they yield.
+    /// Runs `turns` one after another, and stores their results.
     fn take_all(
         &mut self,
         run: &RunId,
@@ -174,7 +173,7 @@ impl<'a> Engine<'a> {
         Ok(RunStatus::Complete)
     }
 
-    /// Asks whether the plan wants a round beyond those that are taken.
+    /// Whether the plan requests another round.
     fn another_round(
         &self,
         run: &RunId,
@@ -224,17 +223,14 @@ impl<'a> Engine<'a> {
         let measuring = match self.target.begin(&request, inbox) {
             Ok(measuring) => measuring,
             Err(error) => {
-                return failed(
-                    turn,
-                    format!("the measuring process could not be started: {error}"),
-                );
+                return failed(turn, format!("cannot start the measuring process: {error}"));
             }
         };
-        let heard = self.listen(cell, turn, number, listener);
+        let last = self.listen(cell, turn, number, listener);
         let end = measuring.end();
-        match heard {
-            Heard::LastWord(outcome) => outcome,
-            Heard::Nothing => failed(turn, format!("the measuring process died: {end}")),
+        match last {
+            Last::Outcome(outcome) => outcome,
+            Last::Closed => failed(turn, format!("the measuring process died: {end}")),
         }
     }
 
@@ -245,11 +241,11 @@ impl<'a> Engine<'a> {
         turn: Turn,
         number: usize,
         listener: &mut dyn FnMut(Event<'_>),
-    ) -> Heard {
+    ) -> Last {
         let mut samples = Vec::new();
         let mut traced_data = TracedData::default();
         let mut tasks = Vec::new();
-        // Either window may come first, and the other one before its end is told.
+        // Both windows may pass before the next message.
         let patience = Duration::from(cell.length()) + self.patience;
         let mut deadline = Instant::now() + patience;
         loop {
@@ -257,9 +253,9 @@ impl<'a> Engine<'a> {
             let input = match self.signals.recv_timeout(left) {
                 Ok(Signal::Input(from, input)) if from == number => input,
                 Ok(Signal::Input(..)) => continue,
-                Ok(Signal::Stop) => return Heard::LastWord(Outcome::Stopped),
-                // We hold a sender ourselves, so this is never a disconnection.
-                Err(_) => return Heard::LastWord(failed(turn, hung(cell))),
+                Ok(Signal::Stop) => return Last::Outcome(Outcome::Stopped),
+                // We hold a sender ourselves, so this is always a timeout.
+                Err(_) => return Last::Outcome(failed(turn, hung(cell))),
             };
             match input {
                 Input::Message(Message::Opened) => {
@@ -281,7 +277,7 @@ impl<'a> Engine<'a> {
                         let reason = format!(
                             "the measuring process sent a recording of more than {limit} bytes"
                         );
-                        return Heard::LastWord(failed(turn, reason));
+                        return Last::Outcome(failed(turn, reason));
                     }
                     traced_data.recording.extend_from_slice(&bytes);
                 }
@@ -291,17 +287,16 @@ impl<'a> Engine<'a> {
                 Input::Message(Message::Task(result)) => tasks.push(*result),
                 Input::Message(Message::Finished(mut measurement)) => {
                     measurement.tasks.append(&mut tasks);
-                    return Heard::LastWord(Outcome::Finished(measurement, samples, traced_data));
+                    return Last::Outcome(Outcome::Finished(measurement, samples, traced_data));
                 }
                 Input::Message(Message::Failed { reason, hint }) => {
-                    return Heard::LastWord(Outcome::Failed(Failure { turn, reason, hint }));
+                    return Last::Outcome(Outcome::Failed(Failure { turn, reason, hint }));
                 }
                 Input::Garbled(line) => {
-                    let reason =
-                        format!("the measuring process wrote what is no message: {line:.200}");
-                    return Heard::LastWord(failed(turn, reason));
+                    let reason = format!("invalid output of the measuring process: {line:.200}");
+                    return Last::Outcome(failed(turn, reason));
                 }
-                Input::Closed => return Heard::Nothing,
+                Input::Closed => return Last::Closed,
             }
         }
     }
@@ -313,18 +308,18 @@ fn failed(turn: Turn, reason: String) -> Outcome {
 
 fn hung(cell: &Cell) -> String {
     format!(
-        "the measuring process did not answer long after its {} of measuring were over, and was ended",
+        "the measuring process did not respond long after its window of {}, and was killed",
         cell.duration
     )
 }
 
-/// The seed of one turn, which differs from turn to turn and repeats with the plan's.
+/// The seed of a turn: different for each turn, and determined by the plan's seed.
 fn seed_of(plan: &Plan, turn: Turn) -> u64 {
     let place = u64::from(turn.round) * plan.cells.len() as u64 + turn.cell as u64;
     SplitMix64::new(plan.seed ^ place.wrapping_mul(0xD6E8_FEB8_6659_FD93)).next_u64()
 }
 
-/// The seed by which guests boot in one round; of the complement, so that it is no turn's.
+/// The boot seed of guests in a round; from the complement, so that it differs from turns' seeds.
 fn boot_seed_of(plan: &Plan, round: u32) -> u64 {
     SplitMix64::new(!plan.seed ^ u64::from(round).wrapping_mul(0xD6E8_FEB8_6659_FD93)).next_u64()
 }
@@ -334,9 +329,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_told_at_the_pace_of_what_was_taken() {
+    fn the_remaining_time_is_estimated_at_the_pace_of_finished_turns() {
         let left = Nanos::from_secs(60);
-        assert_eq!(at_pace(left, Nanos::ZERO, Duration::from_secs(3)), left, "nothing was taken");
+        assert_eq!(at_pace(left, Nanos::ZERO, Duration::from_secs(3)), left, "no turn is finished");
         let slower = at_pace(left, Nanos::from_secs(10), Duration::from_secs(20));
         assert_eq!(slower, Nanos::from_secs(120));
     }

@@ -1,4 +1,4 @@
-//! What the engine tells the outside while a run goes on.
+//! The engine's events during a run.
 
 use serde::Serialize;
 use tactus_model::experiment::{Plan, Turn};
@@ -8,24 +8,23 @@ use tactus_model::time::Nanos;
 use tactus_model::until::Until;
 use tactus_stats::narrow::{Narrowness, Next};
 
-/// One thing that happened in a run.
+/// An event of a run.
 ///
-/// In JSON each is an object whose `event` names it; lengths of time are whole
-/// nanoseconds.
+/// In JSON, each is an object whose key `event` names it; durations are in whole nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
-    /// The run is in the store and its first turn comes next.
+    /// The run is in the store; its first turn follows.
     RunStarted {
         /// Its name.
         run: &'a RunId,
-        /// What it carries out.
+        /// Its plan.
         plan: &'a Plan,
         /// The cells' names.
         labels: &'a [String],
-        /// How many turns are still to be taken.
+        /// The number of turns without a result.
         turns: usize,
-        /// About how long they take.
+        /// Their estimated duration.
         estimate: Nanos,
     },
     /// A turn begins: its process starts, then its load.
@@ -34,11 +33,11 @@ pub enum Event<'a> {
         turn: Turn,
         /// The cell's name.
         label: &'a str,
-        /// How many turns were taken before it in this sitting.
+        /// The number of earlier turns in this sitting.
         done: usize,
-        /// How many turns this sitting has.
+        /// The number of turns in this sitting.
         of: usize,
-        /// About how long this turn and those after it take.
+        /// The estimated duration of this turn and those after it.
         remaining: Nanos,
     },
     /// The measured window opens.
@@ -46,48 +45,48 @@ pub enum Event<'a> {
         /// The turn.
         turn: Turn,
     },
-    /// The machine did not grant something.
+    /// The machine refused something.
     Shortfall {
         /// The turn.
         turn: Turn,
-        /// What was not granted.
+        /// What it refused.
         #[serde(flatten)]
         shortfall: Shortfall,
     },
-    /// A turn yielded a result, which is now in the store.
+    /// A turn has a result, which is now in the store.
     TurnFinished {
         /// The cell's name.
         label: &'a str,
         /// The result.
         measurement: &'a Measurement,
     },
-    /// A turn yielded no result, which is noted in the store.
+    /// A turn failed; the failure is now in the store.
     TurnFailed {
         /// The cell's name.
         label: &'a str,
-        /// What happened.
+        /// The failure.
         failure: &'a Failure,
     },
-    /// Every planned round is taken, and it is decided whether there is to be another.
+    /// Every planned round is finished, and the next step is decided.
     RoundsTaken {
-        /// What further rounds are for.
+        /// The aim of further rounds.
         until: Until,
-        /// How many rounds are taken.
+        /// The number of finished rounds.
         rounds: u32,
         /// The cells' names.
         labels: &'a [String],
-        /// How narrow the interval of each cell is.
+        /// The width of each cell's confidence interval.
         cells: &'a [Narrowness],
-        /// What comes next.
+        /// The next step.
         next: Next,
-        /// How long is left until the limit.
+        /// The remaining time until the limit.
         left: Nanos,
     },
-    /// No further turn will be taken.
+    /// No further turn follows.
     RunEnded {
         /// Its name.
         run: &'a RunId,
-        /// How far it came.
+        /// How it ended.
         status: RunStatus,
     },
 }

@@ -11,7 +11,7 @@ use crate::target::{Inbox, Measuring, Target};
 impl Target for Guests {
     fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>> {
         let listener = move |input: Input<Message>| {
-            // When the engine listens no more, it has given the turn up and ends it.
+            // An engine that is gone has ended the turn.
             inbox.put(input);
         };
         Ok(Box::new(self.start(request, listener)?))

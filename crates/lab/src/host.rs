@@ -19,8 +19,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Measures by `executable`, which must run [`tactus_cell::main`] when it is
-    /// given `arguments`.
+    /// Measures with `executable`, which must run [`tactus_cell::main`] with `arguments`.
     pub fn new(executable: PathBuf, arguments: &[&str]) -> Self {
         Self { executable, arguments: arguments.iter().map(ToString::to_string).collect() }
     }
@@ -31,8 +30,8 @@ impl Target for Host {
         let mut command = Command::new(&self.executable);
         command.args(&self.arguments);
         let start = Start::new(command).in_own_group().dies_with_this_thread();
-        let (peer, answers) = start.keeps_last_words().start()?;
-        let forwarder = answers.listen("hears-cell", move |read| inbox.put(read.into()))?;
+        let (peer, messages) = start.keeps_last_words().start()?;
+        let forwarder = messages.listen("cell-reader", move |read| inbox.put(read.into()))?;
         let mut measuring = HostMeasuring { peer, forwarder };
         match measuring.peer.send(request) {
             Ok(()) => Ok(Box::new(measuring)),
@@ -42,13 +41,13 @@ impl Target for Host {
 }
 
 struct HostMeasuring {
-    /// Its input is held open while somebody waits for the result.
+    /// Its input stays open until the result has arrived.
     peer: Peer,
     forwarder: JoinHandle<()>,
 }
 
-/// How long a process that has closed its output may take to end by itself, so
-/// that its own way of ending can be told.
+/// How long a process that has closed its output may take to end by itself, so that its own
+/// exit status is reported.
 const END_GRACE: Duration = Duration::from_secs(1);
 
 impl Measuring for HostMeasuring {
@@ -75,9 +74,9 @@ mod tests {
         CellRequest { turn: Turn { cell: 0, round: 0 }, cell, seed: 1, boot_seed: 1 }
     }
 
-    /// What the engine hears of a measuring process that is this script, to the first input
-    /// that is no message, and how the process ended.
-    fn heard(script: &str) -> (Vec<Message>, Input<Message>, String) {
+    /// The engine's input from a measuring process that runs this script, to the first input
+    /// that is not a message, and how the process ended.
+    fn input_of(script: &str) -> (Vec<Message>, Input<Message>, String) {
         let mut host = Host::new("sh".into(), &["-c", script]);
         let (signals, inputs) = channel();
         let measuring = host.begin(&request(), Inbox { turn: 0, signals }).unwrap();
@@ -92,21 +91,21 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_is_closed_even_within_a_message() {
+    fn the_end_of_a_process_is_closed_even_within_a_message() {
         for half in ["", "printf '{\"message\":\"clo';"] {
             let script = format!(
                 "read request; echo '{{\"message\":\"opened\"}}'; {half} echo no >&2; kill -9 $$"
             );
-            let (messages, input, end) = heard(&script);
+            let (messages, input, end) = input_of(&script);
             assert_eq!(messages, [Message::Opened]);
             assert!(matches!(input, Input::Closed), "{input:?}");
-            assert_eq!(end, "it was ended by signal 9; it said: no");
+            assert_eq!(end, "it was killed by signal 9; stderr: no");
         }
     }
 
     #[test]
-    fn a_process_that_writes_anything_else_is_garbled() {
-        let check = |script: &str, expected: &str| match heard(script) {
+    fn invalid_output_of_a_process_is_garbled() {
+        let check = |script: &str, expected: &str| match input_of(script) {
             (_, Input::Garbled(line), _) => assert_eq!(line, expected),
             (_, input, _) => panic!("{input:?}"),
         };

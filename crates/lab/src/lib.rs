@@ -1,12 +1,11 @@
 //! Runs a plan cell by cell on a target.
 //!
-//! [`engine`] takes the turns of a plan one after another, hands each to a
-//! [`target::Target`], keeps what comes back in the store and tells a listener
-//! what happens. [`host`] is the target that starts a fresh process of our own
-//! binary on this machine; `tactus_cell` is what runs inside that process. `tactus_guests`
-//! measures inside other kernels, and is a target too; [`targets`] has each cell measured where
-//! its plan says. [`live`] measures a cell that is looked at meanwhile, and keeps nothing;
-//! [`causes`] explains its late samples.
+//! [`engine`] takes the turns of a plan one after another, passes each to a
+//! [`target::Target`], stores the results and reports events to a listener. [`host`] is the
+//! target that starts a fresh process of our own binary on this machine; `tactus_cell` runs
+//! inside that process. `tactus_guests` measures inside other kernels, and is a target too;
+//! [`targets`] selects the target of each cell. [`live`] measures a cell that is being watched,
+//! and stores nothing; [`causes`] explains its late samples.
 #![forbid(unsafe_code)]
 
 pub mod causes;

@@ -1,8 +1,8 @@
-//! A cell that is looked at while it is measured.
+//! A cell that is watched while it is measured.
 //!
-//! As for a turn of a run, a fresh process of our own binary prepares the load, the
-//! policy and the tasks ([`main`]). Its samples come through shared memory instead of
-//! afterwards, and it measures until it is ended; [`LiveSamples`] is the other side.
+//! As in a turn of a run, a fresh process of our own binary prepares the load, the policy and
+//! the tasks ([`main`]). It delivers its samples at once, through shared memory, and measures
+//! until it is ended; [`LiveSamples`] is the other side.
 
 mod process;
 mod source;
@@ -18,7 +18,7 @@ use tactus_probe::live::RingsPlace;
 pub use process::main;
 pub use source::LiveSamples;
 
-/// What the measuring process is asked for, in JSON on one line.
+/// The request to the measuring process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct LiveRequest {
     cell: Cell,
@@ -26,7 +26,7 @@ struct LiveRequest {
     rings: RingsPlace,
 }
 
-/// What the measuring process says, in JSON, one message a line.
+/// A message of the measuring process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
 enum LiveMessage {
@@ -36,27 +36,27 @@ enum LiveMessage {
     Failed { reason: String, hint: Option<String> },
 }
 
-/// What is heard of a cell that is looked at.
+/// An event of a watched cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiveEvent {
-    /// Something was not granted.
+    /// The machine refused something.
     Shortfall(Shortfall),
-    /// The load runs, all tasks are prepared, and their window opens at this instant.
+    /// The load runs, all tasks are prepared, and their window opens.
     Opened {
-        /// The origin of all samples.
+        /// When the window opens; the origin of all samples.
         opened: Instant<Monotonic>,
         /// The thread of each task, by number.
         threads: Vec<ThreadId>,
     },
-    /// What a task did since it was last looked at.
+    /// The samples of a task since its last batch.
     Batch(Batch),
     /// The window is over.
     Ended,
-    /// It cannot be measured, or not any longer.
+    /// The cell cannot be measured, or no longer.
     Failed {
         /// Why, in a sentence.
         reason: String,
-        /// What to do about it, where that is known.
+        /// The fix, if known.
         hint: Option<String>,
     },
 }

@@ -1,6 +1,6 @@
-//! The experiments that come with the program.
+//! The shipped experiments.
 
-/// Names and texts of the experiments that come with the program.
+/// Names and texts of the shipped experiments.
 pub const EXPERIMENTS: [(&str, &str); 16] = [
     ("quick", include_str!("../../../experiments/quick.toml")),
     ("standard", include_str!("../../../experiments/standard.toml")),
@@ -43,12 +43,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shipped_experiment_can_be_planned_and_bears_its_name() {
+    fn every_shipped_experiment_has_a_plan_and_its_own_name() {
         for (name, text) in EXPERIMENTS {
             let experiment =
                 Experiment::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(experiment.name, name);
-            assert!(!experiment.about.is_empty(), "{name} does not say what it is for");
+            assert!(!experiment.about.is_empty(), "{name} has no description");
             experiment
                 .plan(&Overrides::default())
                 .unwrap_or_else(|error| panic!("{name}: {error}"));

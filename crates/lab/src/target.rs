@@ -1,4 +1,4 @@
-//! Where cells are measured.
+//! Targets, which measure cells.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -6,25 +6,25 @@ use std::sync::mpsc::Sender;
 use tactus_model::message::{CellRequest, Message};
 use tactus_wire::Input;
 
-/// What wakes the engine.
+/// An event that wakes the engine.
 #[derive(Debug)]
 pub(crate) enum Signal {
-    /// Something came from the measuring process of the turn with this number.
+    /// Input from the measuring process of the turn with this number.
     Input(usize, Input<Message>),
-    /// The user wants the run to end.
+    /// The user stops the run.
     Stop,
 }
 
-/// Where a target puts what its measuring process says.
+/// The engine's inbox for the input from a measuring process.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    /// Keeps a process that was given up from speaking into a later turn.
+    /// Prevents a process of an ended turn from affecting a later turn.
     pub(crate) turn: usize,
     pub(crate) signals: Sender<Signal>,
 }
 
 impl Inbox {
-    /// Hands `input` to the engine; false when the engine listens no more.
+    /// Passes `input` to the engine; false if the engine is gone.
     pub fn put(&self, input: Input<Message>) -> bool {
         self.signals.send(Signal::Input(self.turn, input)).is_ok()
     }
@@ -35,24 +35,24 @@ impl Inbox {
 pub struct Stopper(pub(crate) Sender<Signal>);
 
 impl Stopper {
-    /// Asks the engine to end the turn in flight and take no other.
+    /// Requests the end of the present turn and of the run.
     pub fn stop(&self) {
-        // A run that is already over needs no stopping.
+        // If the engine is gone, the run has ended already.
         let _ = self.0.send(Signal::Stop);
     }
 }
 
-/// Where cells are measured: on this host, or in guests.
+/// A place where cells are measured: this host, or guests.
 pub trait Target {
-    /// Starts measuring what `request` asks for; everything that follows arrives in `inbox`.
+    /// Starts the measurement that `request` describes; its input arrives in `inbox`.
     ///
     /// # Errors
     /// The measuring process cannot be started.
     fn begin(&mut self, request: &CellRequest, inbox: Inbox) -> io::Result<Box<dyn Measuring>>;
 }
 
-/// A measurement that goes on somewhere.
+/// A measurement in progress.
 pub trait Measuring {
-    /// Ends it at once, with its load, and waits until it is gone; tells how it ended.
+    /// Ends it at once, with its load, waits for its end, and describes how it ended.
     fn end(self: Box<Self>) -> String;
 }

@@ -14,7 +14,7 @@ use crate::target::{Inbox, Measuring, Target};
 pub struct Targets {
     /// This machine.
     pub host: Host,
-    /// The guests, where the plan has some.
+    /// The guests, if the plan has any.
     pub guests: Option<Guests>,
 }
 

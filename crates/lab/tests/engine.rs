@@ -1,4 +1,4 @@
-//! The engine against scripted measuring processes: no process, no measured time.
+//! The engine with scripted measuring processes: no real process, no measured time.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,17 +17,17 @@ use tactus_stats::narrow::Next;
 use tactus_store::Store;
 use tactus_wire::Input;
 
-/// What a scripted measuring process does with its request.
+/// The behaviour of a scripted measuring process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Script {
     Succeed,
     Fail,
     Die,
     Hang,
-    Babble,
+    SendGarbage,
     RefuseToStart,
-    /// Speaks for an earlier turn, then succeeds.
-    SpeakOutOfTurn,
+    /// Sends input for an earlier turn, then succeeds.
+    SendForEarlierTurn,
 }
 
 struct ScriptedTarget<'a> {
@@ -40,7 +40,7 @@ struct Scripted;
 
 impl Measuring for Scripted {
     fn end(self: Box<Self>) -> String {
-        "it was ended by signal 9".to_owned()
+        "it was killed by signal 9".to_owned()
     }
 }
 
@@ -64,11 +64,11 @@ impl Target for ScriptedTarget<'_> {
             Script::Hang => {
                 inbox.put(Input::Message(Message::Opened));
             }
-            Script::Babble => {
+            Script::SendGarbage => {
                 inbox.put(Input::Garbled("segmentation fault".to_owned()));
             }
             Script::RefuseToStart => return Err(io::Error::other("no more processes")),
-            Script::SpeakOutOfTurn => {
+            Script::SendForEarlierTurn => {
                 if let Some(earlier) = &self.earlier {
                     earlier.put(Input::Garbled("too late".to_owned()));
                 }
@@ -110,7 +110,8 @@ fn new_run(store: &mut Store) -> RunId {
     store.create_run(&plan(), &facts(), "test", Instant::from_nanos(0)).unwrap()
 }
 
-/// Carries a run out by `script`, hands the stopper to `on_event`, and gives how it ended.
+/// Carries out a run with `script`, passes the stopper to `on_event`, and returns the status and
+/// the requests.
 fn carry_out(
     store: &mut Store,
     run: &RunId,
@@ -126,7 +127,7 @@ fn carry_out(
 }
 
 #[test]
-fn every_turn_is_taken_once_and_kept() {
+fn every_turn_runs_once_and_is_stored() {
     let mut store = Store::open_in_memory().unwrap();
     let run = new_run(&mut store);
     let (status, requests) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
@@ -141,13 +142,13 @@ fn every_turn_is_taken_once_and_kept() {
 }
 
 #[test]
-fn a_turn_that_goes_wrong_in_any_way_is_one_failure_with_its_reason() {
+fn every_kind_of_failed_turn_is_stored_with_its_reason() {
     let cases = [
         (Script::Fail, "the load would not start"),
-        (Script::Die, "died: it was ended by signal 9"),
-        (Script::Hang, "did not answer"),
-        (Script::Babble, "no message: segmentation fault"),
-        (Script::RefuseToStart, "could not be started: no more processes"),
+        (Script::Die, "died: it was killed by signal 9"),
+        (Script::Hang, "did not respond"),
+        (Script::SendGarbage, "invalid output of the measuring process: segmentation fault"),
+        (Script::RefuseToStart, "cannot start the measuring process: no more processes"),
     ];
     for (script, reason) in cases {
         let mut store = Store::open_in_memory().unwrap();
@@ -161,22 +162,23 @@ fn a_turn_that_goes_wrong_in_any_way_is_one_failure_with_its_reason() {
         assert_eq!(stored.measurements.len(), 5, "{script:?}");
         assert_eq!(stored.failures.len(), 1, "{script:?}");
         assert_eq!(stored.failures[0].turn, wrong);
-        let told = &stored.failures[0].reason;
-        assert!(told.contains(reason), "{script:?}: {told}");
+        let stored = &stored.failures[0].reason;
+        assert!(stored.contains(reason), "{script:?}: {stored}");
     }
 }
 
 #[test]
-fn a_process_that_was_given_up_cannot_spoil_a_later_turn() {
+fn input_of_an_ended_turn_does_not_affect_a_later_turn() {
     let mut store = Store::open_in_memory().unwrap();
     let run = new_run(&mut store);
-    let (_, requests) = carry_out(&mut store, &run, &|_| Script::SpeakOutOfTurn, &mut |_, _| {});
+    let (_, requests) =
+        carry_out(&mut store, &run, &|_| Script::SendForEarlierTurn, &mut |_, _| {});
     assert_eq!(requests.len(), 6);
     assert!(store.load(&run).unwrap().failures.is_empty());
 }
 
 #[test]
-fn a_stopped_run_keeps_what_is_finished_and_can_be_continued() {
+fn a_stopped_run_keeps_its_results_and_can_be_continued() {
     let mut store = Store::open_in_memory().unwrap();
     let run = new_run(&mut store);
     let mut finished = 0;
@@ -193,18 +195,18 @@ fn a_stopped_run_keeps_what_is_finished_and_can_be_continued() {
     let stored = store.load(&run).unwrap();
     assert_eq!(stored.header.status, RunStatus::Interrupted);
     assert!(stored.measurements.len() >= 2);
-    assert!(requests.len() < 6, "the rest was not begun");
+    assert!(requests.len() < 6, "the other turns have not started");
 
     let left = 6 - stored.measurements.len();
     let (status, requests) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
     assert_eq!(status, RunStatus::Complete);
-    assert_eq!(requests.len(), left, "only what was left is taken");
+    assert_eq!(requests.len(), left, "only the remaining turns run");
     let turns: BTreeSet<Turn> =
         store.load(&run).unwrap().measurements.iter().map(|found| found.turn).collect();
     assert_eq!(turns.len(), 6);
 }
 
-/// A run that goes on until what scripted processes never give, or its limit of `limit`.
+/// A run whose aim scripted processes never reach, so it ends at `limit`.
 fn open_ended(store: &mut Store, limit: &str) -> RunId {
     let text = format!(
         "name = \"open\"\nuntil = \"p50:10%\"\nlimit = \"{limit}\"\n[settings]\nduration = \"10ms\"\nwarmup = \"0ns\"\ntraced = \"0s\""
@@ -214,20 +216,20 @@ fn open_ended(store: &mut Store, limit: &str) -> RunId {
 }
 
 #[test]
-fn rounds_are_added_while_an_interval_is_wide_and_an_interrupted_run_knows_them() {
+fn rounds_are_added_while_an_interval_is_wide_and_survive_an_interruption() {
     let mut store = Store::open_in_memory().unwrap();
     let run = open_ended(&mut store, "1h");
-    let mut heard = Vec::new();
+    let mut decisions = Vec::new();
     let (status, requests) =
         carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| match event {
-            Event::RoundsTaken { rounds, next, .. } => heard.push((*rounds, *next)),
+            Event::RoundsTaken { rounds, next, .. } => decisions.push((*rounds, *next)),
             Event::TurnStarted { turn: Turn { round: 5, .. }, .. } => stopper.stop(),
             _ => {}
         });
     assert_eq!(status, RunStatus::Interrupted);
-    assert_eq!(heard, [3, 4, 5].map(|rounds| (rounds, Next::AnotherRound)));
+    assert_eq!(decisions, [3, 4, 5].map(|rounds| (rounds, Next::AnotherRound)));
     assert_eq!(requests.len(), 6);
-    assert_eq!(store.header(&run).unwrap().plan.rounds, 6, "what is taken stays planned");
+    assert_eq!(store.header(&run).unwrap().plan.rounds, 6, "an added round stays in the plan");
 
     let (_, requests) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |event, stopper| {
         if matches!(event, Event::RoundsTaken { rounds: 7, .. }) {
@@ -241,7 +243,7 @@ fn rounds_are_added_while_an_interval_is_wide_and_an_interrupted_run_knows_them(
 }
 
 #[test]
-fn the_limit_ends_a_run_that_would_go_on_and_the_least_rounds_are_taken_before() {
+fn the_limit_ends_a_run_after_its_minimum_of_rounds() {
     let mut store = Store::open_in_memory().unwrap();
     let run = open_ended(&mut store, "1ms");
     let mut last = None;
@@ -252,12 +254,12 @@ fn the_limit_ends_a_run_that_would_go_on_and_the_least_rounds_are_taken_before()
     });
     assert_eq!((status, requests.len()), (RunStatus::Complete, 3));
     assert_eq!(last.map(|(next, _, met)| (next, met)), Some((Next::Limit, false)));
-    assert!(store.add_round(&run).is_err(), "a complete run stays as it is");
+    assert!(store.add_round(&run).is_err(), "a complete run is not altered");
 }
 
 #[test]
-fn a_histogram_that_does_not_balance_is_not_kept_silently() {
-    // The store refuses it; the engine passes that on instead of storing or losing it.
+fn an_unbalanced_histogram_is_an_error() {
+    // The store refuses it, and the engine returns that error.
     let mut store = Store::open_in_memory().unwrap();
     let run = new_run(&mut store);
     let mut unbalanced = measurement(Turn { round: 0, cell: 0 });

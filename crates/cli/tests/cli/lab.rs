@@ -70,7 +70,7 @@ fn a_file_that_is_no_kernel_is_refused() {
     let file = tactus.folder().join("bzImage");
     fs::write(&file, "#!/bin/sh").unwrap();
     let told = tactus.fail(3, &["lab", "kernels", file.to_str().unwrap()]);
-    assert!(told.contains("is no kernel"), "{told}");
+    assert!(told.contains("is not a kernel"), "{told}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Running Linux's own build, and what can be told of it while it runs.
+//! Running Linux's own build, and following its progress.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -9,31 +9,31 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A directory in which a kernel is compiled, and the source it is compiled from.
+/// The directories and files of a compilation.
 #[derive(Clone, Debug)]
 pub(super) struct Compiling<'a> {
     /// Linux's source.
     pub tree: &'a Path,
-    /// Where the objects are put, and stay until the kernel is finished.
+    /// The directory of the objects, which stay until the kernel is finished.
     pub objects: &'a Path,
-    /// What the compiler says.
+    /// The log of the compiler.
     pub log: &'a Path,
-    /// The directories in which programs are looked for, as `PATH`.
+    /// The directories that are searched for programs, in the form of `PATH`.
     pub search_path: &'a OsStr,
 }
 
-/// How often the log is looked at.
+/// The polling interval of the log.
 const LOOK: Duration = Duration::from_millis(250);
 
 impl Compiling<'_> {
-    /// Makes `target`, and tells how many further objects have been compiled now and then.
+    /// Makes `target`, and passes the number of compiled objects to `progress` regularly.
     ///
-    /// What is compiled is less urgent than all else of this session, and ends with us.
+    /// The build runs with nice value 10, and ends with this process.
     pub(super) fn make(
         &self,
         target: &str,
         settings: &[OsString],
-        mut tell: impl FnMut(u64),
+        mut progress: impl FnMut(u64),
     ) -> io::Result<ExitStatus> {
         fs::create_dir_all(self.objects)?;
         let log = OpenOptions::new().create(true).append(true).open(self.log)?;
@@ -48,7 +48,7 @@ impl Compiling<'_> {
             .arg(target)
             .current_dir(self.tree)
             .process_group(0)
-            // Nothing of this process's surroundings decides what is built.
+            // The environment of this process must not affect the kernel.
             .env_clear()
             .env("PATH", self.search_path)
             .env("LC_ALL", "C")
@@ -59,7 +59,7 @@ impl Compiling<'_> {
             .spawn()?;
         loop {
             let ended = child.try_wait()?;
-            tell(follow.objects()?);
+            progress(follow.objects()?);
             match ended {
                 Some(status) => return Ok(status),
                 None => thread::sleep(LOOK),
@@ -68,13 +68,13 @@ impl Compiling<'_> {
     }
 }
 
-/// A shell's program: it runs its arguments, and when it is asked to end, all of its process
-/// group ends. Neither make nor the shells that make starts pass such a request on to the makes
-/// below them, which would go on compiling when ours is gone.
+/// A shell program that runs its arguments, and on SIGTERM ends its whole process group. Neither
+/// make nor its shells forward SIGTERM to the makes below them, which would continue to compile
+/// after the end of the first make.
 const END_TOGETHER: &str = r#"trap 'trap "" TERM; kill -TERM 0; exit 143' TERM; "$@" & wait "$!""#;
 
-/// What a kernel says of who built it, and when: the same wherever it is built, so that two
-/// builds of one kernel have one digest.
+/// The builder and the date in a kernel: constant, so that two builds of the same kernel have the
+/// same digest.
 const BUILT_BY: [(&str, &str); 4] = [
     ("KBUILD_BUILD_TIMESTAMP", "2020-01-01"),
     ("KBUILD_BUILD_USER", "tactus"),
@@ -89,24 +89,24 @@ pub(super) fn variable(name: &str, value: &Path) -> OsString {
     word
 }
 
-/// Follows the log of a build, and counts what was compiled since.
+/// Follows the log of a build, and counts the compiled objects.
 #[derive(Debug)]
 pub(super) struct Follow {
     file: PathBuf,
     place: u64,
     objects: u64,
-    /// The beginning of a line of which the end is not there yet.
+    /// The beginning of an incomplete line.
     line: String,
 }
 
 impl Follow {
-    /// Counts from what will be written next.
+    /// Counts from the present end of the log.
     pub(super) fn from_end(file: &Path) -> io::Result<Self> {
         let place = fs::metadata(file)?.len();
         Ok(Self { file: file.to_owned(), place, objects: 0, line: String::new() })
     }
 
-    /// How many objects were compiled so far.
+    /// The number of objects compiled so far.
     pub(super) fn objects(&mut self) -> io::Result<u64> {
         let mut file = File::open(&self.file)?;
         file.seek(SeekFrom::Start(self.place))?;
@@ -115,26 +115,26 @@ impl Follow {
         self.line.push_str(&String::from_utf8_lossy(&bytes));
         if let Some(end) = self.line.rfind('\n') {
             let rest = self.line.split_off(end + 1);
-            self.objects += self.line.lines().filter(|line| tells_of_object(line)).count() as u64;
+            self.objects += self.line.lines().filter(|line| is_object_line(line)).count() as u64;
             self.line = rest;
         }
         Ok(self.objects)
     }
 }
 
-/// Whether a line of Linux's build says that an object is compiled: `  CC      init/main.o`.
-fn tells_of_object(line: &str) -> bool {
+/// Whether a line of Linux's build reports an object, such as `  CC      init/main.o`.
+fn is_object_line(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let step = words.next().is_some_and(|step| ["CC", "AS"].contains(&step));
     line.starts_with("  ") && step && words.next_back().is_some_and(|file| file.ends_with(".o"))
 }
 
-/// How many objects lie in a directory and those below it.
+/// The number of objects below a directory.
 pub(super) fn objects_in(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let count = |entry: fs::DirEntry| match entry.file_type() {
         Ok(kind) if kind.is_dir() => objects_in(&entry.path()),
-        // Linux's build writes down how it made each object; what has none is not done.
+        // Linux's build writes a `.cmd` file for each finished object.
         Ok(kind) if kind.is_file() => {
             u64::from(entry.file_name().to_string_lossy().ends_with(".o.cmd"))
         }
@@ -143,7 +143,7 @@ pub(super) fn objects_in(directory: &Path) -> u64 {
     entries.map(count).sum()
 }
 
-/// How many bytes a directory and those below it hold.
+/// The total size of the files below a directory, in bytes.
 pub(super) fn bytes_in(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let size = |entry: fs::DirEntry| match entry.metadata() {
@@ -154,13 +154,13 @@ pub(super) fn bytes_in(directory: &Path) -> u64 {
     entries.map(size).sum()
 }
 
-/// What is left of a build: by what was compiled in this session, and in what time.
+/// The progress of a build, extrapolated from the objects compiled in this session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     began: Instant,
-    /// Objects that were there when this session began.
+    /// Objects that existed at the beginning of this session.
     pub before: u64,
-    /// How many objects such a kernel has, as far as that is known.
+    /// The expected number of objects.
     pub of: u64,
 }
 
@@ -169,19 +169,19 @@ impl Pace {
         Self { began: Instant::now(), before, of }
     }
 
-    /// Objects that are there, when `compiled` were compiled in this session.
+    /// Objects that exist after `compiled` were compiled in this session.
     pub(super) fn done(&self, compiled: u64) -> u64 {
         self.before + compiled
     }
 
-    /// The time left.
+    /// The remaining time.
     pub(super) fn left(&self, compiled: u64) -> Option<Duration> {
         left(self.began.elapsed(), compiled, self.of.saturating_sub(self.done(compiled)))
     }
 }
 
-/// The time that `remaining` objects take when `compiled` took `elapsed`; nothing is said of it
-/// before there is something to say it from.
+/// The time that `remaining` objects take if `compiled` took `elapsed`; `None` if too few were
+/// compiled for an estimate.
 fn left(elapsed: Duration, compiled: u64, remaining: u64) -> Option<Duration> {
     const ENOUGH: u64 = 20;
     (compiled >= ENOUGH).then(|| elapsed.mul_f64(remaining as f64 / compiled as f64))
@@ -193,9 +193,9 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn objects_are_counted_by_the_lines_that_tell_of_them() {
+    fn objects_are_counted_by_their_lines() {
         for line in ["  CC      init/main.o", "  AS      arch/x86/entry/entry_64.o"] {
-            assert!(tells_of_object(line), "{line}");
+            assert!(is_object_line(line), "{line}");
         }
         for line in [
             "  LD      vmlinux.o",
@@ -205,12 +205,12 @@ mod tests {
             "CC is not set.o",
             "",
         ] {
-            assert!(!tells_of_object(line), "{line}");
+            assert!(!is_object_line(line), "{line}");
         }
     }
 
     #[test]
-    fn a_log_is_followed_from_where_it_ended_and_by_whole_lines() {
+    fn a_log_is_followed_from_its_end_in_whole_lines() {
         let mut log = tempfile::NamedTempFile::new().unwrap();
         log.write_all(b"  CC      a.o\n").unwrap();
         let mut follow = Follow::from_end(log.path()).unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_left_is_told_from_what_was_compiled_in_this_session() {
+    fn the_remaining_time_is_estimated_from_this_session() {
         let minute = Duration::from_secs(60);
         assert_eq!(left(minute, 19, 600), None);
         assert_eq!(left(minute, 100, 200), Some(2 * minute));

@@ -1,23 +1,23 @@
-//! How a kernel is configured: what we ask for, and whether Linux took it.
+//! A kernel's configuration: our request, and whether Linux accepted it.
 
 use std::collections::BTreeMap;
 
 use tactus_model::kernel::{BuiltKernel, BuiltPreemption, Timers};
 
-/// What every kernel of the lab has.
+/// The options of every kernel of the lab.
 const BASE: &str = include_str!("../../linux/lab.config");
 
-/// A kernel's configuration as it is asked for. What it does not name is off.
+/// A requested configuration. Options that it does not name are off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Configuration {
-    /// All that is asked for, by name without `CONFIG_`.
+    /// All requested options, by name without `CONFIG_`.
     options: BTreeMap<String, String>,
-    /// The names that this kernel's own options decided.
+    /// The names that come from this kernel's own options.
     own: Vec<String>,
 }
 
 impl Configuration {
-    /// The configuration of `kernel`: what all have, and over it the kernel's own.
+    /// The configuration of `kernel`: the common options, overridden by its own.
     pub(super) fn of(kernel: &BuiltKernel) -> Self {
         let mut options: BTreeMap<String, String> =
             assignments(BASE).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
@@ -26,7 +26,7 @@ impl Configuration {
         Self { options, own: own.into_keys().collect() }
     }
 
-    /// The file that `make allnoconfig` takes as `KCONFIG_ALLCONFIG`.
+    /// The file for `KCONFIG_ALLCONFIG` of `make allnoconfig`.
     pub(super) fn text(&self) -> String {
         self.options
             .iter()
@@ -34,17 +34,17 @@ impl Configuration {
             .collect()
     }
 
-    /// The kernel's own options that Linux has otherwise in its configuration `found`.
+    /// The kernel's own options that differ in Linux's configuration `found`.
     pub(super) fn refused(&self, found: &str) -> Vec<Refused> {
         let found: BTreeMap<&str, &str> = assignments(found).collect();
         let differs = |name: &String| {
-            let asked = self.options.get(name)?;
-            // An option that is off is not written there.
+            let requested = self.options.get(name)?;
+            // The file omits options that are off.
             let found = found.get(name.as_str()).copied().unwrap_or("n");
-            let same = found == asked || found == quoted(asked);
+            let same = found == requested || found == quoted(requested);
             (!same).then(|| Refused {
                 name: name.clone(),
-                asked: asked.clone(),
+                requested: requested.clone(),
                 found: found.to_owned(),
             })
         };
@@ -52,18 +52,18 @@ impl Configuration {
     }
 }
 
-/// An option that Linux's configuration has otherwise than it was asked for.
+/// An option whose value in Linux's configuration differs from the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Its name, without `CONFIG_`.
     pub name: String,
-    /// What was asked for.
-    pub asked: String,
-    /// What it is.
+    /// The requested value.
+    pub requested: String,
+    /// Its value.
     pub found: String,
 }
 
-/// What the options of `kernel` come to.
+/// The configuration options that result from those of `kernel`.
 fn own(kernel: &BuiltKernel) -> BTreeMap<String, String> {
     let timers: &[(&str, &str)] = match kernel.timers {
         Timers::HighResolution => &[("HIGH_RES_TIMERS", "y"), ("NO_HZ_IDLE", "y")],
@@ -74,7 +74,7 @@ fn own(kernel: &BuiltKernel) -> BTreeMap<String, String> {
         BuiltPreemption::None => &[("PREEMPT_NONE", "y"), ("PREEMPT_DYNAMIC", "n")],
         BuiltPreemption::Voluntary => &[("PREEMPT_VOLUNTARY", "y"), ("PREEMPT_DYNAMIC", "n")],
         BuiltPreemption::Full => &[("PREEMPT", "y"), ("PREEMPT_DYNAMIC", "n")],
-        // Debian's real-time kernel boosts readers of RCU too.
+        // Debian's real-time kernel boosts RCU readers too.
         BuiltPreemption::Realtime => &[("PREEMPT_RT", "y"), ("RCU_BOOST", "y")],
     };
     let rate = kernel.tick_rate.as_hertz().to_string();
@@ -82,7 +82,7 @@ fn own(kernel: &BuiltKernel) -> BTreeMap<String, String> {
     let words = [timers, preemption, &rate].concat();
     let mut own: BTreeMap<String, String> =
         words.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    // Another idle tick may be asked for in place of the one that goes with the timers.
+    // A request for full tickless operation replaces the idle tick of the timers.
     if kernel.options.contains_key("NO_HZ_FULL") {
         own.remove("NO_HZ_IDLE");
     }
@@ -90,12 +90,12 @@ fn own(kernel: &BuiltKernel) -> BTreeMap<String, String> {
     own
 }
 
-/// The options of a configuration file that are set, without `CONFIG_`.
+/// The options set in a configuration file, without `CONFIG_`.
 fn assignments(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter_map(|line| line.strip_prefix("CONFIG_")?.split_once('='))
 }
 
-/// A value as a configuration file writes it: texts have quotes, and what is none has not.
+/// A value in the form of a configuration file: only texts have quotes.
 fn quoted(value: &str) -> String {
     let is_number = value.parse::<i64>().is_ok()
         || value.strip_prefix("0x").is_some_and(|rest| u64::from_str_radix(rest, 16).is_ok());
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernels_own_options_go_before_those_that_all_have() {
+    fn a_kernels_own_options_override_the_common_options() {
         let text = configuration("built+hz=1000+timers=periodic+SMP=n+CMDLINE=ro").text();
         for line in [
             "CONFIG_HZ_CUSTOM_VALUE=1000",
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_all_are_written_once_and_none_of_them_decides_about_time() {
+    fn the_common_options_occur_once_and_do_not_affect_timing() {
         let names: Vec<&str> = assignments(BASE).map(|(name, _)| name).collect();
         let mut once = names.clone();
         once.sort_unstable();
@@ -142,18 +142,18 @@ mod tests {
     }
 
     #[test]
-    fn what_linux_did_not_take_is_told() {
-        let asked = configuration("built+hz=100+DEBUG_LIST=y+SMP=n+CMDLINE=ro+NR=0x10");
-        let taken = "CONFIG_HZ=100\nCONFIG_HZ_CUSTOM=y\nCONFIG_HZ_CUSTOM_VALUE=100\n\
+    fn an_option_that_linux_rejects_is_reported() {
+        let requested = configuration("built+hz=100+DEBUG_LIST=y+SMP=n+CMDLINE=ro+NR=0x10");
+        let accepted = "CONFIG_HZ=100\nCONFIG_HZ_CUSTOM=y\nCONFIG_HZ_CUSTOM_VALUE=100\n\
                      CONFIG_HIGH_RES_TIMERS=y\nCONFIG_NO_HZ_IDLE=y\nCONFIG_PREEMPT=y\n\
                      CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_CMDLINE=\"ro\"\nCONFIG_NR=0x10\n";
-        let list = format!("{taken}CONFIG_DEBUG_LIST=y\n# CONFIG_SMP is not set\n");
-        assert_eq!(asked.refused(&list), []);
-        let refused = asked.refused(&format!("{taken}CONFIG_SMP=y\n"));
-        let told: Vec<_> = refused
+        let list = format!("{accepted}CONFIG_DEBUG_LIST=y\n# CONFIG_SMP is not set\n");
+        assert_eq!(requested.refused(&list), []);
+        let refused = requested.refused(&format!("{accepted}CONFIG_SMP=y\n"));
+        let refused: Vec<_> = refused
             .iter()
-            .map(|one| (one.name.as_str(), one.asked.as_str(), one.found.as_str()))
+            .map(|option| (option.name.as_str(), option.requested.as_str(), option.found.as_str()))
             .collect();
-        assert_eq!(told, [("DEBUG_LIST", "y", "n"), ("SMP", "n", "y")]);
+        assert_eq!(refused, [("DEBUG_LIST", "y", "n"), ("SMP", "n", "y")]);
     }
 }

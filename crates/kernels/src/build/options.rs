@@ -1,4 +1,4 @@
-//! Why Linux did not take an option: what its own description of options says.
+//! Why Linux rejected an option, from its own Kconfig files.
 
 use std::fs;
 use std::path::Path;
@@ -7,15 +7,15 @@ use tactus_model::text::nearest;
 
 use super::configuration::Refused;
 
-/// Why the source in `tree` has not taken an option, as a person is told.
+/// Why the source in `tree` rejected an option, as a message.
 pub(super) fn why(tree: &Path, refused: &Refused) -> String {
     let mut descriptions = Vec::new();
     gather(tree, &mut descriptions);
-    let Refused { name, asked, found } = refused;
-    format!("{name}={asked}: {}", reason(&descriptions, name, found))
+    let Refused { name, requested, found } = refused;
+    format!("{name}={requested}: {}", reason(&descriptions, name, found))
 }
 
-/// The contents of all files below a directory that describe options.
+/// The contents of all Kconfig files below a directory.
 fn gather(directory: &Path, descriptions: &mut Vec<String>) {
     for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -37,15 +37,15 @@ fn reason(descriptions: &[String], name: &str, found: &str) -> String {
     let known: Vec<&str> = blocks().map(|(known, _)| known).collect();
     if !known.contains(&name) {
         let hint = nearest(name, &known).map(|near| format!(" (did you mean `{near}`?)"));
-        return format!("there is no such option{}", hint.unwrap_or_default());
+        return format!("no such option{}", hint.unwrap_or_default());
     }
     match needs.as_slice() {
-        [] => format!("it is {found}, which other options decide"),
-        needs => format!("it is {found}; it depends on {}", needs.join(", and on ")),
+        [] => format!("its value is {found}, determined by other options"),
+        needs => format!("its value is {found}; it depends on {}", needs.join(", and on ")),
     }
 }
 
-/// The options that a text describes, each with the lines of its description.
+/// The options in a Kconfig file, each with the lines of its description.
 fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut blocks: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in text.lines() {
@@ -73,22 +73,22 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_was_not_taken_is_explained_by_its_description() {
-        check("DEBUG_LIST", "n", "it is n; it depends on DEBUG_KERNEL, and on !SMALL");
-        check("BLOCK", "y", "it is y, which other options decide");
-        check("ONE", "n", "it is n, which other options decide");
-        check("DEBUG_LISTS", "n", "there is no such option (did you mean `DEBUG_LIST`?)");
-        check("QQQQQQQ", "n", "there is no such option");
+    fn a_rejected_option_is_explained_by_its_description() {
+        check("DEBUG_LIST", "n", "its value is n; it depends on DEBUG_KERNEL, and on !SMALL");
+        check("BLOCK", "y", "its value is y, determined by other options");
+        check("ONE", "n", "its value is n, determined by other options");
+        check("DEBUG_LISTS", "n", "no such option (did you mean `DEBUG_LIST`?)");
+        check("QQQQQQQ", "n", "no such option");
     }
 
     #[test]
-    fn descriptions_are_found_wherever_they_lie() {
+    fn descriptions_are_found_in_subdirectories() {
         let tree = tempfile::tempdir().unwrap();
         let below = tree.path().join("lib");
         fs::create_dir(&below).unwrap();
         fs::write(below.join("Kconfig.debug"), DESCRIPTIONS).unwrap();
         let refused =
-            Refused { name: "ONE".to_owned(), asked: "y".to_owned(), found: "n".to_owned() };
-        assert!(why(tree.path(), &refused).starts_with("ONE=y: it is n"));
+            Refused { name: "ONE".to_owned(), requested: "y".to_owned(), found: "n".to_owned() };
+        assert!(why(tree.path(), &refused).starts_with("ONE=y: its value is n"));
     }
 }

@@ -1,5 +1,5 @@
-//! The places where kernels are built, one for each content: who works there, how far it is,
-//! and what is known of kernels that were finished.
+//! The directories in which kernels are built, one for each key, with their locks, their progress,
+//! and the records of finished kernels.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -13,57 +13,57 @@ use tactus_model::kernel::BuiltKernel;
 use super::compile::{bytes_in, objects_in};
 use crate::{FileError, failed};
 
-/// A directory with a place for each kernel that is being built, and a record of each that was.
+/// A directory with a site for each unfinished kernel, and a record of each built kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Sites {
     root: PathBuf,
 }
 
-/// Where one kernel is built.
+/// The directory in which one kernel is built.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     directory: PathBuf,
 }
 
-/// What a place says of the kernel that is built there.
+/// The description of the kernel at a site.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Begun {
-    /// The kernel, as people write it.
+    /// The kernel's name in the form of `--kernel`.
     pub name: String,
-    /// How many objects it will have, as far as that is known.
+    /// The expected number of objects.
     pub of: u64,
 }
 
-/// What is known of a kernel that was built.
+/// The record of a built kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// The kernel, as people write it.
+    /// The kernel's name in the form of `--kernel`.
     pub name: String,
     /// The version of the source's package.
     pub source: String,
-    /// What compiled it.
+    /// The versions of the compiler and the linker.
     pub compiler: String,
     /// Its objects.
     pub objects: u64,
-    /// How long the last stretch of work on it took, in seconds, and the objects compiled in it.
+    /// The duration of the last build session, in seconds.
     pub seconds: u64,
-    /// As above.
+    /// The objects compiled in that session.
     pub compiled: u64,
     /// The size of its image, in bytes.
     pub image_bytes: u64,
 }
 
-/// A kernel that is not finished.
+/// An unfinished kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unfinished {
     pub begun: Begun,
-    /// Objects that are there.
+    /// Objects that exist.
     pub objects: u64,
-    /// What they take, in bytes.
+    /// The size of the site, in bytes.
     pub bytes: u64,
     pub directory: PathBuf,
-    /// Whether somebody works on it.
-    pub worked_on: bool,
+    /// Whether a command is building it now.
+    pub in_use: bool,
 }
 
 impl Sites {
@@ -75,14 +75,14 @@ impl Sites {
         Site { directory: self.root.join("unfinished").join(key) }
     }
 
-    /// Remembers a kernel that was built.
+    /// Writes the record of a built kernel.
     pub(super) fn note(&self, key: &str, record: &Record) -> Result<(), FileError> {
         let directory = self.records_directory();
         fs::create_dir_all(&directory).map_err(|error| failed(&directory, error))?;
         write_json(&directory.join(key), record)
     }
 
-    /// The kernels that were built, by their keys.
+    /// The built kernels with their keys.
     pub(super) fn records(&self) -> Vec<(String, Record)> {
         let mut records: Vec<(String, Record)> = names_in(&self.records_directory())
             .into_iter()
@@ -95,15 +95,15 @@ impl Sites {
         records
     }
 
-    /// The kernels that are not finished.
+    /// The unfinished kernels.
     pub(super) fn unfinished(&self) -> Vec<Unfinished> {
         let look = |key: String| {
             let site = self.site(&key);
             let begun = read_json(&site.file(BEGUN))?;
             let objects = objects_in(&site.objects());
             let bytes = bytes_in(&site.directory);
-            let worked_on = matches!(site.try_lock(), Ok(None));
-            Some(Unfinished { begun, objects, bytes, directory: site.directory, worked_on })
+            let in_use = matches!(site.try_lock(), Ok(None));
+            Some(Unfinished { begun, objects, bytes, directory: site.directory, in_use })
         };
         let mut unfinished: Vec<Unfinished> =
             names_in(&self.root.join("unfinished")).into_iter().filter_map(look).collect();
@@ -111,8 +111,8 @@ impl Sites {
         unfinished
     }
 
-    /// How many objects `kernel` will have: as many as one that was built of the same options
-    /// but for the tick rate, else as the smallest that was built, else as ours had here.
+    /// The expected number of objects of `kernel`: that of a built kernel with the same options
+    /// except the tick rate, else that of the smallest built kernel, else a constant.
     pub(super) fn expected_objects(&self, kernel: &BuiltKernel) -> u64 {
         let alike = |record: &Record| {
             record.name.parse::<BuiltKernel>().is_ok_and(|built| {
@@ -144,13 +144,13 @@ impl Site {
         self.file("objects")
     }
 
-    /// What the compiler said.
+    /// The log of the compiler.
     pub(super) fn log(&self) -> PathBuf {
         self.file("log")
     }
 
-    /// The configuration that was asked for.
-    pub(super) fn asked(&self) -> PathBuf {
+    /// The requested configuration.
+    pub(super) fn requested(&self) -> PathBuf {
         self.file("asked.config")
     }
 
@@ -158,22 +158,22 @@ impl Site {
         self.directory.join(name)
     }
 
-    /// Takes the place for oneself; when somebody works there, waits for its end, and tells
-    /// now and then how many objects are there.
+    /// Locks the site. While another command holds the lock, this waits, and passes the number
+    /// of existing objects to `wait` every second.
     pub(super) fn lock(&self, mut wait: impl FnMut(u64)) -> Result<File, FileError> {
-        const LOOK: Duration = Duration::from_secs(1);
+        const INTERVAL: Duration = Duration::from_secs(1);
         fs::create_dir_all(&self.directory).map_err(|error| failed(&self.directory, error))?;
         loop {
             if let Some(lock) = self.try_lock()? {
                 return Ok(lock);
             }
             wait(objects_in(&self.objects()));
-            thread::sleep(LOOK);
+            thread::sleep(INTERVAL);
         }
     }
 
     fn try_lock(&self) -> Result<Option<File>, FileError> {
-        // It lies beside the place, which is removed when the kernel is finished.
+        // The lock is beside the site, which is removed when the kernel is finished.
         let file = self.directory.with_extension("lock");
         let open = File::options().create(true).truncate(false).write(true).open(&file);
         let lock = open.map_err(|error| failed(&file, error))?;
@@ -184,13 +184,13 @@ impl Site {
         }
     }
 
-    /// Says what is built here.
+    /// Writes the description of the kernel.
     pub(super) fn begin(&self, begun: &Begun) -> Result<(), FileError> {
         fs::create_dir_all(&self.directory).map_err(|error| failed(&self.directory, error))?;
         write_json(&self.file(BEGUN), begun)
     }
 
-    /// Removes all that is here; how many bytes that were.
+    /// Removes the site; returns its size in bytes.
     pub(super) fn clear(&self) -> Result<u64, FileError> {
         let bytes = bytes_in(&self.directory);
         fs::remove_dir_all(&self.directory).map_err(|error| failed(&self.directory, error))?;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_objects_is_learned_from_the_kernel_that_is_most_alike() {
+    fn the_number_of_objects_comes_from_the_most_similar_kernel() {
         let directory = tempfile::tempdir().unwrap();
         let sites = Sites::new(directory.path().to_owned());
         let expected = |name: &str| sites.expected_objects(&name.parse().unwrap());
@@ -249,16 +249,16 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_one_workers_own_until_he_leaves() {
+    fn a_site_is_locked_by_one_command() {
         let directory = tempfile::tempdir().unwrap();
         let sites = Sites::new(directory.path().to_owned());
         let site = sites.site("0a");
-        let lock = site.lock(|_| panic!("nobody is there")).unwrap();
+        let lock = site.lock(|_| panic!("the site is not locked")).unwrap();
         site.begin(&Begun { name: "built".to_owned(), of: 10 }).unwrap();
-        assert!(sites.unfinished()[0].worked_on);
+        assert!(sites.unfinished()[0].in_use);
         drop(lock);
         let [unfinished] = sites.unfinished().try_into().unwrap();
-        assert!(!unfinished.worked_on);
+        assert!(!unfinished.in_use);
         assert_eq!((unfinished.begun.name.as_str(), unfinished.objects), ("built", 0));
         assert!(site.clear().unwrap() > 0);
         assert_eq!(sites.unfinished(), []);

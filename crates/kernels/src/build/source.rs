@@ -1,4 +1,5 @@
-//! Debian's source of Linux: fetched by the system's package tool, unpacked and patched once.
+//! Debian's source of Linux, fetched with the system's package tool, then unpacked and patched
+//! once.
 
 use std::fs;
 use std::io;
@@ -10,32 +11,32 @@ use tactus_model::digest::sha256;
 use super::{BuildError, BuildEvent, Listener};
 use crate::{FileError, failed, tool};
 
-/// What our kernels have that Linux has not.
+/// Our patch of Linux.
 pub(super) const PATCH: &str = include_str!("../../linux/tick-rate.patch");
 
-/// The source that is taken when none is named. It has real-time preemption in it, so that
-/// kernels of all models differ in nothing but their configuration.
-const ORDINARY_SERIES: &str = "6.12";
+/// The default source. It includes real-time preemption, so kernels of all preemption models
+/// differ only in their configuration.
+const DEFAULT_SERIES: &str = "6.12";
 
 /// Linux's source, patched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Source {
     /// The version of Debian's package.
     pub version: String,
-    /// Where its files are.
+    /// The directory of its files.
     pub tree: PathBuf,
 }
 
-/// A directory of sources, each under its version and the digest of our patch.
+/// A directory of sources, each named by its version and the digest of our patch.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     root: PathBuf,
 }
 
-/// With what the names of directories begin in which a source is unpacked.
+/// The prefix of directories in which sources are unpacked.
 const SCRATCH: &str = "fetch-";
 
-/// The directory of a source that holds Linux's files.
+/// The directory of Linux's files in a source.
 const TREE: &str = "linux";
 
 impl Sources {
@@ -43,22 +44,22 @@ impl Sources {
         Self { root }
     }
 
-    /// The source of a version, or of the ordinary one: the newest that is here, else
-    /// fetched. What is here is not replaced when Debian has a newer package, so that a
-    /// kernel of this name stays the same until its version is named or its directory removed.
+    /// The source of a version, or of the default version: the newest local source, or else a
+    /// fetched source. A newer package of Debian does not replace a local source, so a kernel's
+    /// name keeps its meaning until its version is named or the directory is removed.
     pub(super) fn find_or_fetch(
         &self,
         version: Option<&str>,
-        tell: &Listener,
+        listener: &Listener,
     ) -> Result<Source, BuildError> {
         match self.find(version)? {
             Some(source) => Ok(source),
-            None => self.fetch_once(version, tell),
+            None => self.fetch_once(version, listener),
         }
     }
 
-    /// Fetches a source, unless another command has done so by the time that it is our turn.
-    fn fetch_once(&self, version: Option<&str>, tell: &Listener) -> Result<Source, BuildError> {
+    /// Fetches a source under a lock, unless another command fetched it meanwhile.
+    fn fetch_once(&self, version: Option<&str>, listener: &Listener) -> Result<Source, BuildError> {
         fs::create_dir_all(&self.root).map_err(|error| failed(&self.root, error))?;
         let file = self.root.join("lock");
         let lock = fs::File::create(&file).map_err(|error| failed(&file, error))?;
@@ -66,24 +67,24 @@ impl Sources {
         if let Some(source) = self.find(version)? {
             return Ok(source);
         }
-        self.clear_what_was_interrupted();
-        self.fetch(version.unwrap_or(ORDINARY_SERIES), tell)
+        self.clear_interrupted();
+        self.fetch(version.unwrap_or(DEFAULT_SERIES), listener)
     }
 
-    /// Removes what commands that were ended while they unpacked have left.
-    fn clear_what_was_interrupted(&self) {
+    /// Removes the directories of interrupted commands.
+    fn clear_interrupted(&self) {
         let entries = fs::read_dir(&self.root).into_iter().flatten().filter_map(Result::ok);
         for entry in entries {
             if entry.file_name().to_string_lossy().starts_with(SCRATCH) {
-                // What cannot be removed only takes space.
+                // A directory that cannot be removed only takes space.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
     }
 
-    /// The newest source of a version, or of the ordinary one, that is here.
+    /// The newest local source of a version, or of the default version.
     pub(super) fn find(&self, version: Option<&str>) -> Result<Option<Source>, FileError> {
-        let wanted = version.unwrap_or(ORDINARY_SERIES);
+        let wanted = version.unwrap_or(DEFAULT_SERIES);
         let entries = match fs::read_dir(&self.root) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             entries => entries.map_err(|error| failed(&self.root, error))?,
@@ -103,22 +104,22 @@ impl Sources {
         Ok(newest.map(|(_, version, directory)| Source { version, tree: directory.join(TREE) }))
     }
 
-    fn fetch(&self, wanted: &str, tell: &Listener) -> Result<Source, BuildError> {
+    fn fetch(&self, wanted: &str, listener: &Listener) -> Result<Source, BuildError> {
         let package = package(wanted);
         let scratch = tempfile::Builder::new()
             .prefix(SCRATCH)
             .tempdir_in(&self.root)
             .map_err(|error| failed(&self.root, error))?;
-        tell(&BuildEvent::Fetching { package: &package });
+        listener(&BuildEvent::Fetching { package: &package });
         let directory = scratch.path();
-        let no_source = |said| BuildError::NoSource(package.clone(), said);
-        let not_unpacked = |said| BuildError::NotUnpacked(package.clone(), said);
-        let nothing = || not_unpacked("there is no archive in it".to_owned());
+        let no_source = |message| BuildError::NoSource(package.clone(), message);
+        let not_unpacked = |message| BuildError::NotUnpacked(package.clone(), message);
+        let nothing = || not_unpacked("it contains no archive".to_owned());
         run(directory, "apt-get", &["download", "--quiet", &package], no_source)?;
         let archive = tool::only_file(directory, "", ".deb").ok_or_else(nothing)?;
         let version = run(directory, "dpkg-deb", &["--field", &archive, "Version"], not_unpacked)?;
         let version = version.trim().to_owned();
-        tell(&BuildEvent::Unpacking { version: &version });
+        listener(&BuildEvent::Unpacking { version: &version });
         run(directory, "dpkg-deb", &["--extract", &archive, "content"], not_unpacked)?;
         let sources = directory.join("content/usr/src");
         let archive = tool::only_file(&sources, "", ".tar.xz").ok_or_else(nothing)?;
@@ -129,27 +130,27 @@ impl Sources {
         run(&tree, "tar", &arguments, not_unpacked)?;
         patch(&tree, &version)?;
         let place = self.root.join(format!("{version}{}", suffix()));
-        // It is there whole or not at all.
+        // The rename makes the source visible only when complete.
         fs::rename(directory.join("source"), &place).map_err(|error| failed(&place, error))?;
         Ok(Source { version, tree: place.join(TREE) })
     }
 }
 
-/// What follows the version in a directory's name, so that a source of another patch is another.
+/// The suffix of a directory's name, which distinguishes sources with another patch.
 fn suffix() -> String {
     format!("-patch-{}", &sha256([PATCH])[..12])
 }
 
-/// Whether the version of a package is the one that was asked for: `6.12.117-1~deb12u1` is of
-/// `6.12`, and of itself.
+/// Whether the version of a package matches a requested version: `6.12.117-1~deb12u1` matches
+/// `6.12` and itself.
 fn is_of(version: &str, wanted: &str) -> bool {
     version.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
 }
 
-/// The package that holds the source of a version, with its own version where that was asked for.
+/// The package with the source of a version, and its own version if that was requested.
 fn package(wanted: &str) -> String {
     match wanted.split_once('-') {
-        // Packages are named by the first two numbers of the version in them.
+        // The names of packages contain the first two numbers of the version.
         Some((numbers, _)) => {
             let series: Vec<&str> = numbers.split('.').take(2).collect();
             format!("linux-source-{}={wanted}", series.join("."))
@@ -163,17 +164,17 @@ fn patch(tree: &Path, version: &str) -> Result<(), BuildError> {
     let file = tree.join("tick-rate.patch");
     fs::write(&file, PATCH).map_err(|error| failed(&file, error))?;
     let arguments = ["--strip=1", "--batch", "--fuzz=0", "--input=tick-rate.patch"];
-    let unfit = |said| BuildError::Patch { version: version.to_owned(), said };
+    let unfit = |output| BuildError::Patch { version: version.to_owned(), output };
     run(tree, "patch", &arguments, unfit).map(drop)
 }
 
-/// Runs a program in `directory` and gives what it wrote; when it fails, what it complained
-/// of becomes an error by `complaint`.
+/// Runs a program in `directory` and returns its standard output; if it fails, `failure` makes
+/// an error of its message.
 fn run(
     directory: &Path,
     program: &'static str,
     arguments: &[&str],
-    complaint: impl FnOnce(String) -> BuildError,
+    failure: impl FnOnce(String) -> BuildError,
 ) -> Result<String, BuildError> {
     let output =
         tool::output(program, arguments, directory).map_err(|error| match error.kind() {
@@ -184,23 +185,24 @@ fn run(
     if output.status.success() {
         return Ok(text(&output.stdout));
     }
-    // Most programs complain on one stream, `patch` on the other.
-    let said = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
-    Err(complaint(complained(&said).to_owned()))
+    // Most programs write errors to stderr, `patch` to stdout.
+    let all = format!("{}\n{}", text(&output.stdout), text(&output.stderr));
+    Err(failure(error_line(&all).to_owned()))
 }
 
-/// The line that says why a program failed: the last, but `patch` goes on after what fails.
-fn complained(said: &str) -> &str {
-    let mut lines = said.lines().filter(|line| !line.trim().is_empty());
+/// The line with the reason of a failure: the last line, except that `patch` continues after a
+/// failure.
+fn error_line(output: &str) -> &str {
+    let mut lines = output.lines().filter(|line| !line.trim().is_empty());
     let failed = lines.clone().rfind(|line| line.contains("FAILED"));
-    failed.or_else(|| lines.next_back()).unwrap_or("it did not say why")
+    failed.or_else(|| lines.next_back()).unwrap_or("no error message")
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    /// Puts the files of a source where one that was fetched lies.
+    /// Writes the files of a source where a fetched source would be.
     pub(crate) fn put(root: &Path, version: &str, files: &[(&str, &[u8])]) {
         let tree = root.join(format!("{version}{}", suffix())).join(TREE);
         fs::create_dir_all(&tree).unwrap();
@@ -210,7 +212,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_source_of_a_series_or_of_one_version_is_found() {
+    fn the_source_of_a_series_or_version_is_found() {
         let directory = tempfile::tempdir().unwrap();
         let sources = Sources::new(directory.path().join("sources"));
         assert_eq!(sources.find(None).unwrap(), None);
@@ -222,29 +224,29 @@ pub(super) mod tests {
         assert_eq!(version("6.12.117-1~deb12u1").as_deref(), Some("6.12.117-1~deb12u1"));
         assert_eq!(version("6.1").as_deref(), Some("6.1.192-2"));
         assert_eq!(version("6.12.11"), None);
-        // What an older patch was applied to is no source of ours.
+        // A source with an older patch does not match.
         fs::create_dir(sources.root.join("6.13.1-1-patch-000000000000")).unwrap();
         assert_eq!(version("6.13"), None);
     }
 
     #[test]
-    fn a_patch_that_does_not_fit_is_told_by_the_file_it_does_not_fit() {
+    fn the_error_of_a_patch_names_the_file_that_failed() {
         let failed = "1 out of 2 hunks FAILED -- saving rejects to file apic.c.rej";
-        let said =
+        let output =
             format!("Hunk #2 FAILED at 9.\n{failed}\npatching file b.c\nHunk #1 succeeded\n");
-        assert_eq!(complained(&said), failed);
-        assert_eq!(complained("E: no such package\n\n"), "E: no such package");
-        assert_eq!(complained(""), "it did not say why");
+        assert_eq!(error_line(&output), failed);
+        assert_eq!(error_line("E: no such package\n\n"), "E: no such package");
+        assert_eq!(error_line(""), "no error message");
     }
 
     #[test]
-    fn packages_are_named_by_the_series() {
+    fn the_name_of_a_package_contains_the_series() {
         assert_eq!(package("6.12"), "linux-source-6.12");
         assert_eq!(package("6.12.117-1~deb12u1"), "linux-source-6.12=6.12.117-1~deb12u1");
     }
 
     #[test]
-    fn the_patch_touches_only_what_a_tick_rate_needs() {
+    fn the_patch_changes_only_the_files_that_a_tick_rate_needs() {
         let touched: Vec<&str> =
             PATCH.lines().filter_map(|line| line.strip_prefix("+++ b/")).collect();
         assert_eq!(

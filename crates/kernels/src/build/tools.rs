@@ -1,19 +1,19 @@
-//! What a kernel is compiled with.
+//! The tools that build a kernel.
 
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Something that has to be installed, and Debian's package of it.
+/// A required tool, and its package in Debian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tool {
     /// The program, or the header of a library.
     pub name: &'static str,
-    /// Where it comes from.
+    /// Debian's package.
     pub package: &'static str,
 }
 
-/// What Linux's own build calls, and what unpacks and patches its source.
+/// The programs that Linux's own build runs, and those that unpack and patch its source.
 const PROGRAMS: [Tool; 10] = [
     Tool { name: "make", package: "build-essential" },
     Tool { name: "gcc", package: "build-essential" },
@@ -27,16 +27,16 @@ const PROGRAMS: [Tool; 10] = [
     Tool { name: "gzip", package: "gzip" },
 ];
 
-/// The library by which the kernel's own tool looks into its objects.
+/// The library with which Linux's objtool reads objects.
 const ELF: Tool = Tool { name: "gelf.h", package: "libelf-dev" };
 
-/// What is missing along `search_path`, a list of directories as `PATH` is.
+/// The tools that are missing in `search_path`, a list of directories in the form of `PATH`.
 pub(super) fn missing(search_path: &OsStr) -> Vec<Tool> {
     let has = |tool: &Tool| {
         std::env::split_paths(search_path).any(|directory| directory.join(tool.name).is_file())
     };
     let mut missing: Vec<Tool> = PROGRAMS.into_iter().filter(|tool| !has(tool)).collect();
-    // Where headers are is the compiler's knowledge, so without it there is no telling.
+    // Only the compiler knows the directories of headers, so without it they cannot be checked.
     let has_compiler = !missing.iter().any(|tool| tool.name == "gcc");
     if has_compiler && !has_header(search_path, ELF.name) {
         missing.push(ELF);
@@ -55,8 +55,7 @@ fn has_header(search_path: &OsStr, name: &str) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// What compiler and linker say of their versions: a kernel of another compiler is another
-/// kernel.
+/// The versions of the compiler and the linker, which are part of a kernel's key.
 pub(super) fn versions(search_path: &OsStr) -> String {
     ["gcc", "ld"].map(|program| version(program, search_path)).join("; ")
 }
@@ -68,9 +67,9 @@ fn version(program: &str, search_path: &OsStr) -> String {
         .arg("--version")
         .current_dir(Path::new("/"))
         .output();
-    let said = output.map(|output| output.stdout).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    said.lines().next().unwrap_or("of no version").to_owned()
+    let output = output.map(|output| output.stdout).unwrap_or_default();
+    let output = String::from_utf8_lossy(&output);
+    output.lines().next().unwrap_or("of no version").to_owned()
 }
 
 #[cfg(test)]
@@ -79,7 +78,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_is_not_along_the_path_is_missing() {
+    fn a_tool_outside_the_path_is_missing() {
         let directory = tempfile::tempdir().unwrap();
         for tool in PROGRAMS.iter().filter(|tool| !["gcc", "bison"].contains(&tool.name)) {
             fs::write(directory.path().join(tool.name), "").unwrap();

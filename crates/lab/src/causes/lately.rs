@@ -1,4 +1,4 @@
-//! The samples of the last seconds, among which late ones are found.
+//! The samples of the last seconds, from which late samples are taken.
 
 use std::collections::VecDeque;
 
@@ -17,22 +17,22 @@ pub struct Lately {
     tasks: Vec<(ThreadId, VecDeque<Sample>)>,
 }
 
-/// How far back samples are kept.
+/// How long samples are kept.
 const REACH: Nanos = Nanos::from_millis(1_500);
-/// How many a task keeps at most: 20 µs between wakeups and longer are explained in full.
+/// The maximum number of samples of a task; enough for intervals of 20 µs and longer.
 const MOST: usize = 75_000;
-/// What the host took from a CPU shows in events after the sample, so that the
-/// newest samples wait.
+/// Time that the host took from a CPU appears in events after the sample, so the newest samples
+/// wait.
 const AFTERMATH: Nanos = Nanos::from_millis(20);
 
 impl Lately {
-    /// Begins with none, for tasks that are these threads.
+    /// Begins without samples, for tasks with these threads.
     pub fn new(sleep: SleepMethod, opened: Instant<Monotonic>, threads: &[ThreadId]) -> Self {
         let tasks = threads.iter().map(|thread| (*thread, VecDeque::new())).collect();
         Self { sleep, opened, tasks }
     }
 
-    /// Takes what a task did.
+    /// Adds the samples of a batch.
     pub fn take(&mut self, batch: &Batch) {
         let Some((_, kept)) = self.tasks.get_mut(batch.task as usize) else { return };
         kept.extend(&batch.samples);
@@ -42,8 +42,8 @@ impl Lately {
         kept.drain(..old.max(surplus));
     }
 
-    /// Takes away all samples up to a little before `now`; none, and forgotten, when not one of
-    /// them is later than `threshold`.
+    /// Removes all samples up to shortly before `now` and returns them; `None` if no sample is
+    /// later than `threshold`.
     pub fn late(&mut self, now: Instant<Monotonic>, threshold: Nanos) -> Option<Vec<ProbeTask>> {
         let until = (now - self.opened) - AFTERMATH;
         let (sleep, opened) = (self.sleep, self.opened);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_sample_is_handed_out_once_and_not_before_its_aftermath() {
+    fn a_late_sample_is_returned_once_and_after_its_aftermath() {
         let mut lately = lately();
         let threshold = Nanos::from_micros(100);
         lately.take(&batch(0..1000, 990));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_asked_for_is_forgotten() {
+    fn old_samples_are_dropped() {
         let mut lately = lately();
         for second in 0..10 {
             lately.take(&batch(second * 1000..(second + 1) * 1000, u64::MAX));

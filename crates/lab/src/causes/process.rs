@@ -1,4 +1,4 @@
-//! What runs inside the recording process.
+//! The body of the recording process.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,17 +13,17 @@ use tactus_wire::WireError;
 
 use super::{CauseEvent, CauseRequest};
 
-/// How far back events are held: longer than samples wait to be explained.
+/// How long events are held: longer than samples wait for their explanation.
 const REACH: Nanos = Nanos::from_secs(4);
-/// The most bytes of events that are held.
+/// The maximum size of the held events, in bytes.
 const LIMIT: u64 = 64 << 20;
-/// Samples that are told at a time.
+/// The maximum number of explained samples in a response.
 const SLOWEST: usize = 3;
 
-/// Runs the recording process: requests on standard input, answers on standard output.
+/// Runs the recording process: requests on standard input, events on standard output.
 ///
 /// # Errors
-/// The answers cannot be written, so that nobody can be told what went wrong.
+/// A request cannot be read, or an event cannot be written.
 pub fn main() -> io::Result<()> {
     let mut requests = tactus_wire::requests();
     let mut recorder = None;
@@ -32,7 +32,7 @@ pub fn main() -> io::Result<()> {
             Err(WireError::Closed) => return Ok(()),
             request => request?,
         };
-        let answer = match (request, &recorder) {
+        let event = match (request, &recorder) {
             (CauseRequest::Record { aside }, None) => match record(aside) {
                 Ok(started) => {
                     recorder = Some(started);
@@ -50,7 +50,7 @@ pub fn main() -> io::Result<()> {
                 continue;
             }
         };
-        tactus_wire::answers().write(&answer)?;
+        tactus_wire::answers().write(&event)?;
     }
 }
 
@@ -72,8 +72,9 @@ fn explain_from(
     tasks: Vec<ProbeTask>,
     threshold: Nanos,
 ) -> Result<Vec<ExplainedSample>, String> {
-    // A file without a name, so that nothing is left behind however we end.
-    let file = tempfile::tempfile().map_err(|error| format!("no temporary file: {error}"))?;
+    // An unnamed file, so that nothing is left behind however this process ends.
+    let file =
+        tempfile::tempfile().map_err(|error| format!("cannot create a temporary file: {error}"))?;
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     recorder.save(&path).map_err(|error| error.to_string())?;
     let mut recording = RecordingFile::open(&path).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! The side that asks.
+//! The side that sends the requests.
 
 use std::io;
 use std::path::Path;
@@ -13,77 +13,76 @@ use tactus_wire::{Peer, Start, WireError};
 use super::{CauseEvent, CauseRequest};
 use tactus_cell::unmeasured;
 
-/// A process that records the kernel's events and explains samples by them. Dropping it
-/// ends it.
+/// A process that records the kernel's events and explains samples with them. Dropping this
+/// ends the process.
 #[derive(Debug)]
 pub struct Causes {
     peer: Peer,
-    /// Takes our own answer to a request that cannot be sent.
-    answer: Sender<CauseEvent>,
-    answers: Receiver<CauseEvent>,
-    /// Whether it is asked nothing at the moment.
+    /// Takes our own event if a request cannot be sent.
+    sender: Sender<CauseEvent>,
+    events: Receiver<CauseEvent>,
+    /// Whether no request is pending.
     free: bool,
 }
 
 impl Causes {
-    /// Starts recording by `executable`, which must run [`main`](super::main) when it is
-    /// given `arguments`; away from the CPUs that `cell` measures, where there are
-    /// others.
+    /// Starts recording with `executable`, which must run [`main`](super::main) with
+    /// `arguments`; on other CPUs than those that `cell` measures, if there are others.
     ///
     /// The process ends with the thread that calls this.
     ///
     /// # Errors
-    /// The process cannot be started. Whether it may record is told later.
+    /// The process cannot be started. A later event reports whether it can record.
     pub fn start(executable: &Path, arguments: &[&str], cell: &Cell) -> io::Result<Self> {
         let mut command = Command::new(executable);
         command.args(arguments).stderr(Stdio::null());
         let start = Start::new(command).in_own_group().dies_with_this_thread();
         let (peer, reader) = start.start()?;
-        let (answer, answers) = channel();
-        let sender = answer.clone();
-        reader.listen("hears-causes", move |read| {
-            sender.send(read.unwrap_or_else(|error| unavailable(&error))).is_ok()
+        let (sender, events) = channel();
+        let received = sender.clone();
+        reader.listen("cause-reader", move |read| {
+            received.send(read.unwrap_or_else(|error| unavailable(&error))).is_ok()
         })?;
-        let mut causes = Self { peer, answer, answers, free: false };
-        causes.give(&CauseRequest::Record { aside: unmeasured(cell) });
+        let mut causes = Self { peer, sender, events, free: false };
+        causes.send(&CauseRequest::Record { aside: unmeasured(cell) });
         Ok(causes)
     }
 
-    /// Whether it could be asked now; it explains one second after the other.
+    /// Whether it accepts a request now; it explains the seconds one after another.
     pub fn is_free(&self) -> bool {
         self.free
     }
 
-    /// Asks for the causes of the slowest of these samples that are later than `threshold`.
-    pub fn ask(&mut self, tasks: Vec<ProbeTask>, threshold: Nanos) {
-        self.give(&CauseRequest::Explain { tasks, threshold });
+    /// Requests the causes of the slowest of these samples that are later than `threshold`.
+    pub fn request(&mut self, tasks: Vec<ProbeTask>, threshold: Nanos) {
+        self.send(&CauseRequest::Explain { tasks, threshold });
     }
 
-    /// What it has said since it was last listened to; never waits.
+    /// The events since the last call; never waits.
     pub fn events(&mut self) -> Vec<CauseEvent> {
         let mut events = Vec::new();
-        while let Ok(event) = self.answers.try_recv() {
+        while let Ok(event) = self.events.try_recv() {
             self.free = !matches!(event, CauseEvent::Unavailable { .. });
             events.push(event);
         }
         events
     }
 
-    fn give(&mut self, request: &CauseRequest) {
+    fn send(&mut self, request: &CauseRequest) {
         self.free = false;
         if let Err(error) = self.peer.send(request)
             && !error.is_end()
         {
-            // A process that has ended is heard of by its output.
-            let _ = self.answer.send(unavailable(&error));
+            // The end of the process is reported by the end of its output.
+            let _ = self.sender.send(unavailable(&error));
         }
     }
 }
 
 impl Drop for Causes {
     fn drop(&mut self) {
-        // It is not waited for: the kernel takes back the events one by one, some 20 ms
-        // each, and nobody shall wait for that.
+        // This does not wait for its end: the kernel closes the events one by one, which takes
+        // about 20 ms each.
         self.peer.kill();
     }
 }
@@ -92,7 +91,7 @@ fn unavailable(error: &WireError) -> CauseEvent {
     let reason = if error.is_end() {
         "the recording process ended".to_owned()
     } else {
-        format!("the recording process cannot be understood: {error}")
+        format!("invalid output of the recording process: {error}")
     };
     CauseEvent::Unavailable { reason, fix: None }
 }

@@ -1,4 +1,4 @@
-//! What runs inside the measuring process.
+//! The body of the measuring process.
 
 use std::io;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use tactus_probe::{LiveTasks, ProbeEvent};
 use super::{LiveMessage, LiveRequest};
 use tactus_cell::{Stopped, load_ended, machine, own_executable, task_process};
 
-/// Runs the measuring process of a cell that is looked at: the request on standard
-/// input, the messages on standard output.
+/// Runs the measuring process of a watched cell: the request on standard input, the messages
+/// on standard output.
 ///
 /// # Errors
-/// The messages cannot be written, so that nobody can be told what went wrong.
+/// A message cannot be written.
 pub fn main() -> io::Result<()> {
     let last = match measure() {
         Ok(()) => LiveMessage::Ended,
         Err(Stopped { reason, hint }) => LiveMessage::Failed { reason, hint },
     };
-    say(&last)
+    send(&last)
 }
 
 fn measure() -> Result<(), Stopped> {
@@ -34,15 +34,15 @@ fn measure() -> Result<(), Stopped> {
     let options = HostOptions::new(executable.clone());
     let (_settings, refused) = machine::hold(&request.cell, &executable, &options.directory);
     for shortfall in refused {
-        say(&LiveMessage::Shortfall(shortfall))?;
+        send(&LiveMessage::Shortfall(shortfall))?;
     }
     let mut load = RunningLoad::start(&request.cell.load, &options)?;
     for shortfall in load.shortfalls() {
-        say(&LiveMessage::Shortfall(shortfall.clone()))?;
+        send(&LiveMessage::Shortfall(shortfall.clone()))?;
     }
     thread::sleep(Duration::from(request.cell.warmup));
 
-    // Told after the start, since nobody must write while it is being measured.
+    // Sent after the start, because nothing may be written while the probe starts to measure.
     let mut shortfalls = Vec::new();
     let process = task_process(executable);
     let tasks =
@@ -52,26 +52,26 @@ fn measure() -> Result<(), Stopped> {
             }
         })?;
     for shortfall in shortfalls {
-        say(&LiveMessage::Shortfall(shortfall))?;
+        send(&LiveMessage::Shortfall(shortfall))?;
     }
-    // It sleeps, unless a copy ends by itself, and the load ends with this process.
+    // This thread sleeps unless a copy ends by itself; the load ends with this process.
     let name = request.cell.load.load.to_string();
     thread::spawn(move || {
         while let Some(reason) = load.next_end() {
-            // Nobody listens any more when it is over.
-            let _ = say(&LiveMessage::Shortfall(load_ended(&name, &reason)));
+            // The reader is gone if the watch is over.
+            let _ = send(&LiveMessage::Shortfall(load_ended(&name, &reason)));
         }
-        // Dropping it would end what is left of it.
+        // Dropping the load would end its remaining copies.
         loop {
             thread::park();
         }
     });
     let (opened, threads) = (tasks.opened(), tasks.threads().to_vec());
-    say(&LiveMessage::Opened { opened, threads })?;
+    send(&LiveMessage::Opened { opened, threads })?;
     tasks.wait()?;
     Ok(())
 }
 
-fn say(message: &LiveMessage) -> io::Result<()> {
+fn send(message: &LiveMessage) -> io::Result<()> {
     Ok(tactus_wire::answers().write(message)?)
 }

@@ -1,4 +1,4 @@
-//! The side that looks.
+//! The side that receives the samples.
 
 use std::io;
 use std::path::Path;
@@ -14,7 +14,7 @@ use tactus_wire::{LastWords, Peer, Start, WireError};
 
 use super::{LiveEvent, LiveMessage, LiveRequest};
 
-/// A cell that is being measured and looked at. Dropping it ends it, with its load.
+/// A watched cell. Dropping it ends the measurement, with its load.
 #[derive(Debug)]
 pub struct LiveSamples {
     peer: Peer,
@@ -25,13 +25,13 @@ pub struct LiveSamples {
 }
 
 impl LiveSamples {
-    /// Starts measuring `cell` by `executable`, which must run [`main`](super::main) when
-    /// it is given `arguments`.
+    /// Starts measuring `cell` with `executable`, which must run [`main`](super::main) with
+    /// `arguments`.
     ///
     /// The measuring process ends with the thread that calls this.
     ///
     /// # Errors
-    /// There is no memory for samples, or the process cannot be started.
+    /// Memory for samples cannot be allocated, or the process cannot be started.
     pub fn start(
         executable: &Path,
         arguments: &[&str],
@@ -48,14 +48,14 @@ impl LiveSamples {
         rings.set_inheritable(true).map_err(io::Error::other)?;
         let started = start.keeps_last_words().start();
         rings.set_inheritable(false).map_err(io::Error::other)?;
-        let (mut peer, answers) = started?;
+        let (mut peer, reader) = started?;
         let place = RingsPlace { file: rings.file(), layout };
         let request = LiveRequest { cell: cell.clone(), seed, rings: place };
-        // A process that has ended already is heard of below.
+        // If the process has ended already, the reader reports it.
         let _ = peer.send(&request);
         let (sender, messages) = channel();
         let mut words = peer.take_last_words();
-        answers.listen("hears-live", move |read| {
+        reader.listen("live-reader", move |read| {
             sender.send(read.unwrap_or_else(|error| failed(&error, words.take()))).is_ok()
         })?;
         let followers = (0..tasks)
@@ -64,12 +64,12 @@ impl LiveSamples {
         Ok(Self { peer, rings, followers, messages, ended: false })
     }
 
-    /// Tells what has happened since it was last asked; never waits.
+    /// Returns the events since the last call; never waits.
     ///
-    /// Nothing happens any more after [`LiveEvent::Ended`] or [`LiveEvent::Failed`].
+    /// No event follows [`LiveEvent::Ended`] or [`LiveEvent::Failed`].
     pub fn events(&mut self) -> Vec<LiveEvent> {
         let mut events = Vec::new();
-        // Before the samples: what is told as ended has written its last one.
+        // Messages before samples: after the end message, all samples are in the rings.
         let mut last = None;
         while !self.ended {
             match self.messages.try_recv() {
@@ -93,22 +93,22 @@ impl LiveSamples {
 
 impl Drop for LiveSamples {
     fn drop(&mut self) {
-        // However it ended, nothing more is to be done about it.
+        // Its exit status does not matter.
         let _ = self.peer.wait_or_kill(Duration::ZERO);
     }
 }
 
-/// How long the last words of a process that has closed its output are waited for.
+/// The longest wait for the standard error of a process that has closed its output.
 const LAST_WORDS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why there is no further message.
 fn failed(error: &WireError, words: Option<LastWords>) -> LiveMessage {
     let reason = if error.is_end() {
         let words = words.map(|words| words.take(LAST_WORDS_PATIENCE)).unwrap_or_default();
-        let said = if words.is_empty() { words } else { format!("; it said: {words}") };
-        format!("the measuring process ended{said}")
+        let stderr = if words.is_empty() { words } else { format!("; stderr: {words}") };
+        format!("the measuring process ended{stderr}")
     } else {
-        format!("the measuring process cannot be understood: {error}")
+        format!("invalid output of the measuring process: {error}")
     };
     LiveMessage::Failed { reason, hint: None }
 }

@@ -215,7 +215,7 @@ impl Watch<'_> {
         if let Some(lately) = why.lately.as_mut().filter(|_| why.causes.is_free())
             && let Some(tasks) = lately.late(clock::now::<Monotonic>(), why.threshold)
         {
-            why.causes.ask(tasks, why.threshold);
+            why.causes.request(tasks, why.threshold);
         }
         events.iter().try_for_each(|event| self.tell_cause(event))
     }

@@ -183,7 +183,7 @@ impl Show<'_> {
         {
             self.last_asked = StdInstant::now();
             if let Some(tasks) = lately.late(clock::now::<Monotonic>(), self.wishes.threshold) {
-                causes.ask(tasks, self.wishes.threshold);
+                causes.request(tasks, self.wishes.threshold);
             }
         }
     }
