@@ -7,7 +7,7 @@ use tactus_model::time::Nanos;
 
 use crate::cause::Cause;
 use crate::circumstance::{Circumstance, Circumstances};
-use crate::outcome::{MatchOutcome, Unmatched};
+use crate::outcome::MatchOutcome;
 use crate::segments::{Segment, Segments};
 use crate::timeline::Timeline;
 
@@ -152,14 +152,5 @@ impl Explanation {
         };
         let all = sum(|outcome| !matches!(outcome, MatchOutcome::Untraced | MatchOutcome::Void));
         if all == 0 { 1.0 } else { sum(MatchOutcome::has_timer) as f64 / all as f64 }
-    }
-
-    /// The reasons for which samples were not matched, with the number of samples for
-    /// each.
-    pub fn unmatched(&self) -> impl Iterator<Item = (Unmatched, u64)> + '_ {
-        self.outcomes.iter().filter_map(|counted| match counted.outcome {
-            MatchOutcome::Unmatched(reason) => Some((reason, counted.count)),
-            _ => None,
-        })
     }
 }

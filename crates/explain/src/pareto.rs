@@ -85,15 +85,4 @@ impl Pareto {
             self.rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum();
         1.0 - self.share(unexplained)
     }
-
-    /// The table's first row as a sentence, for example `71 % of the latency of samples
-    /// over 100us: softirq NET_RX on CPU 1`; `None` if no sample was late.
-    pub fn headline(&self, threshold: Nanos) -> Option<String> {
-        let row = self.rows.first()?;
-        Some(format!(
-            "{:.0} % of the latency of samples over {threshold}: {}",
-            self.share(row.time) * 100.0,
-            row.cause
-        ))
-    }
 }

@@ -31,7 +31,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -40,6 +40,7 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "perf", seeds: tracing::perf_seeds, run: tracing::perf },
     Target { name: "experiment", seeds: experiments::seeds, run: experiments::run },
     Target { name: "message", seeds: messages::seeds, run: messages::run },
+    Target { name: "wire", seeds: messages::stream_seeds, run: messages::stream },
 ];
 
 /// The target with this name.

@@ -46,7 +46,7 @@ macro_rules! targets {
     };
 }
 
-targets!(recording, export, import, format, page, perf, experiment, message);
+targets!(recording, export, import, format, page, perf, experiment, message, wire);
 
 fn fuzz(target: Target) {
     match std::env::var_os(NUMBER) {

@@ -419,7 +419,9 @@ mod tests {
     #[test]
     fn the_embedded_defaults_set_every_setting() {
         let defaults = Experiment::parse(DEFAULTS).unwrap();
-        assert_eq!(defaults.settings.missing().collect::<Vec<_>>(), Vec::<&str>::new());
+        for setting in crate::settings::SETTINGS {
+            assert!(defaults.settings.values(setting.name).is_some(), "{}", setting.name);
+        }
         defaults.plan(&Overrides::default()).unwrap();
     }
 

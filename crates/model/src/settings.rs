@@ -438,11 +438,6 @@ impl Layer {
         })
     }
 
-    /// The names of the settings that this layer lacks.
-    pub fn missing(&self) -> impl Iterator<Item = &'static str> + '_ {
-        SETTINGS.iter().map(|setting| setting.name).filter(|name| !self.0.contains_key(name))
-    }
-
     /// The maximum number of combinations of the values; saturates.
     pub fn combinations(&self) -> usize {
         self.0.values().fold(1, |product, values| product.saturating_mul(values.len()))

@@ -1,7 +1,7 @@
 //! The summary of a recording: its accounts and its cost.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::recording::{AbsentEvent, EventAccount, CpuAccount};
+use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
@@ -65,12 +65,6 @@ impl RecordingSummary {
     pub fn unwritten(&self) -> u64 {
         let of_events: u64 = self.accounts.iter().map(EventAccount::unwritten).sum();
         of_events + self.cpus.iter().map(CpuAccount::unwritten).sum::<u64>()
-    }
-
-    /// Whether every occurrence of every event is accounted for.
-    pub fn balances(&self) -> bool {
-        self.accounts.iter().all(EventAccount::balances)
-            && self.cpus.iter().all(CpuAccount::balances)
     }
 
     /// The duration of the recording.

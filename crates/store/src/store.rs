@@ -17,15 +17,6 @@ pub struct Store {
 }
 
 impl Store {
-    /// Determines the file of the store from the environment of this process; see
-    /// [`crate::default_path`].
-    ///
-    /// # Errors
-    /// [`StoreError::NoPlace`].
-    pub fn default_path() -> Result<PathBuf, StoreError> {
-        crate::default_path(|name| std::env::var_os(name))
-    }
-
     /// Opens the store in the file `path`; creates the file and its directory if they do not
     /// exist.
     ///

@@ -76,18 +76,6 @@ impl End {
             Self::Yielded
         }
     }
-
-    /// Whether the thread could have gone on.
-    pub const fn is_involuntary(self) -> bool {
-        matches!(
-            self,
-            Self::PreemptedByPriority
-                | Self::PreemptedByWoken
-                | Self::TickExpiry
-                | Self::Preempted
-                | Self::Migrated
-        )
-    }
 }
 
 /// Whether the class of priority `next` alone puts it before priority `current`; nice

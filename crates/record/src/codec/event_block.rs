@@ -99,11 +99,6 @@ impl<B: AsRef<[u8]>> EventBlock<B> {
         })
     }
 
-    /// The head of the block.
-    pub fn head(&self) -> EventBlockHead {
-        self.head
-    }
-
     /// The next event; `None` after the last.
     ///
     /// # Errors

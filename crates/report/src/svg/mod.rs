@@ -164,19 +164,9 @@ impl Drawing {
 
     /// The drawing for a page that has [`style::STYLE`] among its styles.
     pub fn inline(&self) -> String {
-        self.element("", "")
-    }
-
-    /// The drawing as a file of its own.
-    pub fn standalone(&self) -> String {
-        let styles = format!("<style>{}</style>", style::STYLE);
-        self.element(r#" xmlns="http://www.w3.org/2000/svg""#, &styles)
-    }
-
-    fn element(&self, attributes: &str, styles: &str) -> String {
         format!(
-            "<svg{attributes} class=\"drawing\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {}\">\
-             <title>{title}</title><desc>{}</desc>{styles}{}</svg>",
+            "<svg class=\"drawing\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {}\">\
+             <title>{title}</title><desc>{}</desc>{}</svg>",
             Unit(self.width),
             Unit(self.height),
             escape(&self.description),

@@ -31,12 +31,6 @@ impl LogScale {
         Self { low, high, from, to }
     }
 
-    /// The same range at other places.
-    #[must_use]
-    pub const fn placed(self, from: f64, to: f64) -> Self {
-        Self { from, to, ..self }
-    }
-
     /// The place of a value; one beyond an end is put at that end.
     pub fn at(&self, value: f64) -> f64 {
         let share =

@@ -91,13 +91,6 @@ impl Ring {
         self.size
     }
 
-    /// The number of unread bytes.
-    pub fn unread(&self) -> usize {
-        let head = self.word(HEAD_OFFSET).load(Ordering::Acquire);
-        let tail = self.word(TAIL_OFFSET).load(Ordering::Relaxed);
-        head.wrapping_sub(tail) as usize
-    }
-
     /// Passes every present record to `record` and frees its space.
     ///
     /// Stops after the bytes of one ring, however fast the kernel writes.
