@@ -136,17 +136,17 @@ _tactus() {
             tactus__subcmd__help__subcmd__internal,cell)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__cell"
                 ;;
-            tactus__subcmd__help__subcmd__internal,keeper)
-                cmd="tactus__subcmd__help__subcmd__internal__subcmd__keeper"
+            tactus__subcmd__help__subcmd__internal,guardian)
+                cmd="tactus__subcmd__help__subcmd__internal__subcmd__guardian"
+                ;;
+            tactus__subcmd__help__subcmd__internal,live)
+                cmd="tactus__subcmd__help__subcmd__internal__subcmd__live"
                 ;;
             tactus__subcmd__help__subcmd__internal,load)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__load"
                 ;;
             tactus__subcmd__help__subcmd__internal,load-worker)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__load__subcmd__worker"
-                ;;
-            tactus__subcmd__help__subcmd__internal,stream)
-                cmd="tactus__subcmd__help__subcmd__internal__subcmd__stream"
                 ;;
             tactus__subcmd__help__subcmd__internal,task)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__task"
@@ -166,20 +166,20 @@ _tactus() {
             tactus__subcmd__internal,cell)
                 cmd="tactus__subcmd__internal__subcmd__cell"
                 ;;
+            tactus__subcmd__internal,guardian)
+                cmd="tactus__subcmd__internal__subcmd__guardian"
+                ;;
             tactus__subcmd__internal,help)
                 cmd="tactus__subcmd__internal__subcmd__help"
                 ;;
-            tactus__subcmd__internal,keeper)
-                cmd="tactus__subcmd__internal__subcmd__keeper"
+            tactus__subcmd__internal,live)
+                cmd="tactus__subcmd__internal__subcmd__live"
                 ;;
             tactus__subcmd__internal,load)
                 cmd="tactus__subcmd__internal__subcmd__load"
                 ;;
             tactus__subcmd__internal,load-worker)
                 cmd="tactus__subcmd__internal__subcmd__load__subcmd__worker"
-                ;;
-            tactus__subcmd__internal,stream)
-                cmd="tactus__subcmd__internal__subcmd__stream"
                 ;;
             tactus__subcmd__internal,task)
                 cmd="tactus__subcmd__internal__subcmd__task"
@@ -190,20 +190,20 @@ _tactus() {
             tactus__subcmd__internal__subcmd__help,cell)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__cell"
                 ;;
+            tactus__subcmd__internal__subcmd__help,guardian)
+                cmd="tactus__subcmd__internal__subcmd__help__subcmd__guardian"
+                ;;
             tactus__subcmd__internal__subcmd__help,help)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__help"
                 ;;
-            tactus__subcmd__internal__subcmd__help,keeper)
-                cmd="tactus__subcmd__internal__subcmd__help__subcmd__keeper"
+            tactus__subcmd__internal__subcmd__help,live)
+                cmd="tactus__subcmd__internal__subcmd__help__subcmd__live"
                 ;;
             tactus__subcmd__internal__subcmd__help,load)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__load"
                 ;;
             tactus__subcmd__internal__subcmd__help,load-worker)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__load__subcmd__worker"
-                ;;
-            tactus__subcmd__internal__subcmd__help,stream)
-                cmd="tactus__subcmd__internal__subcmd__help__subcmd__stream"
                 ;;
             tactus__subcmd__internal__subcmd__help,task)
                 cmd="tactus__subcmd__internal__subcmd__help__subcmd__task"
@@ -389,7 +389,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__gate)
-            opts="-h -V --max --quantile --missed --for --at-most --no-worse-than --valid --no-reservations --margin --allow-unsupported --junit --json --help --version"
+            opts="-h -V --max --quantile --missed --for --at-most --no-worse-than --valid --no-warnings --margin --allow-unsupported --junit --json --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -575,7 +575,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal)
-            opts="cell stream causes task load load-worker keeper"
+            opts="cell live causes task load load-worker guardian"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -616,7 +616,21 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tactus__subcmd__help__subcmd__internal__subcmd__keeper)
+        tactus__subcmd__help__subcmd__internal__subcmd__guardian)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__internal__subcmd__live)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -645,20 +659,6 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__internal__subcmd__load__subcmd__worker)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__help__subcmd__internal__subcmd__stream)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -877,7 +877,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal)
-            opts="-h -V --help --version cell stream causes task load load-worker keeper help"
+            opts="-h -V --help --version cell live causes task load load-worker guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -918,8 +918,22 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__internal__subcmd__guardian)
+            opts="-h -V --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__internal__subcmd__help)
-            opts="cell stream causes task load load-worker keeper help"
+            opts="cell live causes task load load-worker guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -960,6 +974,20 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        tactus__subcmd__internal__subcmd__help__subcmd__guardian)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         tactus__subcmd__internal__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -974,7 +1002,7 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tactus__subcmd__internal__subcmd__help__subcmd__keeper)
+        tactus__subcmd__internal__subcmd__help__subcmd__live)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1016,20 +1044,6 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tactus__subcmd__internal__subcmd__help__subcmd__stream)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         tactus__subcmd__internal__subcmd__help__subcmd__task)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1044,7 +1058,7 @@ _tactus() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        tactus__subcmd__internal__subcmd__keeper)
+        tactus__subcmd__internal__subcmd__live)
             opts="-h -V --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1073,20 +1087,6 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__internal__subcmd__load__subcmd__worker)
-            opts="-h -V --help --version"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        tactus__subcmd__internal__subcmd__stream)
             opts="-h -V --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1923,7 +1923,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__watch)
-            opts="-h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --duration --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --help --version"
+            opts="-h -V --kernel --probe --load --load-policy --load-cpus --policy --cpus --sleep --clock --interval --frame-rate --tick --tick-shift --numbers --align --offset --work --tasks-per-cpu --tasks --lock-memory --timer-slack --cpu-dma-latency --block-requests --quantum --warmup --traced --traced-events --sample-limit --seed --scale --causes --threshold --plain --json --duration --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2029,10 +2029,6 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --duration)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --traced)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2054,6 +2050,10 @@ _tactus() {
                     return 0
                     ;;
                 --threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

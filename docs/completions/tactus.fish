@@ -24,333 +24,333 @@ function __fish_tactus_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c tactus -n "__fish_tactus_needs_command" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_needs_command" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "lab" -d 'Measure in guest kernels: other builds, preemption models and versions, and exact virtual time'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "watch" -d 'Watch wakeups while they happen: a scope, a percentile graph, and why some were late'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "lab" -d 'Measure in guest kernels: other builds, preemption models and versions, or deterministic time'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "list" -d 'List the runs in the store with their verdicts, the newest first'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show runs in full: verdict, cells, what was not granted, the machine'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "quanta" -d 'Say where processor time went: by whom, in which quanta, and what ticks billed'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "report" -d 'Write runs as one self-contained HTML page'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "reproduce" -d 'Measure what a paper measured, and set its figures beside this machine\'s'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md), or a recording of kernel events for other programs: the file of one, or what a run recorded in a turn'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "import" -d 'Take results into the store: exported runs, and those of other latency tools'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "delete" -d 'Delete runs from the store for good'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "completions" -d 'Write the completion script of a shell to standard output'
-complete -c tactus -n "__fish_tactus_needs_command" -f -a "internal" -d 'What a process that measuring starts has to do'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "quanta" -d 'Show where CPU time went: by program or thread, in which quanta, and what ticks billed'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "report" -d 'Write one self-contained HTML page about one or several runs'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "reproduce" -d 'Repeat the measurements of a paper, and compare its figures with those of this machine'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "compare" -d 'Compare two runs, or two cells, with confidence intervals'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "gate" -d 'Check a run against limits or a baseline, and exit with code 1 if a demand fails'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "delete" -d 'Delete runs from the store permanently'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "completions" -d 'Print the completion script for a shell'
+complete -c tactus -n "__fish_tactus_needs_command" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l look -d 'Look for so long how much the hypervisor takes, heat slows and the firmware interrupts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examine the machine whose /proc, /sys and /boot lie below this folder' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Write one JSON object a line, a finding each'
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l look -d 'Watch for this duration, e.g. 10s, and report steal time, thermal throttling and firmware interrupts (SMIs)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examine the machine whose /proc, /sys and /boot are below this directory' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Print findings as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'How much later each further task starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks -d 'Whether tasks are threads or processes' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before measuring starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'How many times every cell is measured' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell: p99.9:5% of the percentile, or p99:2us; there are three rounds at least' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: add no round that would end later than this; 10min unless told otherwise' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'The seed of the order of cells and of random intervals' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l for -d 'What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us; cells of options alone are measured at its period' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l continue -d 'Take the turns that an interrupted run has left' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'Write the page to this file instead of one beside the store' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Write no page'
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Write events and results as JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'The first due time is a multiple of this; 0ns starts at once [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'Start delay of each further task relative to the task before it [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks-per-cpu -d 'Number of tasks per CPU [default: 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks -d 'Whether tasks are threads or processes [default: threads]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'Number of times each cell is measured [default: that of the experiment, or 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell, e.g. p99.9:5% (of the percentile) or p99:2us; at least three rounds' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: add no round that would end later than this [default: 10min]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'Seed of the order of cells and of random intervals [default: that of the experiment, or a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l for -d 'Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. Without an experiment, its period is the default of --interval' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l continue -d 'Continue an interrupted run: measure its remaining turns' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Write no HTML page'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Print events and results as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "measure" -d 'Measure an experiment in guest kernels, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'How the load is scheduled' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l offset -d 'How much later each further task starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks -d 'Whether tasks are threads or processes' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before measuring starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l duration -d 'How long each cell is measured in each round' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l rounds -d 'How many times every cell is measured' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell: p99.9:5% of the percentile, or p99:2us; there are three rounds at least' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l limit -d 'With --until: add no round that would end later than this; 10min unless told otherwise' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l seed -d 'The seed of the order of cells and of random intervals' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l for -d 'What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us; cells of options alone are measured at its period' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l continue -d 'Take the turns that an interrupted run has left' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l page -d 'Write the page to this file instead of one beside the store' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l mips -d 'The speed of a machine in exact time, in million instructions a second: 1000, 500, 250, 125' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l proofs -d 'In exact time: how many machines, each booted by itself, must say the same; 2 to 100' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l guest-limit -d 'How long a guest may take on this host; by the length of its cell unless told otherwise' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l no-page -d 'Write no page'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l json -d 'Write events and results as JSON, one object a line'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l exact -d 'Let time be instructions, so that every run repeats to the byte'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'How the load is scheduled [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l align -d 'The first due time is a multiple of this; 0ns starts at once [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l offset -d 'Start delay of each further task relative to the task before it [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks-per-cpu -d 'Number of tasks per CPU [default: 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks -d 'Whether tasks are threads or processes [default: threads]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l rounds -d 'Number of times each cell is measured [default: that of the experiment, or 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell, e.g. p99.9:5% (of the percentile) or p99:2us; at least three rounds' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l limit -d 'With --until: add no round that would end later than this [default: 10min]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l seed -d 'Seed of the order of cells and of random intervals [default: that of the experiment, or a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l for -d 'Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. Without an experiment, its period is the default of --interval' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l continue -d 'Continue an interrupted run: measure its remaining turns' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l page -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l proofs -d 'Number of separately booted machines whose results must be equal in deterministic time, 2 to 100' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l guest-limit -d 'Time limit of a guest on this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l no-page -d 'Write no HTML page'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l json -d 'Print events and results as JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l exact -d 'Measure in deterministic (instruction-counted) time: every run gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'The kernel against which --kernel is held, written likewise' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'How the load is scheduled' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'How much later each further task starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks -d 'Whether tasks are threads or processes' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l warmup -d 'How long the load runs before measuring starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l duration -d 'How long each cell is measured in each round' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seeds -d 'Under how many seeds each cell is measured; ten unless the experiment or this tells otherwise' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'The seed from which all others follow' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l mips -d 'The speed of the guests\' time, in million instructions a second: 1000, 500, 250, 125' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l allow -d 'How much a path may differ: a percentage, a number of instructions, or both together' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'The chance that kernels that are alike are called different in what differs from seed to seed' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'What the gate refuses' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
-different\t'Any difference: shorter, earlier and fewer too'"
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'How long a guest may take on this host; by the length of its cell unless told otherwise' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Measure nothing, and judge this run of an earlier gate' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Write the outcome as JUnit XML to this file too' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Ask only for paths that every seed gave alike, for which three seeds are enough'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with 125 when the kernel could not be measured, as `git bisect run` wants it'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l json -d 'Write one JSON object'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'Baseline kernel, in the form of --kernel' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'How the load is scheduled [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'The first due time is a multiple of this; 0ns starts at once [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'Start delay of each further task relative to the task before it [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks-per-cpu -d 'Number of tasks per CPU [default: 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks -d 'Whether tasks are threads or processes [default: threads]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seeds -d 'Number of seeds for each cell [default: that of the experiment, or 10]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'Seed that all other seeds are derived from [default: a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l allow -d 'Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that equal kernels differ in figures that vary with the seed; at most 50 %' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'Differences that fail the gate' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
+different\t'Any difference, including shorter, earlier and fewer'"
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'Time limit of a guest on this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Judge this run of an earlier gate again, without measuring' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge only path lengths that are equal for all seeds; three seeds are enough'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l bisect -d 'Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l background -d 'Fetch and build them after this command has ended, when nothing else wants the processors'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l yielding -d 'What --background starts: let everything else of this system go first'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Write one JSON object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l background -d 'Fetch and build in the background, at the lowest priority'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l yielding -d 'Run at the lowest priority (the process that --background starts)'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Print JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "measure" -d 'Measure an experiment in guest kernels, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l kernel -d 'The kernel that is measured: host, or a guest\'s: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (how late a sleeping task wakes), frames (what a player shows and skips), sort (how long sorting an array takes, again and again)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", …' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The processors the load may use: all, or a list as 0,2-3' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpus -d 'The processors that are measured: all, or a list as 0,2-3' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l clock -d 'The clock it sleeps by: monotonic, realtime, tai, boottime' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered)' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'Frames a second that a player is to show: 60; 59.94; 60000/1001' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Ticks a second up to which a player\'s timers are rounded, as an old kernel does: 100; none for the kernel\'s own timers' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'How long after the first frame a tick comes: 5ms; sweep, for every shift in turn' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many numbers of four bytes are sorted: 32768 fill half of a cache of 256 KiB' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'First wakeups fall on a multiple of this; 0ns starts at once' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'How much later each further task starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% of the interval, continuous' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks-per-cpu -d 'How many tasks each processor carries' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks -d 'Whether tasks are threads or processes' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l lock-memory -d 'Lock and touch all memory before measuring: true or false' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest exit latency of idle states to allow, held for the whole machine, or untouched' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l block-requests -d 'How much block devices move at one request: untouched, or single for one page; put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l quantum -d 'How long tasks of the rr class and ordinary ones run before the next has its turn: 60ms, 6ticks, or untouched; set for the whole machine and put back afterwards' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before measuring starts' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long each cell is measured in each round' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'How long it is measured again while kernel events are recorded, for explanations; 0s for not at all' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced-events -d 'Which events are recorded: all, wakeup-path for interrupts, transfers and the measured tasks alone, or scheduling for who ran when' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sample-limit -d 'The most samples a task keeps in memory; the rest is counted as dropped' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l seed -d 'The seed of random intervals' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l scale -d 'How far the scope\'s lines are apart; without it as it fits' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l threshold -d 'The latency above which a sample is explained' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l causes -d 'Record the kernel\'s events from the beginning, to tell why samples were late'
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l plain -d 'Write a line a second'
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l json -d 'Write one JSON object a line: what happens, and every second\'s figures'
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'The first due time is a multiple of this; 0ns starts at once [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'Start delay of each further task relative to the task before it [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks-per-cpu -d 'Number of tasks per CPU [default: 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks -d 'Whether tasks are threads or processes [default: threads]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l seed -d 'Seed of random intervals [default: a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l scale -d 'Distance of the scope\'s lines [default: automatic]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l threshold -d 'Latency above which a sample is explained' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long to watch [default: until you quit]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l causes -d 'Record kernel events from the beginning, to explain late samples'
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l plain -d 'Print one line a second instead of drawing'
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l json -d 'Print JSON, one object a line: events, and the figures of every second'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l duration -d 'How long to record; without it until the command ends or an interrupt comes' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -s o -l output -d 'Write the recording to this file instead of one named after the time' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l perfetto -d 'Also write it for ui.perfetto.dev' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l ndjson -d 'Also write it as JSON, one event a line' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l flight -d 'Keep only what came so shortly before the end, in memory: a flight recorder' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l over -d 'Save that, and say who was to blame, when a thread waited longer for a processor' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l thread -d 'Only threads of this name or number; may be given several times' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l saves -d 'How often to save before the recording ends' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l source -d 'By which mechanism the kernel records: auto, perf, tracefs' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Record the kernel\'s call chain with each switch and interrupt'
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Write the account of the recording as JSON'
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l duration -d 'Duration of the recording [default: until the command ends or an interrupt]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -s o -l output -d 'File of the recording [default: tactus-DATE.tactusrec]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l perfetto -d 'Also write a trace for ui.perfetto.dev' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l ndjson -d 'Also write JSON, one event a line' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l flight -d 'Flight recorder: keep only the events of this last duration, in memory; at least 2s' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l over -d 'Save the flight recorder when a thread waited longer than this for a CPU, and explain the wait' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l thread -d 'Consider only threads with this name or thread ID; may be repeated [default: all threads except those of tactus]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l saves -d 'Number of saves after which the recording ends' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l source -d 'Mechanism of the kernel: auto, perf, tracefs' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Also record the kernel call chain of each switch and interrupt'
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Print the summary of the recording as JSON'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand list" -s n -l newest -d 'How many runs to list, the newest' -r
-complete -c tactus -n "__fish_tactus_using_subcommand list" -l all -d 'List every run, which takes about a second for a hundred'
-complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Write one JSON object a line, a run each'
+complete -c tactus -n "__fish_tactus_using_subcommand list" -s n -l newest -d 'Number of runs to list' -r
+complete -c tactus -n "__fish_tactus_using_subcommand list" -l all -d 'List all runs; takes about a second for 100 runs'
+complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Print JSON, one object a line for each run'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and the lateness that does no harm, as 2ms:100us; repeatable' -r
-complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Write one JSON object a line, a run each, with the summary of every cell'
-complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Print JSON, one object a line for each run, with the summary of every cell'
+complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'Of a run one cell only: its name, or its number counted from 0' -r
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l thread -d 'Of a recording only threads of this name or number; may be given several times' -r
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l threshold -d 'The latency above which a wakeup counts as late' -r
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'How many of the slowest wakeups of a cell, or waits of a thread, are shown' -r
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Write one JSON object a line, a cell or a name of threads each'
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'Explain one cell of a run only: its label, or its number counted from 0' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l thread -d 'Explain only threads of a recording with this name or thread ID; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l threshold -d 'Latency above which a wakeup is late' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'Number of the slowest wakeups of a cell, or longest waits of a thread, to show in detail' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Print JSON, one object a line for each cell or thread name'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l cell -d 'Of a run one cell only: its name, or its number counted from 0' -r
-complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l by -d 'By what the rows are' -r -f -a "program\t'Processes of one name together'
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l cell -d 'Show one cell of a run only: its label, or its number counted from 0' -r
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l by -d 'What a row is' -r -f -a "program\t'All processes with the same name'
 thread\t'Each thread'"
-complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l tick -d 'Rates of simulated ticks, in Hz' -r
-complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l top -d 'How many rows a table has; what the others used is told in one' -r
-complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l page -d 'Also write a page with drawings: the distribution of quanta, billed against used' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l json -d 'Write one JSON object a line, a recording or a cell each'
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l tick -d 'Rates of simulated ticks, in Hz, 1 to 100000' -r
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l top -d 'Number of rows in a table; one more row contains the sum of the others' -r
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l page -d 'Also write an HTML page with graphs: the distribution of quanta, billed against used time' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l json -d 'Print JSON, one object a line for each recording or cell'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'Write to this file instead of one beside the store' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand report" -l for -d 'What the machine is for, as in `tactus show --for`; repeatable' -r
-complete -c tactus -n "__fish_tactus_using_subcommand report" -l tick -d 'Rates of simulated ticks, in Hz, to be shown beside the kernel\'s own in the accounts of recorded cells' -r
-complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'File of the page [default: a file in reports/ beside the store]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l for -d 'Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l tick -d 'Rates of simulated ticks, in Hz, shown beside the kernel\'s tick in the CPU accounts of recorded cells' -r
+complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'One part of it only, by name; may be given several times' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l from -d 'Measure nothing, and use this run of the paper\'s experiment; may be given several times' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l kernel -d 'Measure in a guest of this kernel, as `tactus lab kernels` lists them; give it several times to compare' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l mips -d 'The speed of a machine in exact time, in million instructions a second: 1000, 500, 250, 125' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l proofs -d 'In exact time: how many machines, each booted by itself, must say the same; 2 to 100' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l guest-limit -d 'How long a guest may take on this host; by the length of its cell unless told otherwise' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l preemption -d 'How the kernel preempts itself, where it does not tell: none, voluntary, full, lazy, rt' -r -f -a "none\t''
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'Part of the paper to measure; may be repeated [default: all parts]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l from -d 'Use this run of the paper\'s experiment, without measuring; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l kernel -d 'Measure in a guest with this kernel (`tactus lab kernels` lists them); repeat it to compare kernels' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l proofs -d 'Number of separately booted machines whose results must be equal in deterministic time, 2 to 100' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l guest-limit -d 'Time limit of a guest on this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l preemption -d 'Preemption model of the kernel, if the kernel does not report it' -r -f -a "none\t''
 voluntary\t''
 full\t''
 lazy\t''
 rt\t''"
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l seed -d 'The seed of the order of cells and of random intervals' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s o -l output -d 'Write the page to this file instead of one beside the store' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l full -d 'Take the paper\'s own durations: from half an hour to some hours'
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l exact -d 'Let time be instructions, so that every run repeats to the byte'
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l plan-only -d 'Print the cells and how long they will take, and measure nothing'
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l no-page -d 'Write no page'
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l json -d 'Write events and the result as JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l seed -d 'Seed of the order of cells and of random intervals [default: a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s o -l output -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l full -d 'Measure for the paper\'s own durations: half an hour to several hours'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l exact -d 'Measure in deterministic (instruction-counted) time: every run gives the same bytes'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l no-page -d 'Write no HTML page'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l json -d 'Print events and the result as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand compare" -l margin -d 'Figures that differ by less than this count as the same' -r
-complete -c tactus -n "__fish_tactus_using_subcommand compare" -l page -d 'Write a self-contained page with both percentile graphs of each pair to this file too' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand compare" -l force -d 'Compare cells of another probe, sleep, clock or interval too'
-complete -c tactus -n "__fish_tactus_using_subcommand compare" -l fail-on-worse -d 'Exit with code 1 when any figure is worse'
-complete -c tactus -n "__fish_tactus_using_subcommand compare" -l json -d 'Write one JSON object'
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l margin -d 'Count figures that differ by less than this as the same' -r
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l page -d 'Also write a self-contained HTML page with two percentile graphs for each pair' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l force -d 'Compare cells with different probes, sleeps, clocks or intervals too'
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l fail-on-worse -d 'Exit with code 1 if any figure is worse'
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l max -d 'No wakeup is later than this' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l quantile -d 'A share of the wakeups, in per cent, is no later than this: 99.9=80us; repeatable' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l missed -d 'No more due times than these are slept through' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l for -d 'What the machine is for, as in `tactus show --for`; together with --at-most' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l at-most -d 'No more deadlines of the purpose are missed than this, with 95 % confidence: 1/h' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-worse-than -d 'No quantile is worse than that of the same cell in this run or exported file, as `tactus compare` finds' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l margin -d 'Figures that differ from the baseline by less than this count as the same' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l junit -d 'Write the outcome as JUnit XML to this file too' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l valid -d 'Nothing invalidates the figures, of the run and of the baseline: clock, load, accounting, machine'
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-reservations -d 'As --valid, and nothing else is held against the figures either'
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l allow-unsupported -d 'Count demands that the sample cannot support as met'
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l json -d 'Write one JSON object'
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l max -d 'Require that no wakeup is later than this' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l quantile -d 'Require that this percentage of wakeups is no later than a duration, e.g. 99.9=80us; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l missed -d 'Require at most this number of missed due times' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l for -d 'Purpose of the machine, for --at-most: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l at-most -d 'Require at most this rate of deadline misses for the purpose, with 95 % confidence, e.g. 1/h' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-worse-than -d 'Require that no quantile is worse than in the same cell of this run or exported file, by the method of `tactus compare`' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l margin -d 'Count figures that differ from the baseline by less than this as the same' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l valid -d 'Require that the figures of the run and the baseline are valid: clock, load, accounting, machine'
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-warnings -d 'Like --valid, and require that the figures have no warnings'
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l allow-unsupported -d 'Let demands that the sample cannot support pass'
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s o -l output -d 'Write to this file instead of standard output' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Of a run only what was recorded under this cell, by label or number' -r
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'In which round, counted from 1' -r
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l as -d 'In which form a recording is written; without it as JSON lines' -r -f -a "json-lines\t'One event a line'
-perfetto\t'For ui.perfetto.dev'
-recording\t'As `tactus record` keeps it (docs/recording-format.md)'"
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Of a run leave out the single samples, which are most of the size'
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Export the recording of this cell of a run: its label, or its number counted from 0' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'Round of the recording, counted from 1' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l as -d 'Format of an exported recording [default: json-lines]' -r -f -a "json-lines\t'One JSON object a line for each event'
+perfetto\t'Trace for ui.perfetto.dev'
+recording\t'File of `tactus record` (docs/recording-format.md)'"
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Leave out a run\'s single samples, which are most of its size'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand import" -l format -d 'Take the files for this format: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log' -r
-complete -c tactus -n "__fish_tactus_using_subcommand import" -l unit -d 'The unit of figures whose unit the file does not tell, as 1us; without it, nanoseconds in interval logs and microseconds elsewhere' -r
-complete -c tactus -n "__fish_tactus_using_subcommand import" -l as-rounds -d 'Take other tools\' files, in the order given, as rounds of one run, so that they can be compared with confidence'
-complete -c tactus -n "__fish_tactus_using_subcommand import" -l json -d 'Write one JSON object a line, a run each'
+complete -c tactus -n "__fish_tactus_using_subcommand import" -l format -d 'Format of the files, if the content does not determine it: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log' -r
+complete -c tactus -n "__fish_tactus_using_subcommand import" -l unit -d 'Unit of figures in files that do not contain it, e.g. 1us [default: 1ns for interval logs, 1us otherwise]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand import" -l as-rounds -d 'Import files of another tool as the rounds of one run, in this order; a comparison needs several rounds'
+complete -c tactus -n "__fish_tactus_using_subcommand import" -l json -d 'Print JSON, one object a line for each run'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "load" -d 'Keep the copies of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "load-worker" -d 'Be one copy of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "keeper" -d 'Change settings of the machine until the measurement ends'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell stream causes task load load-worker keeper help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "cell" -d 'Measure one cell'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "causes" -d 'Record kernel events and explain late samples'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "task" -d 'Run one task of a probe'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "load" -d 'Run the workers of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "load-worker" -d 'Run one worker of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and not __fish_seen_subcommand_from cell live causes task load load-worker guardian help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from cell" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from stream" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from stream" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from live" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from causes" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from task" -s h -l help -d 'Print help'
@@ -359,42 +359,42 @@ complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s h -l help -d 'Print help'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from load-worker" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from keeper" -s h -l help -d 'Print help'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from keeper" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s h -l help -d 'Print help'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from guardian" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "causes" -d 'Record kernel events and explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Keep the copies of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Be one copy of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "keeper" -d 'Change settings of the machine until the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load" -d 'Run the workers of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "load-worker" -d 'Run one worker of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'
 complete -c tactus -n "__fish_tactus_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what decides timing on this machine, and say what would mend it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, keep it, and show it'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "lab" -d 'Measure in guest kernels: other builds, preemption models and versions, and exact virtual time'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups while they happen: a scope, a percentile graph, and why some were late'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "record" -d 'Record what the kernel does: switches, wakeups, timers, interrupts, softirqs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "doctor" -d 'Check what affects timing on this machine, and print the commands that fix it'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "measure" -d 'Measure wakeup latency under loads and policies, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "lab" -d 'Measure in guest kernels: other builds, preemption models and versions, or deterministic time'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "watch" -d 'Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "record" -d 'Record kernel events: switches, wakeups, timers, interrupts, softirqs'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "list" -d 'List the runs in the store with their verdicts, the newest first'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "show" -d 'Show runs in full: verdict, cells, what was not granted, the machine'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "explain" -d 'Say why wakeups were late: their causes, then the worst of them one by one'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "quanta" -d 'Say where processor time went: by whom, in which quanta, and what ticks billed'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "report" -d 'Write runs as one self-contained HTML page'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reproduce" -d 'Measure what a paper measured, and set its figures beside this machine\'s'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "gate" -d 'Require figures of a run, and exit with code 1 when a demand is not met'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Write a run as complete JSON (documented in docs/run-format.md), or a recording of kernel events for other programs: the file of one, or what a run recorded in a turn'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "import" -d 'Take results into the store: exported runs, and those of other latency tools'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store for good'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "completions" -d 'Write the completion script of a shell to standard output'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "internal" -d 'What a process that measuring starts has to do'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "show" -d 'Show a run: verdict, cells, shortfalls, the machine, estimates for longer times'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "explain" -d 'Explain why wakeups were late: their causes, then the worst wakeups in detail'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "quanta" -d 'Show where CPU time went: by program or thread, in which quanta, and what ticks billed'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "report" -d 'Write one self-contained HTML page about one or several runs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "reproduce" -d 'Repeat the measurements of a paper, and compare its figures with those of this machine'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "compare" -d 'Compare two runs, or two cells, with confidence intervals'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "gate" -d 'Check a run against limits or a baseline, and exit with code 1 if a demand fails'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "export" -d 'Export a run as JSON, or a recording of kernel events for other programs'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "import" -d 'Import results into the store: exported runs, and results of other latency tools'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "delete" -d 'Delete runs from the store permanently'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "completions" -d 'Print the completion script for a shell'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and not __fish_seen_subcommand_from doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "measure" -d 'Measure an experiment\'s cells in guest kernels, and keep and show it as `measure` does'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Require that a kernel is no worse than another, and exit with code 1 when it is'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kernels" -d 'List the kernels that can be booted as guests, or fetch or build some'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "measure" -d 'Measure an experiment in guest kernels, store the run, and print the results'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "cell" -d 'Measure one cell'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "stream" -d 'Measure a cell that is looked at meanwhile'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "causes" -d 'Record the kernel\'s events and explain samples by them'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "live" -d 'Measure one cell and pass its samples on while measuring'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "causes" -d 'Record kernel events and explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "task" -d 'Run one task of a probe'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Keep the copies of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Be one copy of a load'
-complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "keeper" -d 'Change settings of the machine until the measurement ends'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load" -d 'Run the workers of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "load-worker" -d 'Run one worker of a load'
+complete -c tactus -n "__fish_tactus_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "guardian" -d 'Change settings of the machine, and restore them when the measurement ends'

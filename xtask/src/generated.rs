@@ -52,12 +52,12 @@ fn files() -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     Ok(files)
 }
 
-/// The command and its visible subcommands.
-fn visible(root: &Command) -> Vec<&Command> {
-    let subcommands = root
+/// The command and its subcommands at every level, without hidden ones and `help`.
+fn visible(command: &Command) -> Vec<&Command> {
+    let subcommands = command
         .get_subcommands()
         .filter(|command| !command.is_hide_set() && command.get_name() != "help");
-    std::iter::once(root).chain(subcommands).collect()
+    std::iter::once(command).chain(subcommands.flat_map(visible)).collect()
 }
 
 /// The help texts of all commands, as a page.

@@ -12,7 +12,7 @@ use crate::{Result, Subject, explain, recording};
 /// The accounts of a recording, with simulated ticks of these rates.
 ///
 /// # Errors
-/// The file is no recording, or it is damaged.
+/// The file is not a recording, or it is damaged.
 pub fn of_recording(path: &Path, rates: &[TickRate]) -> Result<NamedAccounts> {
     let options = AccountOptions { rates: rates.to_vec() };
     let accounts = account(&mut recording::open(path)?, &options);
@@ -25,7 +25,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The accounts of one cell of a run, by name or number, or of all that were recorded.
+/// The accounts of one cell of a run, by name or number, or of all recorded cells.
 ///
 /// # Errors
 /// There is no such cell, nothing was recorded, or it cannot be read.
@@ -39,7 +39,7 @@ pub fn of_cells(
     if accounts.is_empty() { Err(explain::nothing_recorded(subject.run())) } else { Ok(accounts) }
 }
 
-/// The accounts of every cell of a run that was recorded; none where nothing was.
+/// The accounts of every recorded cell of a run; empty if nothing was recorded.
 ///
 /// # Errors
 /// A recording cannot be read.
@@ -48,7 +48,7 @@ pub fn of_run(subject: &Subject<'_>, rates: &[TickRate]) -> Result<Vec<NamedAcco
     recorded(subject, &cells, rates)
 }
 
-/// The accounts of cells, the recorded stretches of each put together.
+/// The accounts of cells, each pooled from its recorded stretches.
 fn recorded(
     subject: &Subject<'_>,
     cells: &[usize],
@@ -60,13 +60,13 @@ fn recorded(
     let mut found = Vec::new();
     for &cell in cells {
         if !plan.cells[cell].traced_events.show_who_ran() {
-            // Who ran when the measured tasks did not was not recorded.
+            // The recording contains only the measured tasks, so time cannot be attributed.
             continue;
         }
         let mut stretches = Vec::new();
         for found in subject.recorded(cell) {
-            let (_, evidence) = found?;
-            let mut source = recording::held(evidence.recording)?;
+            let (_, data) = found?;
+            let mut source = recording::held(data.recording)?;
             stretches.push(account(&mut source, &options).or_internal()?);
         }
         if let Some(accounts) = Accounts::pool(stretches) {

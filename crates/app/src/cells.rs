@@ -2,8 +2,8 @@
 
 use crate::{Error, Result};
 
-/// The number of the cell that is named, by its label or its number counted from 0; all
-/// numbers when none is.
+/// The number of the named cell: its label, or its number counted from 0. Without a name, the
+/// numbers of all cells.
 pub(crate) fn chosen(labels: &[String], wanted: Option<&str>) -> Result<Vec<usize>> {
     let Some(wanted) = wanted else { return Ok((0..labels.len()).collect()) };
     let by_name = labels.iter().position(|label| label == wanted);
@@ -11,7 +11,8 @@ pub(crate) fn chosen(labels: &[String], wanted: Option<&str>) -> Result<Vec<usiz
     by_name.or_else(by_number).map(|cell| vec![cell]).ok_or_else(|| {
         let cells: Vec<String> =
             labels.iter().zip(0..).map(|(label, number)| format!("{number} {label}")).collect();
-        Error::usage(format!("no cell is called `{wanted}`; there are: {}", cells.join(", ")))
+        Error::usage(format!("no such cell: '{wanted}'"))
+            .with_hint(format!("the cells are: {}", cells.join(", ")))
     })
 }
 
@@ -20,12 +21,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_named_by_its_label_or_its_number() {
+    fn a_label_or_a_number_selects_a_cell() {
         let labels = ["fifo:90", "other"].map(str::to_owned);
         assert_eq!(chosen(&labels, None).unwrap(), [0, 1]);
         assert_eq!(chosen(&labels, Some("other")).unwrap(), [1]);
         assert_eq!(chosen(&labels, Some("0")).unwrap(), [0]);
-        let error = chosen(&labels, Some("2")).unwrap_err().to_string();
-        assert_eq!(error, "no cell is called `2`; there are: 0 fifo:90, 1 other");
+        let error = chosen(&labels, Some("2")).unwrap_err();
+        assert_eq!(error.to_string(), "no such cell: '2'");
+        assert_eq!(error.hint(), Some("the cells are: 0 fifo:90, 1 other"));
     }
 }

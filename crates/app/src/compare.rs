@@ -6,14 +6,14 @@ use tactus_model::run::Run;
 use crate::runs::Runs;
 use crate::{Error, Result, Subject};
 
-/// Two runs and what they differ in.
+/// Two runs and the differences between them.
 #[derive(Debug)]
 pub struct Compared<'r> {
-    /// The run that is compared with.
+    /// The run to compare with.
     pub a: Subject<'r>,
-    /// The run that is compared.
+    /// The run to compare.
     pub b: Subject<'r>,
-    /// Pair by pair.
+    /// The pairs of cells with their differences.
     pub comparison: Comparison,
 }
 

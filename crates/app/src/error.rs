@@ -1,4 +1,4 @@
-//! Why a use case was not carried out.
+//! The errors of the use cases.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -16,22 +16,22 @@ use tactus_store::StoreError;
 /// The result of a use case.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of error it is, by which a command chooses its exit code and a daemon its answer.
+/// The kind of an error. A command derives its exit code from it, a daemon its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// What was asked for, or a file that it names, is wrong.
+    /// The request, or a file that it names, is wrong.
     Usage,
     /// Something is not permitted or not available on this machine.
     Unavailable,
-    /// It was stopped before its end; what was finished is kept.
+    /// The user interrupted it; finished turns are kept.
     Interrupted,
-    /// The reader of the output has closed it.
+    /// The reader of the output closed it.
     OutputClosed,
     /// A defect of Tactus.
     Internal,
 }
 
-/// Why a use case was not carried out. Its text names all causes, the outermost first.
+/// Why a use case failed. Its text contains all causes, the outermost first.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", Chain(&**cause))]
 pub struct Error {
@@ -43,46 +43,46 @@ pub struct Error {
 type Cause = Box<dyn StdError + Send + Sync>;
 
 impl Error {
-    /// An error of `kind` with its cause, which may be a text.
+    /// An error of `kind` with its cause, which may be a string.
     pub fn new(kind: ErrorKind, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self { kind, cause: cause.into(), hint: None }
     }
 
-    /// The error that what was asked for is wrong.
+    /// An error in the request.
     pub fn usage(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::new(ErrorKind::Usage, cause)
     }
 
-    /// The same with what to do about it.
+    /// The same error with a hint: a command or a sentence that says what to do.
     #[must_use]
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The same as an error of `kind`, with `text` before its own.
+    /// The same error as one of `kind`, with `text` in front.
     fn within(self, kind: ErrorKind, text: String) -> Self {
         let Self { cause, hint, .. } = self;
         Self { kind, cause: Box::new(Context { text, source: cause }), hint }
     }
 
-    /// The same with what to do about it, where that is known.
+    /// The same error with a hint, if there is one.
     #[must_use]
     pub fn with_hint_if_any(self, hint: Option<String>) -> Self {
         Self { hint: hint.or(self.hint), ..self }
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     pub const fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What to do about it: a command or a sentence.
+    /// What to do: a command or a sentence.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 }
 
-/// What was being done when something failed.
+/// What failed, with the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 struct Context {
@@ -95,18 +95,30 @@ struct Chain<'e>(&'e (dyn StdError + 'static));
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
+        f.write_str(&without_numbers(&self.0.to_string()))?;
         self.0.source().map_or(Ok(()), |cause| write!(f, ": {}", Chain(cause)))
     }
 }
 
-/// Makes errors of other crates errors of a use case.
+/// Removes the numbers that the standard library appends to errors of the operating system:
+/// the name of the error says the same.
+fn without_numbers(text: &str) -> String {
+    const START: &str = " (os error ";
+    let mut parts = text.split(START);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| match part.split_once(')') {
+        Some((number, rest)) if number.parse::<i32>().is_ok() => text + rest,
+        _ => text + START + part,
+    })
+}
+
+/// Converts errors of other crates to errors of a use case.
 pub(crate) trait OrError<T> {
-    /// The same, a failure of `kind` with `what` before its own text. The hint of an error
-    /// of a use case is kept.
+    /// Converts a failure to an error of `kind` with `what` in front of its text. An error of a
+    /// use case keeps its hint.
     fn or_error(self, kind: ErrorKind, what: impl FnOnce() -> String) -> Result<T>;
 
-    /// The same, a failure being a defect.
+    /// Converts a failure to an internal error.
     fn or_internal(self) -> Result<T>;
 }
 
@@ -194,9 +206,9 @@ impl From<RecordError> for Error {
 impl From<Incomparable> for Error {
     fn from(error: Incomparable) -> Self {
         let hint = match error {
-            Incomparable::Meaning(_) => Some("--force compares them all the same"),
+            Incomparable::Meaning(_) => Some("add --force to compare them nevertheless"),
             Incomparable::Time { .. } => Some(
-                "measure both by `tactus lab measure --exact` with the same --mips, or neither",
+                "measure both with `tactus lab measure --exact` and the same --mips, or both without --exact",
             ),
             Incomparable::NoCommonCell { .. } | Incomparable::RunAndCell => None,
         };
@@ -205,7 +217,7 @@ impl From<Incomparable> for Error {
 }
 
 impl From<io::Error> for Error {
-    /// For errors of the output that a caller gave; files name themselves in their errors.
+    /// For errors of an output that the caller passed. Errors of files contain the path.
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::new(ErrorKind::OutputClosed, error),
@@ -219,12 +231,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_its_causes_and_keeps_its_hint() {
+    fn an_error_contains_its_causes_and_keeps_its_hint() {
         let cause = io::Error::from(io::ErrorKind::NotFound);
         let error: Result<()> = Err(cause).or_error(ErrorKind::Unavailable, || "a file".to_owned());
         let error = error.map_err(|error| error.with_hint("make it"));
         let error = error.or_error(ErrorKind::Usage, || "a run".to_owned()).unwrap_err();
         assert_eq!(error.to_string(), "a run: a file: entity not found");
         assert_eq!((error.kind(), error.hint()), (ErrorKind::Usage, Some("make it")));
+    }
+
+    #[test]
+    fn an_error_has_no_number_of_the_operating_system() {
+        let error = Error::new(ErrorKind::Unavailable, io::Error::from_raw_os_error(2));
+        assert_eq!(error.to_string(), "No such file or directory");
+        assert_eq!(without_numbers("a (os error 2): b (os error -1)"), "a: b");
+        assert_eq!(without_numbers("a (os error x) b"), "a (os error x) b");
     }
 }

@@ -23,8 +23,8 @@ pub struct ExplainedCell {
     pub cell: usize,
     /// Its name within the run.
     pub label: String,
-    /// By how much the medians of its tasks were longer while events were recorded, in
-    /// nanoseconds; none of fewer than two pairs of stretches.
+    /// The increase of its tasks' medians while events were recorded, in nanoseconds; `None`
+    /// with fewer than two pairs of stretches.
     pub tracing_cost: Option<PairedDifference>,
     /// Why its samples were late.
     pub explanation: Explanation,
@@ -37,8 +37,8 @@ impl From<ExplainedCell> for CellExplanation {
     }
 }
 
-/// Explains one cell of a run, by name or number, or all that were recorded: the samples later
-/// than `threshold`, the `worst` of them one by one.
+/// Explains one cell of a run, by name or number, or all recorded cells: the samples later than
+/// `threshold`, and each of the `worst` samples.
 ///
 /// # Errors
 /// There is no such cell, nothing was recorded, or it cannot be read.
@@ -54,19 +54,19 @@ pub fn of_cells(
     if found.is_empty() { Err(nothing_recorded(subject.run())) } else { Ok(found) }
 }
 
-/// The explanations that the page of a run shows: every cell that was recorded.
+/// The explanations on the page of a run: every recorded cell.
 ///
 /// # Errors
 /// A recording cannot be read.
 pub fn of_run(subject: &Subject<'_>) -> Result<Vec<CellExplanation>> {
-    /// The worst wakeups of a cell that a page draws.
+    /// The number of worst wakeups of a cell on a page.
     const WORST: usize = 3;
     let options = Options { slowest: WORST, timelines: WORST, ..Options::default() };
     let cells: Vec<usize> = (0..subject.run().header.plan.cells.len()).collect();
     Ok(explained(subject, &cells, options)?.into_iter().map(CellExplanation::from).collect())
 }
 
-/// Explains the cells that were recorded, the stretches of each put together.
+/// Explains the recorded cells, each pooled from its stretches.
 fn explained(
     subject: &Subject<'_>,
     cells: &[usize],
@@ -85,7 +85,7 @@ fn explained(
     Ok(found)
 }
 
-/// Explains every traced stretch of a cell that was recorded.
+/// Explains every recorded traced stretch of a cell.
 pub(crate) fn stretches<'r>(
     subject: &'r Subject<'_>,
     cell: usize,
@@ -93,19 +93,19 @@ pub(crate) fn stretches<'r>(
 ) -> Result<Vec<(&'r TracedStretch, Explanation)>> {
     let settings = &subject.run().header.plan.cells[cell];
     if !settings.traced_events.explain_causes() {
-        // Who ran instead was not recorded, so blame would fall on the wrong ones.
+        // The tasks that ran instead were not recorded, so blame would be wrong.
         return Ok(Vec::new());
     }
     let explained = subject.recorded(cell).map(|found| {
-        let (traced, evidence) = found?;
-        let tasks = probe_tasks(settings, traced, &evidence.samples)?;
-        let mut source = recording::held(evidence.recording)?;
+        let (traced, data) = found?;
+        let tasks = probe_tasks(settings, traced, &data.samples)?;
+        let mut source = recording::held(data.recording)?;
         Ok((traced, explain(&mut source, tasks, options).or_internal()?))
     });
     explained.collect()
 }
 
-/// What the tasks of a traced stretch were, with their samples.
+/// The probe tasks of a traced stretch with their samples.
 pub(crate) fn probe_tasks(
     cell: &Cell,
     traced: &TracedStretch,
@@ -126,7 +126,7 @@ pub(crate) fn probe_tasks(
     for (number, block) in samples {
         let mut block = block.decode().or_internal()?;
         if let Some(frames) = cell.probe.frames() {
-            // A player on ticks does not wait for its frame, but for the tick after it.
+            // A player on ticks waits for the tick after its frame, not for the frame.
             for sample in &mut block {
                 sample.due = frames.asked_for(sample.due, traced.window);
             }
@@ -138,16 +138,16 @@ pub(crate) fn probe_tasks(
     Ok(tasks)
 }
 
-/// By how much the medians of a cell's tasks were longer while events were recorded.
+/// The increase of the medians of a cell's tasks while events were recorded.
 ///
-/// The pair is a task's two windows in one turn, next to each other in time.
+/// A pair is a task's two windows in one turn, adjacent in time.
 fn tracing_cost(run: &Run, cell: usize) -> Option<PairedDifference> {
     let differences: Vec<f64> = run.of_cell(cell).flat_map(differences).collect();
     PairedDifference::of(&differences)
 }
 
-/// By how much the medians of all tasks of a run were longer while events were recorded; none
-/// of fewer than two pairs of stretches.
+/// The increase of the medians of all tasks of a run while events were recorded; `None` with
+/// fewer than two pairs of stretches.
 pub fn tracing_cost_of_run(run: &Run) -> Option<TracingCost> {
     let differences: Vec<f64> = run.measurements.iter().flat_map(differences).collect();
     PairedDifference::of(&differences).map(whole_nanos)
@@ -179,7 +179,7 @@ fn whole_nanos(cost: PairedDifference) -> TracingCost {
     }
 }
 
-/// The error that there is nothing to explain from, with the reason that the run gives.
+/// The error for a run without recorded events, with the reason that the run contains.
 pub(crate) fn nothing_recorded(run: &Run) -> Error {
     let refused = run
         .measurements
@@ -190,12 +190,15 @@ pub(crate) fn nothing_recorded(run: &Run) -> Error {
     let narrow = run.header.plan.cells.iter().any(|cell| !cell.traced_events.explain_causes());
     let reason = match refused {
         None if narrow => {
-            format!("what was recorded in {id} tells no causes: traced-events was not `all`")
+            format!("the recording of {id} does not contain causes: traced-events was not 'all'")
         }
-        Some(shortfall) => format!("no events were recorded in {id}: {}", shortfall.reason),
-        None => format!("no events were recorded in {id}"),
+        Some(shortfall) => format!("{id} contains no recorded events: {}", shortfall.reason),
+        None => format!("{id} contains no recorded events"),
     };
     let fix = refused.and_then(|shortfall| shortfall.fix.clone());
-    Error::new(ErrorKind::Unavailable, reason)
-        .with_hint(fix.unwrap_or_else(|| "tactus measure --traced 1s".to_owned()))
+    Error::new(ErrorKind::Unavailable, reason).with_hint(
+        fix.unwrap_or_else(|| {
+            "record events while measuring: tactus measure --traced 1s".to_owned()
+        }),
+    )
 }

@@ -16,7 +16,7 @@ use crate::error::OrError;
 use crate::runs::Runs;
 use crate::{Error, ErrorKind, Result, recording};
 
-/// What is written.
+/// What to write.
 #[derive(Debug)]
 pub enum Exported<'s> {
     /// A run.
@@ -25,7 +25,7 @@ pub enum Exported<'s> {
         store: &'s Store,
         /// Its name.
         run: RunId,
-        /// Whether its single samples are written too, which are most of the size.
+        /// Whether to include the single samples, which are most of the size.
         with_samples: bool,
     },
     /// The recording in a file.
@@ -41,15 +41,15 @@ pub enum Form {
     JsonLines,
     /// For ui.perfetto.dev.
     Perfetto,
-    /// As it is kept (docs/recording-format.md).
+    /// The format of `tactus record` (docs/recording-format.md).
     Recording,
 }
 
-/// What was recorded under a cell of a run, by label or number, in a round that is counted
-/// from 1.
+/// The recording of a cell of a run in a round. The cell is its label or its number counted
+/// from 0; rounds are counted from 1.
 ///
 /// # Errors
-/// There is no such run or cell, or nothing was recorded then.
+/// There is no such run or cell, or the turn was not recorded.
 pub fn recording_of<'r>(
     runs: &'r Runs<'_>,
     name: &str,
@@ -66,12 +66,12 @@ pub fn recording_of<'r>(
             return Ok(Exported::Turn(found.recording));
         }
     }
-    let reason = format!("nothing was recorded under {cell} in round {round} of {run}");
-    let hint = "tactus measure --traced 2s records a window in every turn";
+    let reason = format!("{run} contains no recording of cell '{cell}' in round {round}");
+    let hint = "record a window in every turn: tactus measure --traced 2s";
     Err(Error::new(ErrorKind::Unavailable, reason).with_hint(hint))
 }
 
-/// The run of this name, with or without its single samples.
+/// A run by name, with or without its single samples.
 ///
 /// # Errors
 /// There is no such run.
@@ -81,7 +81,7 @@ pub fn run<'r>(runs: &'r Runs<'_>, name: &str, with_samples: bool) -> Result<Exp
 }
 
 impl Exported<'_> {
-    /// Writes it, a recording in `form`.
+    /// Writes it; `form` applies to recordings.
     ///
     /// # Errors
     /// It cannot be read, or `out` cannot be written.
@@ -108,7 +108,7 @@ pub(crate) fn convert(recording: &Path, form: Form, target: &Path) -> Result<()>
         events(&mut recording::open(recording)?, form, &mut out)?;
         Ok::<_, Error>(out.flush()?)
     };
-    written().or_error(ErrorKind::Unavailable, || format!("{} cannot be written", target.display()))
+    written().or_error(ErrorKind::Unavailable, || format!("cannot write {}", target.display()))
 }
 
 /// Writes the events of a recording.

@@ -1,4 +1,4 @@
-//! Writing what a person reads.
+//! Writing pages and reports to files.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -15,7 +15,7 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     written(fs::write(path, content), path)
 }
 
-/// Opens a file to be written anew.
+/// Creates a file, or truncates it if it exists.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -23,17 +23,17 @@ pub fn create(path: &Path) -> Result<BufWriter<File>> {
     written(File::create(path).map(BufWriter::new), path)
 }
 
-/// Writes a page, and makes its folder when it is missing.
+/// Writes a page, and creates its directory if it does not exist.
 ///
 /// # Errors
-/// The folder or the file cannot be written.
+/// The directory or the file cannot be written.
 pub fn write_page(path: &Path, page: &str) -> Result<()> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        written(fs::create_dir_all(folder), path)?;
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        written(fs::create_dir_all(directory), path)?;
     }
     write(path, page)
 }
 
 fn written<T>(result: io::Result<T>, path: &Path) -> Result<T> {
-    result.or_error(ErrorKind::Unavailable, || format!("{} cannot be written", path.display()))
+    result.or_error(ErrorKind::Unavailable, || format!("cannot write {}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! The flight recorder keeps the last seconds, and saves them when a thread came late.
+//! The flight recorder keeps the last seconds, and saves them when a thread is late.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -19,17 +19,16 @@ use crate::record::{Made, Wanted};
 use crate::waits::{self, Question};
 use crate::{Error, ErrorKind, Result, files};
 
-/// The most memory that the last seconds may take; reaching it shortens them.
+/// The memory limit for the last seconds; at the limit, older events are dropped.
 const MEMORY: u64 = 256 << 20;
 
-/// Between two drains; a late thread is noticed after two of them.
+/// The longest time between two drains. A late thread is detected after at most two drains.
 const LONGEST_SLEEP: Nanos = Nanos::from_millis(250);
 
-/// The least that is kept: what happened must not be forgotten before it is noticed.
+/// The shortest flight window: events must not be dropped before a late thread is detected.
 const SHORTEST: Nanos = Nanos::from_secs(2);
 
-/// Keeps the last seconds, and writes them to the file when the recording ends, for whatever
-/// reason.
+/// Keeps the last seconds, and writes them to the file when the recording ends, whatever ends it.
 ///
 /// # Errors
 /// `last` is too short, recording or the command cannot be started, or a file cannot be written.
@@ -52,53 +51,53 @@ pub fn until_the_end(
 
 fn options(wanted: &Wanted, last: Nanos) -> Result<Options> {
     if last < SHORTEST {
-        return Err(Error::usage(format!("--flight {last} is too short to notice anything"))
-            .with_hint(format!("--flight {SHORTEST} is the shortest")));
+        return Err(Error::usage(format!("--flight {last} is too short to detect a late thread"))
+            .with_hint(format!("use --flight {SHORTEST} or longer")));
     }
     let mut options = wanted.options(Keep::Flight { last, limit: MEMORY });
     options.drainer.longest_sleep = LONGEST_SLEEP;
     Ok(options)
 }
 
-/// Which threads the flight recorder looks at.
+/// Which late threads the flight recorder saves.
 #[derive(Clone, Debug)]
 pub struct Lookout {
     /// How long a thread may wait for a CPU.
     pub over: Nanos,
-    /// Names and numbers of threads; all but our own when empty.
+    /// Names and numbers of threads. If empty: all threads except those of tactus.
     pub threads: Vec<String>,
-    /// How often the last seconds are saved before the recording ends.
+    /// The number of saves after which the recording ends.
     pub saves: u32,
 }
 
-/// A thread that came late.
+/// A late thread.
 #[derive(Debug)]
 pub struct Caught {
     /// Its wait.
     pub wait: Wait,
     /// Its name.
     pub name: String,
-    /// Where the seconds before that are.
+    /// The file with the seconds before it.
     pub saved: PathBuf,
-    /// What they say of its waits.
+    /// The thread's waits in that file.
     pub waits: Waits,
 }
 
-/// What looking out came to.
+/// The result of looking out for late threads.
 #[derive(Debug)]
 pub struct Lookback {
-    /// What the recording came to.
+    /// The summary of the recording.
     pub summary: RecordingSummary,
-    /// How many times a thread came late.
+    /// How many times a thread was late.
     pub late: u64,
     /// How many times the last seconds were saved.
     pub saved: u32,
 }
 
-/// Saves the last seconds each time a thread came late, and explains to `on_caught` why it did.
+/// Saves the last seconds each time a thread is late, and passes the explanation to `on_caught`.
 ///
 /// # Errors
-/// As [`until_the_end`], and what `on_caught` fails with.
+/// Those of [`until_the_end`], and errors of `on_caught`.
 pub fn until_late(
     wanted: &Wanted,
     last: Nanos,
@@ -120,12 +119,12 @@ pub fn until_late(
         })?;
     let Saving { saved, failed, .. } = saving;
     failed.map_or(Ok(()), Err)?;
-    let ended = |_| Error::new(ErrorKind::Internal, "the watching thread broke down");
+    let ended = |_| Error::new(ErrorKind::Internal, "the watching thread panicked");
     let late = watching.join().map_err(ended)??;
     Ok(Lookback { summary, late, saved })
 }
 
-/// Saves and explains what was noticed.
+/// Saves and explains late threads.
 struct Saving<'a, F> {
     wanted: &'a Wanted,
     lookout: &'a Lookout,
@@ -136,7 +135,7 @@ struct Saving<'a, F> {
 }
 
 impl<F: FnMut(&Caught) -> io::Result<()>> Saving<'_, F> {
-    /// Saves the last seconds for what was noticed; says whether to go on.
+    /// Saves the last seconds if a thread was late; returns whether to continue.
     fn save(&mut self, recorder: &Recorder) -> Result<ControlFlow<()>, RecordError> {
         let Ok((wait, name)) = self.lates.try_recv() else { return Ok(ControlFlow::Continue(())) };
         let path = numbered(&self.wanted.path(), self.saved, self.lookout.saves);
@@ -159,8 +158,8 @@ impl<F: FnMut(&Caught) -> io::Result<()>> Saving<'_, F> {
     }
 }
 
-/// The name of the file of save `number`, counted from 0: that which was asked for,
-/// with a number where there may be several.
+/// The file name of save `number`, counted from 0: the requested name, with a number added if
+/// there may be several saves.
 fn numbered(path: &Path, number: u32, saves: u32) -> PathBuf {
     if saves == 1 {
         return path.to_owned();
@@ -170,7 +169,7 @@ fn numbered(path: &Path, number: u32, saves: u32) -> PathBuf {
     path.with_file_name(format!("{stem}-{}{}", number + 1, extension.unwrap_or_default()))
 }
 
-/// Follows a recording and notices threads that come late.
+/// Follows a recording and detects late threads.
 struct Watch {
     lookout: Lookout,
     late: SyncSender<(Wait, String)>,
@@ -178,7 +177,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Follows to the end; gives how many threads came late.
+    /// Follows the recording to its end; returns how many times a thread was late.
     fn run(self, mut source: LiveSource) -> Result<u64> {
         let mut waits = WaitWatch::new(source.about());
         let mut late = 0;
@@ -190,28 +189,28 @@ impl Watch {
                     let over = self.lookout.over;
                     let wait = waits.event(&event).filter(|wait| wait.length() > over);
                     if let Some(wait) = wait {
-                        late += u64::from(self.notice(wait, source.dictionary()));
+                        late += u64::from(self.report(wait, source.dictionary()));
                     }
                 }
             }
         }
     }
 
-    /// Passes on a late thread, unless it is none of those that are meant.
-    fn notice(&self, wait: Wait, names: &Dictionary) -> bool {
+    /// Reports a late thread if it is one of the selected threads; returns whether it is.
+    fn report(&self, wait: Wait, names: &Dictionary) -> bool {
         let name = names.name(wait.name);
-        let meant = match &self.lookout.threads[..] {
+        let is_selected = match &self.lookout.threads[..] {
             [] => !name.starts_with("tactus"),
             threads => {
                 let number = wait.thread.to_string();
                 threads.iter().any(|thread| thread == name || *thread == number)
             }
         };
-        // While a save is made, those that come meanwhile are in the same seconds.
-        if meant && self.late.try_send((wait, name.to_owned())).is_ok() {
+        // Threads that are late during a save are in the same seconds.
+        if is_selected && self.late.try_send((wait, name.to_owned())).is_ok() {
             self.stopper.mark();
         }
-        meant
+        is_selected
     }
 }
 
@@ -220,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_numbered_where_there_may_be_several() {
+    fn files_are_numbered_if_there_may_be_several() {
         let path = Path::new("a/late.tactusrec");
         assert_eq!(numbered(path, 0, 1), path);
         assert_eq!(numbered(path, 1, 3), Path::new("a/late-2.tactusrec"));
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_seconds_are_refused_before_anything_is_recorded() {
+    fn too_short_a_flight_is_refused_before_recording_starts() {
         let error = options(&Wanted::default(), Nanos::from_secs(1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
     }

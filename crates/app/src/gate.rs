@@ -1,4 +1,4 @@
-//! Whether a run meets demands.
+//! Whether a run fulfils demands.
 
 use tactus_judge::compare::{CompareOptions, Comparison};
 use tactus_judge::gate::{Demand, GateReport, judge};
@@ -7,47 +7,47 @@ use tactus_judge::verdict::{Validity, Verdict, verdict};
 use crate::runs::Runs;
 use crate::{Result, Subject, compare};
 
-/// What is demanded of a run.
+/// The demands on a run.
 #[derive(Clone, Debug)]
 pub struct Demands {
-    /// Of each cell.
+    /// Demands on each cell.
     pub of_cells: Vec<Demand>,
-    /// The run or file whose quantiles must not be better.
+    /// The baseline: a run or file whose quantiles must not be better.
     pub no_worse_than: Option<String>,
-    /// The share by which figures may differ from it and count as the same.
+    /// Figures that differ from the baseline by less than this share count as equal.
     pub margin: f64,
-    /// How far the figures must be reliable, of the run and of the other.
+    /// The validity required of the run and of the baseline.
     pub validity: Option<Validity>,
-    /// Whether demands that the sample cannot support count as met.
+    /// Whether demands that the sample cannot support count as fulfilled.
     pub allow_unsupported: bool,
 }
 
 impl Demands {
-    /// Whether nothing is demanded.
+    /// Whether there is no demand.
     pub const fn is_empty(&self) -> bool {
         self.of_cells.is_empty() && self.no_worse_than.is_none() && self.validity.is_none()
     }
 }
 
-/// How a run stands to demands.
+/// Which demands a run fulfils.
 #[derive(Debug)]
 pub struct Gated<'r> {
     /// The run.
     pub subject: Subject<'r>,
-    /// The run that it must not be worse than.
+    /// The run that it must not be worse than, if any.
     pub baseline: Option<Subject<'r>>,
-    /// Whether the run's figures can be relied on.
+    /// Whether the run's figures are valid.
     pub verdict: Verdict,
-    /// Demand by demand.
+    /// The outcome of each demand.
     pub report: GateReport,
-    /// What differs from the other run.
+    /// The differences from the baseline.
     pub comparison: Option<Comparison>,
 }
 
-/// Holds demands against a run by name.
+/// Checks demands on a run by name.
 ///
 /// # Errors
-/// There is no such run, or it cannot be compared with the other.
+/// There is no such run, or it cannot be compared with the baseline.
 pub fn gate<'r>(runs: &'r Runs<'_>, name: &str, demands: &Demands) -> Result<Gated<'r>> {
     let subject = runs.find(name)?;
     let baseline = demands.no_worse_than.as_deref().map(|name| runs.find(name)).transpose()?;

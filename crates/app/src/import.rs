@@ -1,4 +1,4 @@
-//! Taking runs from files into the store, ours and other tools'.
+//! Importing runs from files into the store, our own and those of other tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,14 +23,14 @@ pub struct Imported {
     pub files: Vec<String>,
     /// Their format, as a word.
     pub format: String,
-    /// The tool that measured and its files; none for an exported run.
+    /// The tool that measured, and its files; `None` for an exported run.
     pub origin: Option<Origin>,
 }
 
-/// Imports a file, whoever wrote it.
+/// Imports a file of any known format.
 ///
 /// # Errors
-/// The file cannot be read or holds no run, or its run is in the store already.
+/// The file cannot be read or contains no run, or its run is already in the store.
 pub fn file(store: &mut Store, path: &Path, options: &Options) -> Result<Imported> {
     let mut import = || match read(path, options)? {
         Content::Exported(content) => Ok((store.import(&content[..])?, None)),
@@ -42,7 +42,7 @@ pub fn file(store: &mut Store, path: &Path, options: &Options) -> Result<Importe
 /// Imports files of another tool as rounds of one run, in the order given.
 ///
 /// # Errors
-/// A file cannot be read, is none of another tool's, or the files do not belong together.
+/// A file cannot be read or was not written by another tool, or the files do not belong together.
 pub fn rounds(store: &mut Store, paths: &[PathBuf], options: &Options) -> Result<Imported> {
     let mut import = || {
         let files = paths.iter().map(|path| content_of(path)).collect::<Result<Vec<File>>>()?;
@@ -54,15 +54,13 @@ pub fn rounds(store: &mut Store, paths: &[PathBuf], options: &Options) -> Result
 
 fn imported(result: Result<(RunId, Option<Origin>)>, paths: &[PathBuf]) -> Result<Imported> {
     let files: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    let (run, origin) = result.or_error(ErrorKind::Usage, || {
-        let was = if files.len() == 1 { "was" } else { "were" };
-        format!("{} {was} not imported", files.join(", "))
-    })?;
+    let (run, origin) =
+        result.or_error(ErrorKind::Usage, || format!("cannot import {}", files.join(", ")))?;
     let format = origin.as_ref().map_or(Format::Tactus.word(), |origin| &origin.format).to_owned();
     Ok(Imported { run, files, format, origin })
 }
 
-/// What a file with a run holds.
+/// The content of a file with a run.
 pub(crate) enum Content {
     /// An exported run, to be parsed.
     Exported(Vec<u8>),
@@ -70,7 +68,7 @@ pub(crate) enum Content {
     Foreign(Box<Run>),
 }
 
-/// Reads a file with a run of ours or another tool's result.
+/// Reads a file with an exported run or another tool's result.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Content> {
     let file = content_of(path)?;
     let format = options.format.map_or_else(|| Format::recognise(&file.content), Ok);
@@ -83,8 +81,8 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Content> {
 }
 
 fn content_of(path: &Path) -> Result<File> {
-    let content = fs::read(path)
-        .or_error(ErrorKind::Usage, || format!("{} cannot be read", path.display()))?;
+    let content =
+        fs::read(path).or_error(ErrorKind::Usage, || format!("cannot read {}", path.display()))?;
     let modified = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     let since = modified.and_then(|moment| moment.duration_since(UNIX_EPOCH).ok());
     Ok(File {

@@ -1,4 +1,4 @@
-//! Whether a kernel is worse than another, in exact time.
+//! Whether one kernel is worse than another, in deterministic time.
 
 use std::io;
 
@@ -13,22 +13,23 @@ use tactus_model::run::{Run, RunStatus};
 use tactus_model::time::Nanos;
 use tactus_store::Store;
 
-use crate::measure::{self, CarriedOut, GuestWishes, Listener};
+use crate::measure::{self, CarriedOut, GuestSettings, Listener};
 use crate::places::BuildListener;
 use crate::{Error, Places, Result, plan};
 
 /// The cells of an experiment, each under the kernel of `overrides` and then under `against`.
-/// They are measured in exact time: at the speed that `overrides` give, else at the
-/// experiment's, else the fastest.
+/// They are measured in deterministic time: at the speed of `overrides`, else of the experiment,
+/// else the fastest.
 ///
 /// # Errors
-/// There is not one kernel on each side, there is no such experiment, or it is wrong.
+/// A side does not have exactly one kernel, there is no such experiment, or it is wrong.
 pub fn plan(name: &str, mut overrides: Overrides, against: Option<&GuestKernel>) -> Result<Plan> {
     let wanted = overrides.settings.values("kernel").unwrap_or_default();
     let ([_], Some(against)) = (wanted, against) else {
         return Err(Error::usage(
-            "a gate holds one kernel against one other: --kernel ./after/bzImage --against ./before/bzImage",
-        ));
+            "a gate compares exactly two kernels, the one of --kernel with the one of --against",
+        )
+        .with_hint("tactus lab gate --kernel ./after/bzImage --against ./before/bzImage"));
     };
     let experiment = plan::read(name)?;
     let seed = overrides.seed.or(experiment.seed).unwrap_or_else(plan::new_seed);
@@ -36,13 +37,13 @@ pub fn plan(name: &str, mut overrides: Overrides, against: Option<&GuestKernel>)
     overrides.seed = Some(seed);
     overrides.guest_time =
         overrides.guest_time.or(exact).or(Some(GuestTime::Exact(Speed::FASTEST)));
-    let kernel = plan::lay_over(name, &experiment, &overrides)?;
+    let kernel = plan::plan_of(name, &experiment, &overrides)?;
     overrides.settings.set("kernel", vec![against.to_string()]).map_err(Error::usage)?;
-    Ok(kernels::plan(plan::lay_over(name, &experiment, &overrides)?, kernel))
+    Ok(kernels::plan(plan::plan_of(name, &experiment, &overrides)?, kernel))
 }
 
-/// Measures both kernels, up to the first turn that gives no result: what is missing then
-/// cannot be made up for by the others.
+/// Measures both kernels. The first turn that fails ends the run, because the comparison needs
+/// every turn.
 ///
 /// # Errors
 /// A guest cannot be prepared, the store cannot be written, or it was interrupted.
@@ -53,9 +54,9 @@ pub fn measure(
     limit: Option<Nanos>,
     listener: &mut dyn Listener,
 ) -> Result<Run> {
-    let wishes = GuestWishes { limit, ..GuestWishes::default() };
+    let guests = GuestSettings { limit, ..GuestSettings::default() };
     let mut listener = UpToFailure { listener, stopper: None };
-    let CarriedOut { run, status } = measure::new_run(places, store, plan, &wishes, &mut listener)?;
+    let CarriedOut { run, status } = measure::new_run(places, store, plan, &guests, &mut listener)?;
     let run = store.load(&run)?;
     if status == RunStatus::Interrupted && run.failures.is_empty() {
         let id = &run.header.id;
@@ -65,7 +66,7 @@ pub fn measure(
     Ok(run)
 }
 
-/// Passes on what happens, and stops the run when a turn fails.
+/// Passes events on, and stops the run when a turn fails.
 struct UpToFailure<'l> {
     listener: &'l mut dyn Listener,
     stopper: Option<Stopper>,
@@ -77,8 +78,8 @@ impl Listener for UpToFailure<'_> {
         self.listener.begins(stopper)
     }
 
-    fn hear(&mut self, event: &Event<'_>) {
-        self.listener.hear(event);
+    fn on_event(&mut self, event: &Event<'_>) {
+        self.listener.on_event(event);
         if let (Event::TurnFailed { .. }, Some(stopper)) = (event, &self.stopper) {
             stopper.stop();
         }
@@ -89,21 +90,21 @@ impl Listener for UpToFailure<'_> {
     }
 }
 
-/// How a kernel stands to another.
+/// The comparison of a kernel with another.
 #[derive(Clone, Debug)]
 pub struct KernelGate {
-    /// Whether the kernel is refused.
+    /// Whether the kernel passes.
     pub decision: Decision,
-    /// Figure by figure.
+    /// The figures of both kernels.
     pub comparison: KernelComparison,
-    /// The same as judgements.
+    /// The same as a list of judgements.
     pub report: GateReport,
 }
 
-/// Holds the kernels of a run against each other.
+/// Compares the two kernels of a run.
 ///
 /// # Errors
-/// The run was not made by a gate.
+/// The run was not measured by a gate.
 pub fn judge(run: &Run, options: &GateOptions) -> Result<KernelGate> {
     let comparison = kernels::compare(run, options)?;
     let (decision, report) = (comparison.decision(options), comparison.report(options));

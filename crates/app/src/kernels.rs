@@ -1,4 +1,4 @@
-//! Fetching and building kernels while nothing else is wanted.
+//! Fetching and building kernels in the background.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,28 +8,28 @@ use std::process::{Command, Stdio};
 use crate::error::OrError;
 use crate::{ErrorKind, Places, Result};
 
-/// A process that goes on after the one that started it.
+/// A process that outlives the one that started it.
 #[derive(Debug)]
 pub struct Background {
-    /// Its number.
+    /// Its process ID.
     pub process: u32,
-    /// Where it writes what it has to say.
+    /// The file that its output is appended to.
     pub log: PathBuf,
 }
 
-/// Starts `tactus` with `arguments` as a session of its own, which goes on when the terminal
-/// is closed, after everything else of this system.
+/// Starts `tactus` with `arguments` in a session of its own, so it continues when the terminal
+/// is closed, at the lowest priority (nice 19).
 ///
 /// # Errors
-/// It cannot be started, or there is no folder of kernels for its log.
+/// It cannot be started, or there is no kernel directory for its log.
 pub fn in_background(
     places: &Places,
     arguments: impl IntoIterator<Item = String>,
 ) -> Result<Background> {
-    let (folder, executable) = (places.kernel_folder()?, places.executable()?);
-    let log = folder.join("background.log");
+    let (directory, executable) = (places.kernel_directory()?, places.executable()?);
+    let log = directory.join("background.log");
     let start = || -> io::Result<u32> {
-        fs::create_dir_all(folder)?;
+        fs::create_dir_all(directory)?;
         let file = File::options().create(true).append(true).open(&log)?;
         let child = Command::new("setsid")
             .args(["nice", "-n", "19"])
@@ -42,15 +42,14 @@ pub fn in_background(
         Ok(child.id())
     };
     let process = start().or_error(ErrorKind::Unavailable, || {
-        format!("no build can be started with {} for its log", log.display())
+        format!("cannot start a background build that logs to {}", log.display())
     })?;
     Ok(Background { process, log })
 }
 
-/// Lets everything else on this system go first. Where the kernel divides CPU time among
-/// sessions before it does among processes, `nice` alone says nothing to other sessions
-/// (sched(7), the autogroup feature).
+/// Gives the session of this process the lowest priority. With autogroups, the kernel divides
+/// CPU time among sessions first, and `nice` acts within a session only (sched(7)).
 pub fn yield_to_all() {
-    // Where sessions are no groups there is no such file, and `nice` is enough.
+    // Without autogroups this file does not exist, and `nice` is enough.
     let _ = fs::write("/proc/self/autogroup", "19");
 }

@@ -1,13 +1,12 @@
-//! The use cases of Tactus: what a person asks of it, from resolved values.
+//! The use cases of Tactus, called with resolved values.
 //!
-//! The command reads arguments and prints; a daemon or a results site reads requests and
-//! answers. Each asks here for the same things: [`plan`] and [`measure`] carry out an
-//! experiment, [`runs`] finds a run in the store or in a file, and what is concluded from it
-//! ([`overview`], [`explain`], [`accounts`], [`tail`], [`compare`], [`gate`], [`page`]) takes
-//! it from either place alike.
+//! The command parses arguments and prints; a daemon or a results site receives requests and
+//! replies. All of them call this crate: [`plan`] and [`measure`] carry out an experiment,
+//! [`runs`] finds a run in the store or in a file, and [`overview`], [`explain`], [`accounts`],
+//! [`tail`], [`compare`], [`gate`] and [`page`] draw conclusions from it, wherever it is.
 //!
-//! Nothing here prints, and nothing reads the environment but [`Places::of_process`]. Progress
-//! goes to a listener. An [`Error`] carries its kind and what to do about it.
+//! Nothing here prints, and only [`Places::of_process`] reads the environment. Progress goes to
+//! a listener. An [`Error`] has a kind and a hint.
 #![forbid(unsafe_code)]
 
 pub mod accounts;

@@ -19,29 +19,29 @@ use tactus_store::Store;
 use crate::places::{BuildListener, facts};
 use crate::{Error, ErrorKind, Places, Result};
 
-/// What is wished of the guests of a plan that has some.
+/// The settings of a plan's guests.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct GuestWishes {
-    /// How time passes there, in place of what the experiment says.
+pub struct GuestSettings {
+    /// How time passes in guests; replaces the experiment's value.
     pub time: Option<GuestTime>,
-    /// How long each may take on the host.
+    /// The time limit of each guest on the host.
     pub limit: Option<Nanos>,
-    /// How many machines must say the same in exact time.
+    /// How many separately booted machines must agree in deterministic time.
     pub proofs: Option<usize>,
 }
 
-/// Follows what is carried out.
+/// Follows a run.
 pub trait Listener {
-    /// Takes the means to stop the run that begins.
+    /// A run begins; `stopper` stops it.
     ///
     /// # Errors
-    /// Whatever prevents it from being used later; the run is not carried out then.
+    /// Anything that prevents `stopper` from being used later; the run is not carried out then.
     fn begins(&mut self, stopper: &Stopper) -> io::Result<()>;
 
-    /// Hears what happens.
-    fn hear(&mut self, event: &Event<'_>);
+    /// An event of the run.
+    fn on_event(&mut self, event: &Event<'_>);
 
-    /// Gives a listener for the building of kernels, before the run begins.
+    /// Returns a listener for kernel builds, which happen before the run begins.
     fn building(&self) -> BuildListener;
 }
 
@@ -50,12 +50,12 @@ pub trait Listener {
 pub struct CarriedOut {
     /// The run, which is in the store.
     pub run: RunId,
-    /// How far it came.
+    /// Whether it is complete.
     pub status: RunStatus,
 }
 
-/// Carries out a plan as a new run. Kernels that are not there are fetched or built first,
-/// before there is a run.
+/// Carries out a plan as a new run. Missing kernels are fetched or built before the run is
+/// created.
 ///
 /// # Errors
 /// A guest cannot be prepared, or the store cannot be written.
@@ -63,7 +63,7 @@ pub fn new_run(
     places: &Places,
     store: &mut Store,
     plan: &Plan,
-    guests: &GuestWishes,
+    guests: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
     let targets = targets(places, &plan.cells, guests, listener)?;
@@ -72,15 +72,15 @@ pub fn new_run(
     carry_out(store, run, targets, listener)
 }
 
-/// Takes the turns that an interrupted run has left.
+/// Measures the remaining turns of an interrupted run.
 ///
 /// # Errors
-/// There is no such run, or it is complete; and as [`new_run`].
+/// There is no such run, it is complete, or those of [`new_run`].
 pub fn continue_run(
     places: &Places,
     store: &mut Store,
     name: &str,
-    guests: &GuestWishes,
+    guests: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
     let run = unfinished(store, name)?;
@@ -88,10 +88,10 @@ pub fn continue_run(
     carry_out(store, run, targets, listener)
 }
 
-/// Requires that a run was not interrupted.
+/// Requires that a run is complete.
 ///
 /// # Errors
-/// It was, with how much of it is kept and how it goes on.
+/// The run was interrupted; the error contains the kept turns and the command that continues it.
 pub fn require_end(run: &Run, status: RunStatus) -> Result<()> {
     match status {
         RunStatus::Complete => Ok(()),
@@ -99,13 +99,13 @@ pub fn require_end(run: &Run, status: RunStatus) -> Result<()> {
     }
 }
 
-/// The error that a run was interrupted.
+/// The error for an interrupted run.
 pub(crate) fn interrupted(run: &Run) -> Error {
     let kept = run.measurements.len() + run.failures.len();
     let all = run.header.plan.turns().len();
-    let reason = format!("{kept} of {all} turns are taken and kept");
+    let reason = format!("{kept} of {all} turns are finished and kept");
     Error::new(ErrorKind::Interrupted, reason)
-        .with_hint(format!("tactus measure --continue {}", run.header.id))
+        .with_hint(format!("continue with: tactus measure --continue {}", run.header.id))
 }
 
 /// Finds a run that can be continued.
@@ -115,10 +115,10 @@ fn unfinished(store: &Store, name: &str) -> Result<RunId> {
     if header.status != RunStatus::Complete {
         return Ok(id);
     }
-    let error = Error::usage(format!("{id} is complete; there is nothing left to take"));
+    let error = Error::usage(format!("{id} is complete; there is nothing to continue"));
     Err(match header.plan.until {
         Some(until) => error.with_hint(format!(
-            "a complete run is never altered; to have more rounds, measure anew with --limit {}",
+            "a complete run is never altered; for more rounds, measure again with --limit {}",
             until.limit.saturating_mul(2)
         )),
         None => error,
@@ -129,7 +129,7 @@ fn unfinished(store: &Store, name: &str) -> Result<RunId> {
 fn targets(
     places: &Places,
     cells: &[Cell],
-    wishes: &GuestWishes,
+    settings: &GuestSettings,
     listener: &dyn Listener,
 ) -> Result<Targets> {
     let host = Host::new(places.executable()?.to_owned(), &["internal", "cell"]);
@@ -138,15 +138,15 @@ fn targets(
         return Ok(Targets { host, guests: None });
     }
     let kernels = places.kernels(listener.building())?;
-    let limit = wishes.limit.map(Duration::from);
+    let limit = settings.limit.map(Duration::from);
     let mut guests = Guests::prepare(places.guests()?, &kernels, limit, wanted)?;
-    if let Some(proofs) = wishes.proofs {
+    if let Some(proofs) = settings.proofs {
         guests.proofs = proofs;
     }
     Ok(Targets { host, guests: Some(guests) })
 }
 
-/// Takes the turns of a run that are left.
+/// Measures the remaining turns of a run.
 fn carry_out(
     store: &mut Store,
     run: RunId,
@@ -154,11 +154,11 @@ fn carry_out(
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
     let longest = store.header(&run)?.plan.cells.iter().map(Cell::length).max();
-    // Guests are given up by their target, which knows more of them, and first.
+    // The target of the guests has its own limit, which ends first and gives a better reason.
     let guests = targets.guests.as_ref().map(|guests| guests.limit(longest.unwrap_or(Nanos::ZERO)));
     let mut engine = Engine::new(store, &mut targets, &facts);
     engine.patience += guests.unwrap_or_default();
     listener.begins(&engine.stopper())?;
-    let status = engine.carry_out(&run, &mut |event| listener.hear(&event))?;
+    let status = engine.carry_out(&run, &mut |event| listener.on_event(&event))?;
     Ok(CarriedOut { run, status })
 }

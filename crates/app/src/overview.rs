@@ -1,4 +1,4 @@
-//! What a run comes to: its verdict, its cells, what it is fit for.
+//! The overview of a run: its verdict, its cells, and the purposes it is fit for.
 
 use serde::Serialize;
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
@@ -10,28 +10,28 @@ use tactus_stats::frames::PlayerSummary;
 
 use crate::{Result, Subject, tail};
 
-/// A run in full, but for its histograms.
+/// A run without its histograms.
 #[derive(Serialize)]
 pub struct RunOverview<'a> {
-    /// What it is.
+    /// Its header.
     #[serde(flatten)]
     pub header: &'a RunHeader,
-    /// The digest of what all guests said in exact time.
+    /// The digest of all results of guests in deterministic time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact_sha256: Option<String>,
-    /// Whether its figures can be relied on.
+    /// Whether its figures are valid.
     pub verdict: Verdict,
-    /// Its cells that yielded a result.
+    /// Its cells with a result.
     pub cells: Vec<CellOverview>,
-    /// What they say of longer times.
+    /// The estimates for times longer than measured.
     pub longer_times: Vec<CellTail>,
-    /// How they stand to what the machine is for.
+    /// Whether the cells are fit for each purpose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub purposes: Vec<PurposeVerdict>,
 }
 
 impl<'a> RunOverview<'a> {
-    /// Sums up a run.
+    /// Summarizes a run.
     ///
     /// # Errors
     /// Its samples or recordings cannot be read.
@@ -55,15 +55,15 @@ pub struct CellOverview {
     pub cell: usize,
     /// Its name within the run.
     pub label: String,
-    /// All its measurements together.
+    /// All its measurements, pooled.
     #[serde(flatten)]
     pub summary: CellSummary,
-    /// What its players came to, where it has some.
+    /// The summary of its players, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<PlayerSummary>,
 }
 
-/// Sums up every cell of `run` that yielded a result.
+/// Summarizes every cell of `run` that has a result.
 pub fn cells(run: &Run) -> Vec<CellOverview> {
     let labels = run.header.plan.labels();
     labels
@@ -79,7 +79,7 @@ pub fn cells(run: &Run) -> Vec<CellOverview> {
         .collect()
 }
 
-/// How every cell of `run` stands to each purpose.
+/// Whether every cell of `run` is fit for each purpose.
 pub fn purposes(run: &Run, purposes: &[Purpose]) -> Vec<PurposeVerdict> {
     purposes.iter().flat_map(|purpose| PurposeVerdict::of_run(run, *purpose)).collect()
 }

@@ -6,19 +6,19 @@ use tactus_report::Conclusions;
 
 use crate::{Result, Subject, accounts, explain, overview, tail};
 
-/// What a page says beyond the runs themselves.
+/// What a page contains besides the runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageOptions<'a> {
-    /// What the machine is for: how each run stands to that.
+    /// The purposes of the machine; the page says whether each run is fit for them.
     pub purposes: &'a [Purpose],
-    /// What ticks of these rates would have billed, beside the kernel's own.
+    /// The rates of simulated ticks, shown beside the kernel's own tick.
     pub ticks: &'a [TickRate],
 }
 
-/// Writes the page of runs with all that is concluded from each.
+/// Writes the page of runs with all conclusions from each.
 ///
 /// # Errors
-/// There is no run, or its samples or recordings cannot be read.
+/// There is no run, or samples or recordings cannot be read.
 pub fn of_runs(subjects: Vec<Subject<'_>>, options: &PageOptions<'_>) -> Result<String> {
     let concluded = subjects
         .iter()

@@ -1,4 +1,4 @@
-//! Where things are found and kept.
+//! Where files and programs are.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,41 +11,42 @@ use tactus_store::{Store, StoreError};
 
 use crate::{Error, ErrorKind, Result};
 
-/// Where things are found and kept. A command takes its places from its environment; a
-/// daemon may have others.
+/// Where files and programs are. A command takes its places from its environment; a daemon may
+/// have others.
 ///
-/// A place that is missing is an error only where it is needed.
+/// A missing place is an error only if it is needed.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// The file of the results database.
     pub store: Option<PathBuf>,
-    /// The folder of kernels that were fetched or built.
+    /// The directory of fetched and built kernels.
     pub kernels: Option<PathBuf>,
-    /// `tactus`, which is started again for each measurement.
+    /// The `tactus` program, which is started again for each measurement.
     pub executable: Option<PathBuf>,
-    /// The program of guests, where it is not beside `executable`.
+    /// The program that runs in guests, if it is not beside `executable`.
     pub guest_program: Option<OsString>,
-    /// The folders in which programs are looked for, as `PATH` names them.
+    /// The directories of programs, in the format of `PATH`.
     pub search_path: OsString,
 }
 
-/// Hears what happens while a kernel is built, which takes minutes.
+/// Receives the progress of a kernel build, which takes minutes.
 pub type BuildListener = Box<dyn Fn(&BuildEvent<'_>) + Send + Sync>;
 
 impl Places {
-    /// The places that the environment of this process names.
+    /// The places from the environment of this process.
     pub fn of_process() -> Self {
         Self::of_environment(|name| std::env::var_os(name), std::env::current_exe().ok())
     }
 
-    /// The places that the environment of `lookup` names: `TACTUS_STORE` or `XDG_DATA_HOME`,
+    /// The places from the environment of `lookup`: `TACTUS_STORE` or `XDG_DATA_HOME`,
     /// `XDG_CACHE_HOME`, `HOME`, `TACTUS_GUEST`, `PATH`.
     pub fn of_environment(
         lookup: impl Fn(&str) -> Option<OsString>,
         executable: Option<PathBuf>,
     ) -> Self {
-        let folder = |name: &str| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+        let directory =
+            |name: &str| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let cache = directory("XDG_CACHE_HOME").or_else(|| Some(directory("HOME")?.join(".cache")));
         Self {
             store: tactus_store::default_path(&lookup).ok(),
             kernels: cache.map(|cache| cache.join("tactus/kernels")),
@@ -55,42 +56,42 @@ impl Places {
         }
     }
 
-    /// Opens the store, which is made when it is not there.
+    /// Opens the store, and creates it if it does not exist.
     ///
     /// # Errors
-    /// It has no place, cannot be written, is damaged or not a store.
+    /// It has no place, cannot be written, is damaged, or is not a store.
     pub fn open_store(&self) -> Result<Store> {
         Ok(Store::open(self.store()?)?)
     }
 
-    /// The page of a run unless another file is named: in `reports/` beside the store.
+    /// The default file of a run's page: in `reports/` beside the store.
     ///
     /// # Errors
     /// The store has no place.
     pub fn page(&self, run: &RunId) -> Result<PathBuf> {
-        let folder = self.store()?.parent().unwrap_or(Path::new("."));
-        Ok(folder.join("reports").join(format!("{run}.html")))
+        let directory = self.store()?.parent().unwrap_or(Path::new("."));
+        Ok(directory.join("reports").join(format!("{run}.html")))
     }
 
-    /// The kernels of this system, in `/boot` and in the folder of fetched and built ones.
+    /// The kernels in `/boot` and in the directory of fetched and built kernels.
     ///
     /// # Errors
-    /// That folder has no place.
+    /// That directory has no place.
     pub fn kernels(&self, listener: BuildListener) -> Result<Kernels> {
-        let kernels = Kernels::new("/boot", self.kernel_folder()?);
+        let kernels = Kernels::new("/boot", self.kernel_directory()?);
         Ok(kernels.building_with(self.search_path.clone()).with_listener(listener))
     }
 
-    pub(crate) fn kernel_folder(&self) -> Result<&Path> {
+    pub(crate) fn kernel_directory(&self) -> Result<&Path> {
         self.kernels.as_deref().ok_or_else(|| {
-            let reason = "there is no place for fetched kernels: HOME is not set";
+            let reason = "cannot find the directory of kernels: HOME is not set";
             Error::new(ErrorKind::Unavailable, reason)
         })
     }
 
     pub(crate) fn executable(&self) -> Result<&Path> {
         self.executable.as_deref().ok_or_else(|| {
-            Error::new(ErrorKind::Unavailable, "the path of this program cannot be found")
+            Error::new(ErrorKind::Unavailable, "cannot find the path of the tactus program")
         })
     }
 
@@ -108,7 +109,7 @@ impl Places {
     }
 }
 
-/// The facts of this machine as they are now.
+/// The current facts of this machine.
 pub(crate) fn facts() -> MachineFacts {
     tactus_sys::facts::read(Path::new("/"))
 }
@@ -118,10 +119,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_names_the_places_and_a_missing_one_hurts_where_it_is_needed() {
+    fn places_come_from_the_environment_and_a_missing_place_is_an_error_when_needed() {
         let ann = |name: &str| (name == "HOME").then(|| OsString::from("/home/ann"));
         let places = Places::of_environment(ann, None);
-        assert_eq!(places.kernel_folder().unwrap(), Path::new("/home/ann/.cache/tactus/kernels"));
+        assert_eq!(
+            places.kernel_directory().unwrap(),
+            Path::new("/home/ann/.cache/tactus/kernels")
+        );
         assert_eq!(
             places.page(&RunId::new("quick")).unwrap(),
             Path::new("/home/ann/.local/share/tactus/reports/quick.html")
@@ -129,7 +133,7 @@ mod tests {
         let nowhere = Places::of_environment(|_| None, None);
         for error in [
             nowhere.open_store().unwrap_err(),
-            nowhere.kernel_folder().unwrap_err(),
+            nowhere.kernel_directory().unwrap_err(),
             nowhere.executable().unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");

@@ -1,6 +1,6 @@
-//! From an experiment and what is laid over it to a plan.
+//! From an experiment and its overrides to a plan.
 
-use std::fs;
+use std::{fs, io};
 
 use tactus_judge::purpose::Purpose;
 use tactus_lab::shipped;
@@ -11,14 +11,15 @@ use tactus_model::time::Realtime;
 use crate::error::OrError;
 use crate::{Error, ErrorKind, Result};
 
-/// A seed to print and to type again: short, and another each time.
+/// A new seed, short enough to type again.
 pub fn new_seed() -> u64 {
     tactus_sys::clock::now::<Realtime>().as_nanos() / 1000 % 1_000_000
 }
 
-/// Plans an experiment by its file or its shipped name, with `overrides` laid over it.
-/// Without a name it is `quick`, or one cell of the settings that were given, at the period
-/// of `purpose` where they give none. A seed is chosen where none is given.
+/// Plans an experiment by its file or its shipped name, with `overrides`.
+///
+/// Without a name, plans `quick`, or one cell of the given settings; its interval is the period
+/// of `purpose` unless the settings contain an interval. Without a seed, chooses one.
 ///
 /// # Errors
 /// There is no such experiment, or it is wrong.
@@ -27,51 +28,59 @@ pub fn plan(
     mut overrides: Overrides,
     purpose: Option<Purpose>,
 ) -> Result<Plan> {
-    let (name, mut experiment) = match name {
-        Some(name) => (name, read(name)?),
+    let mut experiment = match name {
+        Some(name) => read(name)?,
         None => unnamed(&mut overrides.settings, purpose)?,
     };
     if experiment.name == "default" {
         "measure".clone_into(&mut experiment.name);
     }
     overrides.seed = Some(overrides.seed.or(experiment.seed).unwrap_or_else(new_seed));
-    lay_over(name, &experiment, &overrides)
+    match name {
+        Some(name) => plan_of(name, &experiment, &overrides),
+        None => Ok(experiment.plan(&overrides)?),
+    }
 }
 
-/// What is meant when no experiment is named.
-fn unnamed(settings: &mut Layer, purpose: Option<Purpose>) -> Result<(&'static str, Experiment)> {
-    const NAME: &str = "the options";
+/// The experiment without a name.
+fn unnamed(settings: &mut Layer, purpose: Option<Purpose>) -> Result<Experiment> {
     let is_quick = *settings == Layer::default();
     if let Some(purpose) = purpose.filter(|_| settings.values("interval").is_none()) {
         settings.set("interval", vec![purpose.period().to_string()]).map_err(Error::usage)?;
     }
     let quick = shipped::find("quick").filter(|_| is_quick);
-    let experiment = Experiment::parse(quick.unwrap_or(DEFAULTS));
-    Ok((NAME, experiment.or_error(ErrorKind::Usage, || NAME.to_owned())?))
+    Experiment::parse(quick.unwrap_or(DEFAULTS)).or_internal()
 }
 
-/// Reads a shipped experiment, or that of a file.
+/// Reads a shipped experiment or a file.
 pub(crate) fn read(name: &str) -> Result<Experiment> {
     let parsed = match shipped::find(name) {
         Some(text) => Experiment::parse(text),
         None => Experiment::parse(&read_file(name)?),
     };
-    parsed.or_error(ErrorKind::Usage, || name.to_owned())
+    parsed.or_error(ErrorKind::Usage, || format!("cannot read experiment '{name}'"))
 }
 
 fn read_file(name: &str) -> Result<String> {
+    let error = match fs::read_to_string(name) {
+        Ok(text) => return Ok(text),
+        Err(error) => error,
+    };
+    let what = format!("cannot open experiment '{name}'");
+    if error.kind() != io::ErrorKind::NotFound {
+        return Err(error).or_error(ErrorKind::Usage, || what);
+    }
     let names: Vec<&str> = shipped::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
-    fs::read_to_string(name).or_error(ErrorKind::Usage, || {
-        let nearest = tactus_model::text::nearest(name, &names)
-            .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        let names = names.join(", ");
-        format!("`{name}` is neither a file nor a shipped experiment ({names}){nearest}")
-    })
+    let hint = match tactus_model::text::nearest(name, &names) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("name a file or one of: {}", names.join(", ")),
+    };
+    Err(Error::usage(format!("{what}: no such experiment")).with_hint(hint))
 }
 
-/// Plans an experiment with `overrides` laid over it.
-pub(crate) fn lay_over(name: &str, experiment: &Experiment, overrides: &Overrides) -> Result<Plan> {
-    experiment.plan(overrides).or_error(ErrorKind::Usage, || name.to_owned())
+/// Plans an experiment with `overrides`; errors name the experiment.
+pub(crate) fn plan_of(name: &str, experiment: &Experiment, overrides: &Overrides) -> Result<Plan> {
+    experiment.plan(overrides).or_error(ErrorKind::Usage, || format!("cannot plan experiment '{name}'"))
 }
 
 #[cfg(test)]
@@ -85,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_it_is_quick_or_the_cell_of_the_settings() {
+    fn without_a_name_the_plan_is_quick_or_one_cell() {
         let quick = plan(None, Overrides::default(), None).unwrap();
         assert_eq!(quick.name, "quick");
         let one = plan(None, settings("policy", "fifo:90"), None).unwrap();
@@ -93,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_purpose_gives_its_period_where_no_interval_is_given() {
+    fn the_interval_is_the_period_of_the_purpose_unless_given() {
         let purpose = Some("2ms:100us".parse().unwrap());
         let interval = |plan: Plan| plan.cells[0].probe.timer().interval.mean().to_string();
         assert_eq!(interval(plan(None, settings("policy", "other"), purpose).unwrap()), "2ms");
@@ -101,9 +110,12 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_experiment_is_refused_with_the_nearest_name() {
+    fn an_unknown_experiment_is_refused_with_a_hint() {
         let error = plan(Some("quik"), Overrides::default(), None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert!(error.to_string().contains("did you mean `quick`?"), "{error}");
+        assert_eq!(error.to_string(), "cannot open experiment 'quik': no such experiment");
+        assert_eq!(error.hint(), Some("did you mean 'quick'?"));
+        let error = plan(Some("/"), Overrides::default(), None).unwrap_err();
+        assert_eq!(error.to_string(), "cannot open experiment '/': Is a directory");
     }
 }

@@ -11,20 +11,20 @@ use tactus_report::format;
 use crate::Result;
 use crate::export::{Form, convert};
 
-/// What is recorded, and where it is kept.
+/// What to record, and the files to write.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// The command to record; the whole system when it is empty.
+    /// The command to record; if empty, the whole system.
     pub command: Vec<OsString>,
-    /// How long; without it until the command ends or it is stopped.
+    /// The duration; if `None`, until the command ends or the recording is stopped.
     pub duration: Option<Nanos>,
-    /// The file of the recording; one named after the time when there is none.
+    /// The file of the recording; if `None`, a name with the current time.
     pub output: Option<PathBuf>,
-    /// The files of other forms of it.
+    /// Files for other forms of the recording.
     pub also: Vec<(Form, PathBuf)>,
-    /// By which mechanism the kernel records.
+    /// The mechanism of the kernel.
     pub source: Source,
-    /// With which events call chains are recorded.
+    /// The events with call chains.
     pub call_chains: CallChains,
 }
 
@@ -33,7 +33,7 @@ pub struct Wanted {
 pub struct Made {
     /// The file.
     pub path: PathBuf,
-    /// What the recording came to.
+    /// Its summary.
     pub summary: RecordingSummary,
 }
 

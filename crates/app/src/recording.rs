@@ -10,20 +10,18 @@ use crate::{ErrorKind, Result};
 /// Opens the file of a recording.
 pub(crate) fn open(path: &Path) -> Result<RecordingFile> {
     RecordingFile::open(path)
-        .or_error(ErrorKind::Usage, || {
-            format!("{} is no recording that can be read", path.display())
-        })
+        .or_error(ErrorKind::Usage, || format!("cannot open recording {}", path.display()))
         .map_err(|error| {
-            error.with_hint("tactus record writes one; `tactus list` shows the runs there are")
+            error.with_hint("`tactus record` writes recordings; `tactus list` lists runs")
         })
 }
 
-/// Opens a recording that a run holds.
+/// Opens a recording that is part of a run.
 pub(crate) fn held(bytes: Vec<u8>) -> Result<RecordingFile> {
     RecordingFile::from_bytes(bytes).or_internal()
 }
 
-/// Says of a recording's file that it cannot be read to its end.
+/// Converts an error in the middle of a recording file.
 pub(crate) fn damaged<T>(
     result: Result<T, impl std::error::Error + Send + Sync + 'static>,
     path: &Path,

@@ -10,7 +10,7 @@ use tactus_reproduce::{Form, PAPERS, Paper, Part, find};
 use tactus_store::Store;
 
 use crate::error::OrError;
-use crate::measure::{self, CarriedOut, GuestWishes, Listener};
+use crate::measure::{self, CarriedOut, GuestSettings, Listener};
 use crate::plan::new_seed;
 use crate::{Error, ErrorKind, Places, Result, Subject};
 
@@ -19,12 +19,12 @@ pub use runs::PartRuns;
 /// The papers that can be reproduced.
 ///
 /// # Errors
-/// The data of a paper are wrong, which is a defect.
+/// The data of a paper are wrong (an internal error).
 pub fn papers() -> Result<Vec<Paper>> {
     PAPERS.iter().map(|(name, _)| find(name).or_internal()).collect()
 }
 
-/// A paper, and the parts of it that are reproduced.
+/// A paper, and the selected parts of it.
 #[derive(Debug)]
 pub struct Study {
     /// The paper.
@@ -33,42 +33,42 @@ pub struct Study {
     parts: Vec<usize>,
 }
 
-/// How parts are measured.
+/// How to measure parts.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Whether the paper's own durations are taken.
+    /// Whether to use the paper's own durations.
     pub full: bool,
-    /// The seed; for each plan another is chosen where there is none.
+    /// The seed; if `None`, each plan gets a new seed.
     pub seed: Option<u64>,
-    /// The kernels of the guests that are measured in; without any, this machine is measured.
+    /// The kernels of guests; if empty, this machine is measured.
     pub kernels: Vec<String>,
-    /// What is wished of the guests.
-    pub guests: GuestWishes,
+    /// The settings of the guests.
+    pub guests: GuestSettings,
 }
 
-/// A plan, and the parts that a run of it serves.
+/// A plan, and the parts that a run of it covers.
 #[derive(Debug)]
 pub struct PartsPlan {
     parts: Vec<usize>,
-    /// What is to be measured.
+    /// The plan.
     pub plan: Plan,
 }
 
-/// A plan that comes next.
+/// The next plan to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next<'a> {
     /// The names of its parts.
     pub parts: Vec<&'a str>,
-    /// How many parts came before.
+    /// How many parts are done.
     pub done: usize,
-    /// How many parts there are in all.
+    /// The total number of parts.
     pub of: usize,
-    /// About how long this plan and those after it take.
+    /// The estimated duration of this plan and those after it.
     pub left: Nanos,
 }
 
 impl Study {
-    /// A paper by name, and its parts by name; all parts when none is named.
+    /// A paper by name, and parts by name; if no part is named, all parts.
     ///
     /// # Errors
     /// There is no such paper or part.
@@ -78,21 +78,20 @@ impl Study {
         Ok(Self { paper, parts })
     }
 
-    /// What is to be measured: a plan for each part, or for several that a run of it serves.
+    /// The plans to measure. Parts that one run can cover share a plan.
     ///
     /// # Errors
     /// A kernel is wrong, or this machine is named as a guest.
     pub fn plans(&self, wanted: &Wanted) -> Result<Vec<PartsPlan>> {
         if wanted.kernels.iter().any(|kernel| kernel == "host") {
-            return Err(Error::usage(
-                "a paper is measured on this machine or in guests, not in both; leave out --kernel host",
-            ));
+            return Err(Error::usage("a paper is measured on this machine or in guests, not both")
+                .with_hint("leave out --kernel host"));
         }
         let mut plans: Vec<PartsPlan> = Vec::new();
         for &number in &self.parts {
             let seed = wanted.seed.unwrap_or_else(new_seed);
             let plan = planned(&self.paper.parts[number], wanted, seed)?;
-            match plans.iter_mut().find(|known| serves(&known.plan, &plan)) {
+            match plans.iter_mut().find(|known| covers(&known.plan, &plan)) {
                 Some(known) => known.parts.push(number),
                 None => plans.push(PartsPlan { parts: vec![number], plan }),
             }
@@ -100,7 +99,7 @@ impl Study {
         Ok(plans)
     }
 
-    /// Measures the plans one after another; `next` hears of each before it begins.
+    /// Measures the plans one after another; calls `on_next` before each.
     ///
     /// # Errors
     /// A guest cannot be prepared, the store cannot be written, or a run was interrupted.
@@ -109,20 +108,20 @@ impl Study {
         places: &Places,
         store: &'s mut Store,
         plans: &[PartsPlan],
-        guests: &GuestWishes,
+        guests: &GuestSettings,
         listener: &mut dyn Listener,
-        mut next: impl FnMut(&Next<'_>),
+        mut on_next: impl FnMut(&Next<'_>),
     ) -> Result<PartRuns<'s>> {
         let mut taken = Vec::new();
         for number in 0..plans.len() {
-            next(&self.next(plans, number));
+            on_next(&self.next(plans, number));
             let PartsPlan { parts, plan } = &plans[number];
             let CarriedOut { run, status } =
                 measure::new_run(places, store, plan, guests, listener)?;
             if status != RunStatus::Complete {
-                let reason = format!("{run} was interrupted; what was measured is kept");
+                let reason = format!("{run} is not complete; finished turns are kept");
                 let hint = format!(
-                    "tactus measure --continue {run}, then tactus reproduce {} --from {run}",
+                    "continue with: tactus measure --continue {run} && tactus reproduce {} --from {run}",
                     self.paper.name
                 );
                 return Err(Error::new(ErrorKind::Interrupted, reason).with_hint(hint));
@@ -136,7 +135,7 @@ impl Study {
         Ok(runs)
     }
 
-    /// What is said before a plan begins.
+    /// The announcement of a plan.
     fn next(&self, plans: &[PartsPlan], number: usize) -> Next<'_> {
         let parts_of = |plans: &[PartsPlan]| plans.iter().map(|plan| plan.parts.len()).sum();
         let name = |number: &usize| self.paper.parts[*number].name.as_str();
@@ -148,11 +147,11 @@ impl Study {
         }
     }
 
-    /// Takes up runs of the paper's experiments by name, each for the parts it is of.
+    /// Uses existing runs of the paper's experiments, each for the parts that it covers.
     ///
     /// # Errors
-    /// There is no such run, or it is of another experiment.
-    pub fn taken_up<'s>(&self, store: &'s Store, names: &[String]) -> Result<PartRuns<'s>> {
+    /// There is no such run, or it is a run of another experiment.
+    pub fn from_runs<'s>(&self, store: &'s Store, names: &[String]) -> Result<PartRuns<'s>> {
         let mut runs = PartRuns::none(&self.paper);
         for name in names {
             let subject = Subject::stored(store, &store.find(name)?)?;
@@ -162,7 +161,7 @@ impl Study {
         Ok(runs)
     }
 
-    /// The parts whose experiment a run is of.
+    /// The parts that a run covers.
     fn parts_of(&self, subject: &Subject<'_>) -> Result<Vec<usize>> {
         let of = &subject.run().header.plan.name;
         let part = |number: &usize| &self.paper.parts[*number];
@@ -174,13 +173,15 @@ impl Study {
             let known: Vec<&str> =
                 self.parts.iter().map(|number| part(number).experiment.as_str()).collect();
             let (id, known) = (subject.id(), known.join(", "));
-            return Err(Error::usage(format!("{id} is a run of {of}; this takes one of: {known}")));
+            return Err(Error::usage(format!(
+                "{id} is a run of {of}, which is not an experiment of this paper; use a run of {known}"
+            )));
         }
         Ok(parts)
     }
 }
 
-/// The numbers of the parts that were named; all when none was.
+/// The numbers of the named parts; all parts if none is named.
 fn chosen(paper: &Paper, wanted: &[String]) -> Result<Vec<usize>> {
     let names: Vec<&str> = paper.parts.iter().map(|part| part.name.as_str()).collect();
     if wanted.is_empty() {
@@ -188,16 +189,17 @@ fn chosen(paper: &Paper, wanted: &[String]) -> Result<Vec<usize>> {
     }
     let number = |name: &String| {
         names.iter().position(|known| known == name).ok_or_else(|| {
-            let hint = tactus_model::text::nearest(name, &names)
-                .map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let (paper, known) = (&paper.name, names.join(", "));
-            Error::usage(format!("{paper} has no part `{name}`; it has: {known}{hint}"))
+            let hint = match tactus_model::text::nearest(name, &names) {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => format!("its parts are: {}", names.join(", ")),
+            };
+            Error::usage(format!("{} has no part '{name}'", paper.name)).with_hint(hint)
         })
     };
     wanted.iter().map(number).collect()
 }
 
-/// What is to be measured for a part.
+/// The plan for a part.
 fn planned(part: &Part, wanted: &Wanted, seed: u64) -> Result<Plan> {
     let in_guests = !wanted.kernels.is_empty();
     let name = part.experiment_in(in_guests);
@@ -218,12 +220,12 @@ fn planned(part: &Part, wanted: &Wanted, seed: u64) -> Result<Plan> {
     experiment.plan(&overrides).or_internal()
 }
 
-/// Whether a run of one plan serves the other, which may be of another seed.
-fn serves(one: &Plan, other: &Plan) -> bool {
+/// Whether a run of one plan covers the other. Seeds may differ.
+fn covers(one: &Plan, other: &Plan) -> bool {
     one.name == other.name && one.rounds == other.rounds && one.cells == other.cells
 }
 
-/// Whose settings a plan has.
+/// Which form of a part a plan has.
 fn form(part: &Part, plan: &Plan) -> Form {
     let guests = runs::guests(plan);
     let time = guests.first().map(|guest| guest.time);
@@ -232,7 +234,7 @@ fn form(part: &Part, plan: &Plan) -> Form {
             full,
             seed: None,
             kernels: guests.iter().map(|guest| guest.kernel.to_string()).collect(),
-            guests: GuestWishes { time, ..GuestWishes::default() },
+            guests: GuestSettings { time, ..GuestSettings::default() },
         };
         let other = planned(part, &wanted, 0);
         other.is_ok_and(|other| other.rounds == plan.rounds && other.cells == plan.cells)
@@ -257,15 +259,15 @@ mod tests {
     }
 
     #[test]
-    fn one_run_serves_parts_of_the_same_experiment() {
+    fn one_run_covers_parts_of_the_same_experiment() {
         let count = |kernels: &[&str], parts| plans(kernels, parts).1.len();
         assert_eq!(count(&["debian-cloud"], ["billing", "quanta"]), 1);
         assert_eq!(count(&["debian-cloud"], ["billing", "frames"]), 2);
-        assert_eq!(count(&[], ["billing", "quanta"]), 2, "on a host each has its own");
+        assert_eq!(count(&[], ["billing", "quanta"]), 2, "on this machine each part has its own");
     }
 
     #[test]
-    fn what_comes_next_counts_parts_and_what_is_left() {
+    fn the_next_plan_has_the_number_of_done_parts_and_the_time_left() {
         let (study, plans) = plans(&[], ["billing", "quanta"]);
         let [first, second] = [0, 1].map(|number| study.next(&plans, number));
         assert_eq!((&first.parts[..], first.done, first.of), (&["billing"][..], 0, 2));
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_of_ours_is_known_by_its_form() {
+    fn the_form_of_a_plan_is_recognised() {
         let (study, plans) = plans(&[], ["billing", "quanta"]);
         let part = &study.paper.parts[study.parts[0]];
         assert_eq!(form(part, &plans[0].plan), Form::Quick);
@@ -284,9 +286,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_part_is_refused_with_those_there_are() {
+    fn an_unknown_part_is_refused_with_a_hint() {
         let error = Study::of("clock-resolution", &["quantum".to_owned()]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert!(error.to_string().contains("did you mean `quanta`?"), "{error}");
+        assert_eq!(error.to_string(), "clock-resolution has no part 'quantum'");
+        assert_eq!(error.hint(), Some("did you mean 'quanta'?"));
     }
 }

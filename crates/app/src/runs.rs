@@ -11,15 +11,14 @@ use tactus_store::Store;
 use crate::subject::{Subject, is_exported_run};
 use crate::{Places, Result};
 
-/// The runs that can be named: those of the store, which is opened when the first of them is
-/// needed, and those in files.
+/// The runs of the store, which is opened on first use, and those in files.
 #[derive(Debug)]
 pub struct Runs<'p> {
     places: &'p Places,
     store: OnceCell<Store>,
 }
 
-/// What a name stands for where a recording may be named too.
+/// What a name means if recordings are accepted too.
 #[derive(Debug)]
 pub enum Source<'r> {
     /// The file of a recording, which has not been read.
@@ -29,7 +28,7 @@ pub enum Source<'r> {
 }
 
 impl<'p> Runs<'p> {
-    /// The runs that are found from `places`.
+    /// The runs in the store of `places` and in files.
     pub const fn new(places: &'p Places) -> Self {
         Self { places, store: OnceCell::new() }
     }
@@ -46,11 +45,11 @@ impl<'p> Runs<'p> {
         Ok(self.store.get_or_init(|| store))
     }
 
-    /// The run of this name: in the file of that name when there is one, else in the store,
-    /// by its whole name, a unique beginning of it, or `last`.
+    /// A run by name: an exported file, or a run of the store by its name, a unique prefix of it,
+    /// or `last`.
     ///
     /// # Errors
-    /// There is no such run, or the file holds none.
+    /// There is no such run, or the file contains no run.
     pub fn find(&self, name: &str) -> Result<Subject<'_>> {
         let path = Path::new(name);
         if path.is_file() {
@@ -64,10 +63,10 @@ impl<'p> Runs<'p> {
         Subject::stored(store, &store.find(name)?)
     }
 
-    /// The runs of these names, or the last one when none is named.
+    /// Runs by name; if no name is given, the last run.
     ///
     /// # Errors
-    /// As [`Runs::find`].
+    /// Those of [`Runs::find`].
     pub fn find_all(&self, names: &[String]) -> Result<Vec<Subject<'_>>> {
         if names.is_empty() {
             return Ok(vec![self.stored("last")?]);
@@ -75,11 +74,10 @@ impl<'p> Runs<'p> {
         names.iter().map(|name| self.find(name)).collect()
     }
 
-    /// What a name stands for where it may be that of a recording's file; the last run where
-    /// there is no name.
+    /// A run or a recording file by name; without a name, the last run.
     ///
     /// # Errors
-    /// As [`Runs::find`].
+    /// Those of [`Runs::find`].
     pub fn source(&self, name: Option<&str>) -> Result<Source<'_>> {
         let Some(name) = name else { return Ok(Source::Run(Box::new(self.stored("last")?))) };
         let path = Path::new(name);
@@ -93,12 +91,12 @@ impl<'p> Runs<'p> {
 /// A run of a list.
 #[derive(Debug, Serialize)]
 pub struct ListedRun {
-    /// What it is.
+    /// Its summary.
     #[serde(flatten)]
     pub summary: RunSummary,
-    /// What it is worth.
+    /// Whether its figures are valid.
     pub validity: Validity,
-    /// Why.
+    /// The reasons.
     #[serde(skip)]
     pub verdict: Verdict,
 }
@@ -108,12 +106,12 @@ pub struct ListedRun {
 pub struct Listing {
     /// The runs with their verdicts.
     pub runs: Vec<ListedRun>,
-    /// How many older ones were left out.
+    /// The number of older runs that are not listed.
     pub older: usize,
 }
 
-/// Lists the `newest` runs of a store, or all of them. A verdict is computed from all that a
-/// run found, which takes about a second for a hundred.
+/// Lists the `newest` runs of a store, or all of them. A verdict is computed from the whole run,
+/// which takes about a second for a hundred runs.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -128,16 +126,20 @@ pub fn list(store: &Store, newest: Option<usize>) -> Result<Listing> {
     Ok(Listing { runs: summaries.into_iter().map(listed).collect::<Result<_>>()?, older })
 }
 
-/// Deletes runs for good. Every name is looked up before anything is deleted, so that a slip
-/// deletes nothing; `deleted` hears of each run that is gone.
+/// Deletes runs permanently. Every name is looked up before anything is deleted, so a typing
+/// error deletes nothing. Calls `on_deleted` for each deleted run.
 ///
 /// # Errors
 /// There is no such run, or the store cannot be written.
-pub fn delete(store: &mut Store, names: &[String], mut deleted: impl FnMut(&RunId)) -> Result<()> {
+pub fn delete(
+    store: &mut Store,
+    names: &[String],
+    mut on_deleted: impl FnMut(&RunId),
+) -> Result<()> {
     let runs = names.iter().map(|name| Ok(store.find(name)?)).collect::<Result<Vec<_>>>()?;
     for run in runs {
         store.delete(&run)?;
-        deleted(&run);
+        on_deleted(&run);
     }
     Ok(())
 }

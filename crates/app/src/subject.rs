@@ -1,4 +1,4 @@
-//! A run that something is concluded from.
+//! A run that conclusions are drawn from.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,8 +15,7 @@ use crate::error::OrError;
 use crate::import::{self, Content};
 use crate::{ErrorKind, Result};
 
-/// A run that something is concluded from, with its samples and recordings, wherever they
-/// are: in a store, or in a file that was read without one.
+/// A run with its samples and recordings, in a store or read from a file.
 #[derive(Debug)]
 pub struct Subject<'s>(Place<'s>);
 
@@ -38,11 +37,10 @@ impl<'s> Subject<'s> {
     /// Reads a run from a file: an exported one, or another tool's result.
     ///
     /// # Errors
-    /// The file cannot be read, or holds no run.
+    /// The file cannot be read, or contains no run.
     pub fn of_file(path: &Path) -> Result<Self> {
-        let not_a_run = || format!("{} is no run", path.display());
-        let content =
-            import::read(path, &Options::default()).or_error(ErrorKind::Usage, not_a_run)?;
+        let what = || format!("cannot read a run from {}", path.display());
+        let content = import::read(path, &Options::default()).or_error(ErrorKind::Usage, what)?;
         let run = match content {
             Content::Exported(content) => FileRun::read(&content[..])?,
             Content::Foreign(run) => FileRun::of(*run)?,
@@ -68,14 +66,14 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// The run alone.
+    /// The run without samples and recordings.
     pub fn into_run(self) -> Run {
         match self.0 {
             Place::Store { run, .. } | Place::File(FileRun { run, .. }) => run,
         }
     }
 
-    /// The samples of a turn with their tasks' numbers; empty when none were kept.
+    /// The samples of a turn with their tasks' numbers; empty if none were kept.
     ///
     /// # Errors
     /// The turn was not measured, or the store cannot be read.
@@ -86,8 +84,8 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// The recording of a turn's traced window and the samples that it explains; none where
-    /// no recording was kept.
+    /// The recording of a turn's traced window and the samples that it explains; `None` if no
+    /// recording was kept.
     ///
     /// # Errors
     /// The turn was not measured, or the store cannot be read.
@@ -98,8 +96,8 @@ impl<'s> Subject<'s> {
         }
     }
 
-    /// The traced stretches of a cell that were recorded, one read after another: each may
-    /// be large.
+    /// The recorded traced stretches of a cell. They are read one after another, because each
+    /// may be large.
     pub(crate) fn recorded(
         &self,
         cell: usize,
@@ -123,6 +121,6 @@ pub(crate) fn is_exported_run(path: &Path) -> Result<bool> {
         Ok(bytes)
     };
     let bytes =
-        beginning().or_error(ErrorKind::Usage, || format!("{} cannot be read", path.display()))?;
+        beginning().or_error(ErrorKind::Usage, || format!("cannot read {}", path.display()))?;
     Ok(matches!(Format::recognise(&bytes), Ok(Format::Tactus)))
 }

@@ -1,4 +1,4 @@
-//! What the cells of a run say of longer times, from its samples.
+//! Estimates for times longer than measured, from the samples of a run.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use tactus_stats::unseen::UnseenBound;
 use crate::error::OrError;
 use crate::{Result, Subject, explain};
 
-/// Late wakeups of one cause that are enough to be looked at by themselves.
+/// The number of late wakeups that an estimate for one cause needs.
 const ENOUGH: usize = 3 * FEWEST_PEAKS;
 
-/// What every cell of a run that yielded a result says of longer times.
+/// The estimates of every cell of a run that has a result.
 ///
 /// # Errors
 /// Its samples or recordings cannot be read.
@@ -50,8 +50,8 @@ fn of_cell(subject: &Subject<'_>, cell: usize, label: String) -> Result<CellTail
     Ok(CellTail { cell, label, all_causes, by_cause, not_by_cause, unseen })
 }
 
-/// The late wakeups of a measurement: of all its samples where they were kept, else of
-/// the slowest.
+/// The late wakeups of a measurement, from all its samples if they were kept, else from the
+/// slowest.
 fn window(subject: &Subject<'_>, measurement: &Measurement, floor: Nanos) -> Result<TailWindow> {
     let mut kept = 0;
     let mut late = Vec::new();
@@ -76,20 +76,20 @@ fn window(subject: &Subject<'_>, measurement: &Measurement, floor: Nanos) -> Res
     ))
 }
 
-/// The tail of each cause by itself, from the traced windows, where its late wakeups are
-/// enough; otherwise why not.
+/// The tail of each cause with enough late wakeups, from the traced windows; if no cause has
+/// enough, the reason.
 fn by_cause(subject: &Subject<'_>, cell: usize) -> Result<Result<Vec<CauseTail>, String>> {
     let traced = subject.run().of_cell(cell).filter_map(|measurement| measurement.traced.as_ref());
     let mut latencies = LatencyHistogram::new();
     for task in traced.flat_map(|traced| &traced.tasks) {
         latencies.merge_record(&task.latencies);
     }
-    let looked_at = (latencies.count() as f64 * GREATEST_SHARE) as usize;
-    if looked_at < ENOUGH {
-        return Ok(Err(too_few(looked_at)));
+    let examined = (latencies.count() as f64 * GREATEST_SHARE) as usize;
+    if examined < ENOUGH {
+        return Ok(Err(too_few(examined)));
     }
     let floor = latencies.quantile(1.0 - GREATEST_SHARE).unwrap_or_default();
-    let options = Options { threshold: floor, slowest: looked_at, timelines: 0 };
+    let options = Options { threshold: floor, slowest: examined, timelines: 0 };
     let stretches = explain::stretches(subject, cell, options)?;
     let mut causes: BTreeMap<String, Vec<Vec<LateWakeup>>> = BTreeMap::new();
     for (nth, (_, explanation)) in stretches.iter().enumerate() {
@@ -128,7 +128,7 @@ fn by_cause(subject: &Subject<'_>, cell: usize) -> Result<Result<Vec<CauseTail>,
 
 fn too_few(late: usize) -> String {
     format!(
-        "Causes are not told apart, so that several may be mixed: {late} late wakeups of one cause \
-         were recorded, and {ENOUGH} are needed; record longer (--traced)."
+        "The estimate may mix several causes: an estimate for each cause needs {ENOUGH} recorded \
+         late wakeups of it, and at most {late} were recorded; record longer (--traced)."
     )
 }

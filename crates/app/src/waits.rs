@@ -1,4 +1,4 @@
-//! How long threads of a recording that could run waited for a CPU, and why.
+//! How long runnable threads of a recording waited for a CPU, and why.
 
 use std::path::Path;
 
@@ -9,25 +9,25 @@ use tactus_model::time::Nanos;
 
 use crate::{Error, Result, recording};
 
-/// The most names whose threads are explained.
+/// The maximum number of thread names that are explained.
 const NAMES_MAX: usize = 20;
 
-/// What is asked of a recording.
+/// Which waits of a recording to explain.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The wait above which a thread came late.
+    /// A longer wait is late.
     pub threshold: Nanos,
-    /// Names and numbers of threads; all when empty.
+    /// Names and numbers of threads; if empty, all threads.
     pub threads: Vec<String>,
-    /// How many of the longest waits of a name are explained one by one.
+    /// How many of the longest waits of each name are shown in detail.
     pub worst: usize,
 }
 
-/// How long threads waited in a recording, and why those that came late did; who
-/// waited longest stands first.
+/// How long threads waited in a recording, and why the late waits happened. The thread with the
+/// longest wait is first.
 ///
 /// # Errors
-/// The file is no recording or damaged, or no thread of a name that was asked for waited in it.
+/// The file is not a recording or is damaged, or no thread of a given name waited in it.
 pub fn of_recording(path: &Path, question: &Question) -> Result<Waits> {
     let Question { threshold, worst, .. } = *question;
     let words = &question.threads[..];
@@ -43,12 +43,12 @@ pub fn of_recording(path: &Path, question: &Question) -> Result<Waits> {
     }
 }
 
-/// The names that are explained: those of which a thread came late.
+/// The thread names with late waits.
 pub fn late(found: &Waits) -> Vec<&WaitExplanation> {
     found.names.iter().filter(|name| name.explanation.samples > 0).take(NAMES_MAX).collect()
 }
 
-/// Whether a thread is meant by a word: by its name or by its number.
+/// Whether a word is the name or the number of a thread.
 fn is_called(thread: ThreadId, name: &str, word: &str) -> bool {
     name == word || word.parse() == Ok(thread.0)
 }
@@ -58,13 +58,13 @@ fn has_waited(found: &Waits, word: &str) -> bool {
     names.any(|name| name.threads.iter().any(|thread| is_called(*thread, &name.name, word)))
 }
 
-/// Says that no thread is called so, and which name comes nearest.
+/// The error for an unknown thread, with the nearest name.
 fn unknown(found: &Waits, wanted: &str) -> Error {
     let names = found.names.iter().map(|name| &name.name).chain(&found.others);
     let names: Vec<&str> = names.map(String::as_str).collect();
     let hint = match nearest(wanted, &names) {
-        Some(name) => format!("the nearest name in it is `{name}`"),
-        None => "without --thread those that waited longest are told".to_owned(),
+        Some(name) => format!("did you mean '{name}'?"),
+        None => "leave out --thread to see the threads with the longest waits".to_owned(),
     };
-    Error::usage(format!("no thread called `{wanted}` waited in the recording")).with_hint(hint)
+    Error::usage(format!("no thread '{wanted}' waited for a CPU in the recording")).with_hint(hint)
 }

@@ -1,4 +1,4 @@
-//! What a person is shown while a kernel is built.
+//! The progress of a kernel build.
 
 use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
@@ -10,14 +10,14 @@ use tactus_report::format;
 
 use crate::json_lines::write_line;
 
-/// Draws a bar where standard error is a terminal, and writes a line a tenth of the way
-/// elsewhere; the same moments are lines of JSON where they are asked for.
+/// Draws a bar if standard error is a terminal, and writes a line every 10 % otherwise. With
+/// `json`, it also writes lines of JSON.
 pub(crate) struct Building {
     bar: ProgressBar,
     terminal: bool,
     json: bool,
-    /// How far the reader was told, in tenths.
-    told: Mutex<Option<u64>>,
+    /// The last progress written, in tenths.
+    written: Mutex<Option<u64>>,
 }
 
 impl Building {
@@ -29,15 +29,15 @@ impl Building {
                 .with_style(style),
             terminal: std::io::stderr().is_terminal(),
             json,
-            told: Mutex::new(None),
+            written: Mutex::new(None),
         }
     }
 
     /// Shows `event`.
-    pub(crate) fn hear(&self, event: &BuildEvent<'_>) {
+    pub(crate) fn show(&self, event: &BuildEvent<'_>) {
         let is_news = self.is_news(event);
         if self.json && is_news {
-            // Where nobody reads any more, the kernel is worth its time all the same.
+            // If the reader is gone, the build continues nevertheless.
             let _ = write_line(event);
         }
         match event {
@@ -56,7 +56,7 @@ impl Building {
         }
     }
 
-    /// Whether an event says more than those before, where each is a line.
+    /// Whether an event adds to the earlier ones if each is a line.
     fn is_news(&self, event: &BuildEvent<'_>) -> bool {
         let tenth = match event {
             BuildEvent::Compiling { objects, of, .. } | BuildEvent::Waiting { objects, of, .. } => {
@@ -64,9 +64,9 @@ impl Building {
             }
             _ => None,
         };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_news = tenth.is_none() || *told != tenth;
-        *told = tenth;
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = tenth.is_none() || *written != tenth;
+        *written = tenth;
         is_news
     }
 
@@ -84,14 +84,14 @@ fn text(event: &BuildEvent<'_>) -> String {
             format!("unpacking and patching Linux {version}, 1.7 GB")
         }
         BuildEvent::Waiting { kernel, objects, of } => {
-            format!("{kernel}: another command builds it, {objects} of about {of} objects")
+            format!("{kernel}: another process is building it, {objects} of about {of} objects")
         }
         BuildEvent::Compiling { kernel, objects, of, seconds_left } => {
             let left = seconds_left.map(|left| format!(", {} left", span(left)));
             format!("{kernel}: {objects} of about {of} objects{}", left.unwrap_or_default())
         }
         BuildEvent::Built { kernel, seconds, compiled, image_bytes, freed_bytes, .. } => format!(
-            "{kernel}: built, {compiled} objects in {}, {}; {} of objects removed",
+            "{kernel}: built: {compiled} objects in {}, image {}; removed {} of object files",
             span(*seconds),
             megabytes(*image_bytes),
             megabytes(*freed_bytes)
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn where_each_event_is_a_line_a_tenth_of_the_way_is_one() {
+    fn every_tenth_of_a_build_is_one_line() {
         let building = Building::new(false);
         let news: Vec<u64> =
             (0..=846).filter(|objects| building.is_news(&compiling(*objects))).collect();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_is_told_in_words() {
+    fn events_have_texts() {
         let built = BuildEvent::Built {
             kernel: "built+hz=1000",
             seconds: 624,
@@ -128,12 +128,12 @@ mod tests {
         };
         let waiting = BuildEvent::Waiting { kernel: "built", objects: 10, of: 846 };
         for (event, expected) in [
-            (waiting, "built: another command builds it, 10 of about 846 objects"),
+            (waiting, "built: another process is building it, 10 of about 846 objects"),
             (compiling(423), "built: 423 of about 846 objects, 2 min 5 s left"),
             (
                 built,
-                "built+hz=1000: built, 766 objects in 10 min 24 s, 2.9 MB; 176.0 MB of objects \
-                 removed",
+                "built+hz=1000: built: 766 objects in 10 min 24 s, image 2.9 MB; removed 176.0 MB of \
+                 object files",
             ),
         ] {
             // Figures and their units are joined by a narrow space.

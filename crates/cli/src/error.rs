@@ -1,4 +1,4 @@
-//! Errors at the edge: their kind decides prefix, hint and exit code.
+//! Errors of the command. Their kind determines prefix, hint and exit code.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -11,17 +11,17 @@ use tactus_report::ReportError;
 
 use crate::signals::INTERRUPTED;
 
-/// The exit code by which `git bisect run` leaves a commit out (git-bisect(1)).
+/// The exit code with which `git bisect run` skips a commit (git-bisect(1)).
 const SKIP: u8 = 125;
 
-/// Why a command does not end well.
+/// Why a command does not succeed.
 #[derive(Debug)]
 pub(crate) enum CommandError {
-    /// What was measured does not meet a demand.
+    /// The measurement does not fulfil a demand.
     NotMet(String),
-    /// What was to be judged could not be measured, in a form that `git bisect run` skips.
-    CannotTell(Error),
-    /// It was not carried out.
+    /// The kernel could not be judged; `git bisect run` skips it.
+    Undecided(Error),
+    /// The command failed.
     Failed(Error),
 }
 
@@ -41,37 +41,36 @@ impl CommandError {
         Error::new(ErrorKind::Internal, error).into()
     }
 
-    /// The same for `git bisect run`: what is not available here says nothing of the commit.
+    /// Converts an error for `git bisect run`: if something is not available, skip the commit.
     pub(crate) fn for_bisect(self) -> Self {
         match self {
-            Self::Failed(error) if error.kind() == ErrorKind::Unavailable => {
-                Self::CannotTell(error)
-            }
+            Self::Failed(error) if error.kind() == ErrorKind::Unavailable => Self::Undecided(error),
             _ => self,
         }
     }
 
-    /// Writes the error for a person and gives the exit code of its kind.
+    /// Prints the error and returns the exit code of its kind.
     pub(crate) fn report(self) -> ExitCode {
         match self {
-            Self::NotMet(message) => tell("not met", 1, message, None),
-            Self::CannotTell(error) => tell("cannot tell", SKIP, &error, error.hint()),
+            Self::NotMet(message) => print("not met", 1, message, None),
+            Self::Undecided(error) => print("undecided", SKIP, &error, error.hint()),
             Self::Failed(error) => {
-                let defect = "this is a defect; please report it with the command and this message";
+                let defect =
+                    "this is a bug in tactus; please report it with the command and this message";
                 let (prefix, code, hint) = match error.kind() {
                     ErrorKind::OutputClosed => return ExitCode::SUCCESS,
                     ErrorKind::Usage => ("error", 2, None),
-                    ErrorKind::Unavailable => ("not available", 3, None),
+                    ErrorKind::Unavailable => ("error", 3, None),
                     ErrorKind::Internal => ("internal error", 4, Some(defect)),
                     ErrorKind::Interrupted => ("interrupted", INTERRUPTED, None),
                 };
-                tell(prefix, code, &error, error.hint().or(hint))
+                print(prefix, code, &error, error.hint().or(hint))
             }
         }
     }
 }
 
-fn tell(prefix: &str, code: u8, message: impl fmt::Display, hint: Option<&str>) -> ExitCode {
+fn print(prefix: &str, code: u8, message: impl fmt::Display, hint: Option<&str>) -> ExitCode {
     eprintln!("{prefix}: {message}");
     if let Some(hint) = hint {
         eprintln!("hint: {hint}");
@@ -85,7 +84,7 @@ impl From<Error> for CommandError {
     }
 }
 
-/// Errors that a subcommand meets itself are of the kind that they are of in a use case.
+/// Errors in a subcommand have the same kind as in a use case.
 macro_rules! of_the_same_kind {
     ($($error:ty),*) => {
         $(impl From<$error> for CommandError {

@@ -1,45 +1,45 @@
 //! The options of guests.
 
 use clap::Args;
-use tactus_app::measure::GuestWishes;
+use tactus_app::measure::GuestSettings;
 use tactus_model::guest::{GuestTime, Speed};
 use tactus_model::time::Nanos;
 
 use crate::error::{CommandError, CommandResult};
 
-/// How time passes in guests, and how long they may take.
+/// Time in guests, and their time limit.
 #[derive(Args)]
 pub(crate) struct GuestOptions {
-    /// Let time be instructions, so that every run repeats to the byte
+    /// Measure in deterministic (instruction-counted) time: every run gives the same bytes
     #[arg(long)]
     exact: bool,
-    /// The speed of a machine in exact time, in million instructions a second: 1000, 500, 250, 125
+    /// Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125
     #[arg(long, value_name = "N", requires = "exact", default_value = "1000")]
     mips: u32,
-    /// In exact time: how many machines, each booted by itself, must say the same; 2 to 100
+    /// Number of separately booted machines whose results must be equal in deterministic time, 2 to 100
     #[arg(long, value_name = "N", requires = "exact", default_value = "2",
           value_parser = clap::value_parser!(u8).range(2..=100))]
     proofs: u8,
-    /// How long a guest may take on this host; by the length of its cell unless told otherwise
-    #[arg(long, value_name = "TIME")]
+    /// Time limit of a guest on this host [default: derived from the duration of its cell]
+    #[arg(long, value_name = "DURATION")]
     guest_limit: Option<Nanos>,
 }
 
 impl GuestOptions {
-    /// What is wished of guests.
-    pub(crate) fn wishes(&self) -> CommandResult<GuestWishes> {
+    /// The settings of guests.
+    pub(crate) fn settings(&self) -> CommandResult<GuestSettings> {
         let time = self.exact.then_some(GuestTime::Exact(speed(self.mips)?));
         let proofs = Some(usize::from(self.proofs));
-        Ok(GuestWishes { time, limit: self.guest_limit, proofs })
+        Ok(GuestSettings { time, limit: self.guest_limit, proofs })
     }
 
-    /// Whether none of the options was given.
+    /// Whether no option was given.
     pub(crate) const fn are_absent(&self) -> bool {
         !self.exact && self.guest_limit.is_none()
     }
 }
 
-/// Reads the speed of guests in exact time, in million instructions a second.
+/// Parses the speed of deterministic time, in million instructions per second.
 pub(crate) fn speed(mips: u32) -> CommandResult<Speed> {
     Speed::from_mips(mips).map_err(|error| CommandError::usage(format!("--mips: {error}")))
 }

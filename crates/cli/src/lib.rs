@@ -1,5 +1,5 @@
-//! The `tactus` command as a library: its arguments, from which manual pages and
-//! completions are generated, and its entry point.
+//! The `tactus` command as a library: its entry point, and its arguments for generating man pages
+//! and completions.
 #![forbid(unsafe_code)]
 
 mod building;
@@ -21,12 +21,14 @@ use tactus_app::Places;
 
 use crate::command::Command;
 
-/// Measures how late things happen on Linux and shows it.
+/// Measure, explain and check timing on Linux: wakeup latency, deadline misses, CPU time.
+///
+/// Start with `tactus doctor`, then `tactus measure`, then `tactus explain`.
 #[derive(Parser)]
 #[command(name = "tactus", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "\
-Exit codes: 0 done; 1 measured, but a demand was not met; 2 wrong usage;
-3 not permitted or not available here; 4 a defect of Tactus; 130 interrupted.")]
+Exit codes: 0 success; 1 a demand or check failed; 2 wrong usage; 3 not permitted or not
+available on this machine; 4 a bug in tactus; 130 interrupted.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -41,7 +43,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command with all its arguments, for generating documents from it.
+/// The command with all its arguments, for generating documents.
 pub fn arguments() -> clap::Command {
     Arguments::command()
 }

@@ -1,4 +1,4 @@
-//! The listener of a run: a person reads its progress, a program lines of JSON.
+//! The listener of a run: shows progress, and writes lines of JSON.
 
 use std::io;
 
@@ -13,8 +13,8 @@ use crate::json_lines::JsonLines;
 use crate::progress::Progress;
 use crate::signals::on_interrupt;
 
-/// Shows runs to a person and, where they are asked for, writes their events as lines of
-/// JSON. An interrupt stops them.
+/// Shows the progress of runs and, with `json`, writes their events as lines of JSON. An
+/// interrupt stops a run.
 pub(crate) struct RunListener {
     progress: Progress,
     lines: Option<JsonLines>,
@@ -25,7 +25,7 @@ impl RunListener {
         Self { progress: Progress::new(), lines: json.then(JsonLines::default) }
     }
 
-    /// Fails when an event could not be written.
+    /// Fails if an event could not be written.
     pub(crate) fn end(self) -> CommandResult {
         let error = self.lines.and_then(|lines| lines.error);
         error.map_or(Ok(()), |error| Err(error.into()))
@@ -39,16 +39,16 @@ impl Listener for RunListener {
         on_interrupt(move || stopper.stop())
     }
 
-    fn hear(&mut self, event: &Event<'_>) {
+    fn on_event(&mut self, event: &Event<'_>) {
         if let Some(lines) = &mut self.lines {
-            lines.hear(event);
+            lines.write(event);
         }
-        self.progress.hear(event);
+        self.progress.show(event);
     }
 
     fn building(&self) -> BuildListener {
-        // Lines of JSON are for the events of the run alone.
+        // Lines of JSON contain only the events of the run.
         let building = Building::new(false);
-        Box::new(move |event| building.hear(event))
+        Box::new(move |event| building.show(event))
     }
 }

@@ -1,4 +1,4 @@
-//! The listener that shows a person how a run goes on.
+//! The progress of a run.
 
 use std::collections::HashSet;
 use std::io::IsTerminal;
@@ -11,22 +11,24 @@ use tactus_model::time::Nanos;
 use tactus_report::format;
 use tactus_stats::narrow::Next;
 
-/// Draws a bar where standard error is a terminal and writes a line a turn elsewhere.
+use crate::terminal::shortfall_text;
+
+/// Draws a bar if standard error is a terminal, and writes a line for each turn otherwise.
 pub(crate) struct Progress {
     bar: ProgressBar,
     terminal: bool,
     total: Nanos,
-    /// How much of `total` the rounds make up that are taken.
-    taken: Nanos,
+    /// The part of `total` of the finished rounds.
+    finished: Nanos,
     shortfalls: HashSet<Shortfall>,
 }
 
-/// How often the bar moves by itself. Each move wakes this process on the
-/// machine that is being measured, so it is rare.
+/// The time between two redraws of the bar. A redraw wakes this process on the measured machine,
+/// so it is rare.
 const TICK: Duration = Duration::from_secs(5);
 
 impl Progress {
-    /// Starts silent; the first event shows something.
+    /// Shows nothing until the first event.
     pub(crate) fn new() -> Self {
         let style = ProgressStyle::with_template("{bar:24} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -36,13 +38,13 @@ impl Progress {
             bar,
             terminal: std::io::stderr().is_terminal(),
             total: Nanos::ZERO,
-            taken: Nanos::ZERO,
+            finished: Nanos::ZERO,
             shortfalls: HashSet::new(),
         }
     }
 
     /// Shows `event`.
-    pub(crate) fn hear(&mut self, event: &Event<'_>) {
+    pub(crate) fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::RunStarted { run, plan, turns, estimate, .. } => {
                 self.total = *estimate;
@@ -60,14 +62,14 @@ impl Progress {
                 let place = format!("{}/{of}", done + 1);
                 let left = format::span(*remaining);
                 if self.terminal {
-                    // A round that was added makes the whole longer.
-                    self.total = self.total.max(self.taken + *remaining);
+                    // An added round increases the total.
+                    self.total = self.total.max(self.finished + *remaining);
                     self.bar.set_length(self.total.as_nanos() / 1_000_000);
                     self.bar.set_position((self.total - *remaining).as_nanos() / 1_000_000);
                     self.bar.set_message(format!("{place}  {label}  {left} left"));
                     self.bar.enable_steady_tick(TICK);
                 } else {
-                    self.line(&format!("{place} round {} {label}, {left} left", turn.round + 1));
+                    self.line(&format!("{place} round {}: {label}; {left} left", turn.round + 1));
                 }
             }
             Event::WindowOpened { .. } => {}
@@ -78,36 +80,32 @@ impl Progress {
                 }
             }
             Event::TurnFailed { label, failure } => {
-                self.line(&format!("  {label} gave no result: {}", failure.reason));
+                self.line(&format!("  {label} failed: {}", failure.reason));
                 if let Some(hint) = &failure.hint {
                     self.line(&format!("  hint: {hint}"));
                 }
             }
             Event::RoundsTaken { until, rounds, labels, cells, next, left } => {
-                self.taken = self.total;
-                let stands = tactus_report::narrowing_line(until.aim, *rounds, labels, cells);
+                self.finished = self.total;
+                let state = tactus_report::narrowing_line(until.aim, *rounds, labels, cells);
                 let left = match next {
-                    Next::Enough => "enough".to_owned(),
-                    Next::Limit => "the limit is met".to_owned(),
+                    Next::Enough => "narrow enough".to_owned(),
+                    Next::Limit => "limit reached".to_owned(),
                     Next::AnotherRound => format!("{} left", format::span(*left)),
                 };
-                self.line(&format!("{stands}; {left}"));
+                self.line(&format!("{state}; {left}"));
             }
             Event::RunEnded { .. } => self.bar.finish_and_clear(),
         }
     }
 
-    /// Says once what the machine did not grant, however many turns meet it.
+    /// Prints each shortfall once, however many turns have it.
     fn shortfall(&mut self, shortfall: &Shortfall) {
         if !self.shortfalls.insert(shortfall.clone()) {
             return;
         }
-        self.line(&format!(
-            "  asked for {}, got {}: {}",
-            shortfall.asked, shortfall.granted, shortfall.reason
-        ));
-        if let Some(fix) = &shortfall.fix {
-            self.line(&format!("  to fix it: {fix}"));
+        for line in shortfall_text(shortfall).lines() {
+            self.line(&format!("  {line}"));
         }
     }
 
@@ -126,7 +124,7 @@ fn outcome(measurement: &Measurement) -> String {
         .max()
         .unwrap_or_default();
     format!(
-        "{} of {} observed, worst {}",
+        "{} of {} wakeups observed, max {}",
         format::count(accounting.observed),
         format::count(accounting.intended),
         format::latency(max)

@@ -1,10 +1,11 @@
-//! The settings of a cell as options, made from the same table as the keys of experiment files.
+//! The settings of a cell as options, from the same table as the keys of experiment files.
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use tactus_model::settings::{Layer, SETTINGS};
+use tactus_model::experiment::{DEFAULTS, Experiment};
+use tactus_model::settings::{Layer, SETTINGS, Setting};
 
-/// The settings that were given as options; one given several times is an axis.
+/// The settings given as options; a repeated setting is an axis.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingOptions(pub(crate) Layer);
 
@@ -27,21 +28,43 @@ impl FromArgMatches for SettingOptions {
             let Some(values) = matches.get_many::<String>(setting.name) else { continue };
             self.0
                 .set(setting.name, values.cloned().collect())
+                // Values were parsed one by one.
                 .map_err(|reason| Error::raw(ErrorKind::InvalidValue, format!("--{reason}\n")))?;
         }
         Ok(())
     }
 }
 
+/// Checks one value of a setting.
+fn check(setting: &'static Setting, value: &str) -> Result<String, String> {
+    let checked = Layer::default().set(setting.name, vec![value.to_owned()]);
+    let without_name = |reason: String| match reason.split_once(": ") {
+        Some((name, reason)) if name == setting.name => reason.to_owned(),
+        _ => reason,
+    };
+    checked.map(|()| value.to_owned()).map_err(without_name)
+}
+
+/// The help of a setting, with its default.
+fn help(setting: &Setting, defaults: &Layer) -> String {
+    let default = defaults.values(setting.name).unwrap_or_default().join(", ");
+    format!("{} [default: {default}]", setting.about)
+}
+
 impl Args for SettingOptions {
     fn augment_args(command: Command) -> Command {
+        let defaults = Experiment::parse(DEFAULTS)
+            .map_or_else(|_| Layer::default(), |experiment| experiment.settings().clone());
         SETTINGS.iter().fold(command, |command, setting| {
             command.arg(
                 Arg::new(setting.name)
                     .long(setting.name)
                     .value_name(setting.value)
-                    .help(setting.about)
-                    .help_heading("Settings (give one several times to compare its values)")
+                    .help(help(setting, &defaults))
+                    .help_heading("Settings (repeat one to compare its values; an experiment replaces defaults)")
+                    .value_parser(move |value: &str| check(setting, value))
+                    // A value such as -1s is refused as a value.
+                    .allow_hyphen_values(true)
                     .action(ArgAction::Append),
             )
         })

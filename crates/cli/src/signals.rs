@@ -1,4 +1,4 @@
-//! Interrupts: the first asks for an orderly end, the second ends the program.
+//! Interrupts: the first requests an orderly end, the second ends the program.
 
 use std::io;
 use std::thread;
@@ -6,11 +6,11 @@ use std::thread;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// The exit code of a program that was interrupted, as shells count it.
+/// The exit code of an interrupted program, by the convention of shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Calls `stop` at the first interrupt or request to terminate, and ends the
-/// program at the second. What it started ends with it; what is finished is kept.
+/// Calls `stop` at the first SIGINT or SIGTERM, and ends the program at the second. Child
+/// processes end with it; finished turns are kept.
 pub(crate) fn on_interrupt(stop: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     thread::spawn(move || {

@@ -1,14 +1,15 @@
-//! What goes to the terminal, and how wide that is.
+//! Texts for the terminal, and its width.
 
 use std::io::{IsTerminal, Write};
 
 use tactus_model::experiment::Plan;
+use tactus_model::result::Shortfall;
 use tactus_report::TableOptions;
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
-/// Tables as wide as the terminal they go to.
+/// Table options with the width of the terminal.
 pub(crate) fn table_options() -> TableOptions {
     let terminal = std::io::stdout().is_terminal().then(width).flatten();
     terminal.map_or_else(TableOptions::default, TableOptions::of_width)
@@ -18,7 +19,14 @@ fn width() -> Option<usize> {
     console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }
 
-/// Prints the cells of a plan and how long they will take.
+/// What was requested and not granted, with its fix, as lines.
+pub(crate) fn shortfall_text(shortfall: &Shortfall) -> String {
+    let Shortfall { asked, granted, reason, fix, .. } = shortfall;
+    let fix = fix.as_ref().map(|fix| format!("fix: {fix}\n"));
+    format!("warning: requested {asked}, got {granted}: {reason}\n{}", fix.unwrap_or_default())
+}
+
+/// Prints the cells of a plan and the estimated duration.
 pub(crate) fn print_plan(plan: &Plan, json: bool) -> CommandResult {
     if json {
         return Ok(write_line(plan)?);

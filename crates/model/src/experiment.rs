@@ -153,6 +153,11 @@ impl Experiment {
         Ok(experiment)
     }
 
+    /// The values of `[settings]`.
+    pub const fn settings(&self) -> &Layer {
+        &self.settings
+    }
+
     /// Lays the experiment over the defaults and the overrides over both, and expands the axes
     /// into cells.
     ///

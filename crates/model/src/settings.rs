@@ -232,7 +232,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "align",
         of: None,
-        value: "LENGTH",
+        value: "DURATION",
         about: "The first due time is a multiple of this; 0ns starts at once",
         set: |cell, text| put(&mut timer_mut(cell).align, text),
         get: |cell| timer(cell).align.to_string(),
@@ -240,7 +240,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "offset",
         of: None,
-        value: "LENGTH",
+        value: "DURATION",
         about: "Start delay of each further task relative to the task before it",
         set: |cell, text| put(&mut timer_mut(cell).offset, text),
         get: |cell| timer(cell).offset.to_string(),
@@ -280,7 +280,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "timer-slack",
         of: None,
-        value: "LENGTH",
+        value: "DURATION",
         about: "Timer slack of ordinary tasks, or untouched",
         set: |cell, text| {
             cell.policy.timer_slack = match text {
@@ -297,7 +297,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "cpu-dma-latency",
         of: None,
-        value: "LENGTH",
+        value: "DURATION",
         about: "Longest idle-state exit latency to allow, for the whole machine, or untouched",
         set: |cell, text| {
             cell.policy.cpu_dma_latency_us = match text {
@@ -327,7 +327,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "quantum",
         of: None,
-        value: "LENGTH",
+        value: "DURATION",
         about: "Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards",
         set: |cell, text| put(&mut cell.quantum, text),
         get: |cell| cell.quantum.to_string(),
@@ -335,7 +335,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "warmup",
         of: None,
-        value: "LENGTH",
+        value: "DURATION",
         about: "How long the load runs before the measurement starts",
         set: |cell, text| put(&mut cell.warmup, text),
         get: |cell| cell.warmup.to_string(),
@@ -343,7 +343,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "duration",
         of: None,
-        value: "LENGTH",
+        value: "DURATION",
         about: "How long each cell is measured in each round",
         set: |cell, text| put(&mut cell.duration, text),
         get: |cell| cell.duration.to_string(),
@@ -351,7 +351,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "traced",
         of: None,
-        value: "LENGTH",
+        value: "DURATION",
         about: "Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none",
         set: |cell, text| put(&mut cell.traced, text),
         get: |cell| cell.traced.to_string(),

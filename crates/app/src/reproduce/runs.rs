@@ -1,4 +1,4 @@
-//! The runs of a paper's parts, and what was found in them.
+//! The runs of a paper's parts, and their results.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use crate::error::OrError;
 use crate::explain::{probe_tasks, tracing_cost_of_run};
 use crate::{Error, Result, Subject, recording};
 
-/// The runs in which the parts of a paper were measured.
+/// The runs that cover the parts of a paper.
 #[derive(Debug)]
 pub struct PartRuns<'s> {
     subjects: Vec<Subject<'s>>,
-    /// Which of them it is, for each part of the paper.
+    /// The index of the run of each part of the paper.
     of_parts: Vec<Option<usize>>,
 }
 
@@ -31,7 +31,7 @@ impl<'s> PartRuns<'s> {
         Self { subjects: Vec::new(), of_parts: vec![None; paper.parts.len()] }
     }
 
-    /// Puts the run of some parts in place of another.
+    /// Sets the run of some parts.
     pub(super) fn put(&mut self, subject: Subject<'s>, parts: &[usize]) {
         parts.iter().for_each(|&part| self.of_parts[part] = Some(self.subjects.len()));
         self.subjects.push(subject);
@@ -47,24 +47,24 @@ impl<'s> PartRuns<'s> {
         self.subjects.get((*self.of_parts.get(part)?)?)
     }
 
-    /// Puts a preemption model into the facts of machines that give none.
+    /// Sets the preemption model of machines whose kernels do not report it.
     ///
     /// # Errors
-    /// A machine gives another.
+    /// A kernel reports another model.
     pub fn assume_preemption(&mut self, model: &str) -> Result<()> {
         self.subjects.iter_mut().try_for_each(|subject| assume_preemption(subject, model))
     }
 
-    /// What was found of each part of the paper.
+    /// The results of each part of the paper.
     ///
     /// # Errors
     /// A recording cannot be read.
-    pub fn evidence(&self, paper: &Paper) -> Result<Vec<Vec<StudyRun<'_>>>> {
+    pub fn study_runs(&self, paper: &Paper) -> Result<Vec<Vec<StudyRun<'_>>>> {
         let parts = paper.parts.iter().enumerate();
-        let evidence = parts.map(|(number, part)| {
-            self.of(number).map_or(Ok(Vec::new()), |subject| evidence(part, subject))
+        let runs = parts.map(|(number, part)| {
+            self.of(number).map_or(Ok(Vec::new()), |subject| study_runs(part, subject))
         });
-        evidence.collect()
+        runs.collect()
     }
 
     /// How each part was measured, for its page and text.
@@ -93,7 +93,7 @@ fn assume_preemption(subject: &mut Subject<'_>, assumed: &str) -> Result<()> {
     let known = &mut header.facts_before.kernel.preemption;
     match known {
         Some(model) if model != assumed => Err(Error::usage(format!(
-            "the kernel of {} tells that its preemption model is {model}; leave --preemption out",
+            "the kernel of {} reports preemption model {model}; leave out --preemption",
             header.id
         ))),
         _ => {
@@ -103,7 +103,7 @@ fn assume_preemption(subject: &mut Subject<'_>, assumed: &str) -> Result<()> {
     }
 }
 
-/// The guests of a plan, a kernel each, in the order of its cells.
+/// The guests of a plan, one for each kernel, in the order of its cells.
 pub(super) fn guests(plan: &Plan) -> Vec<&Guest> {
     let mut guests: Vec<&Guest> = Vec::new();
     for guest in plan.cells.iter().filter_map(|cell| cell.target.guest()) {
@@ -114,8 +114,8 @@ pub(super) fn guests(plan: &Plan) -> Vec<&Guest> {
     guests
 }
 
-/// What a run holds of a part, by the machines it was measured on: this one, or guests.
-fn evidence<'r>(part: &Part, subject: &'r Subject<'_>) -> Result<Vec<StudyRun<'r>>> {
+/// The results of a part in a run, one for each machine: this one, or guests.
+fn study_runs<'r>(part: &Part, subject: &'r Subject<'_>) -> Result<Vec<StudyRun<'r>>> {
     let recorded = recorded(part, subject)?;
     let (run, id) = (subject.run(), subject.id());
     if run.header.plan.cells.iter().all(|cell| cell.target.guest().is_none()) {
@@ -135,7 +135,7 @@ fn evidence<'r>(part: &Part, subject: &'r Subject<'_>) -> Result<Vec<StudyRun<'r
     Ok(machines.collect())
 }
 
-/// The facts that a guest's own kernel gave, where one of its cells has a result.
+/// The facts that a guest reported, if one of its cells has a result.
 fn facts_of<'a>(run: &'a Run, guest: &Guest) -> Option<&'a MachineFacts> {
     let cells = &run.header.plan.cells;
     let of_it = run.measurements.iter().filter(|found| {
@@ -144,7 +144,7 @@ fn facts_of<'a>(run: &'a Run, guest: &Guest) -> Option<&'a MachineFacts> {
     of_it.filter_map(|found| found.guest.as_deref()).map(|account| &account.facts).next()
 }
 
-/// What was recorded of every cell.
+/// The recorded data of every cell.
 fn recorded(part: &Part, subject: &Subject<'_>) -> Result<BTreeMap<usize, Recorded>> {
     let options = AccountOptions { rates: part.tick_rates() };
     let mut of_cells = BTreeMap::new();
@@ -152,10 +152,10 @@ fn recorded(part: &Part, subject: &Subject<'_>) -> Result<BTreeMap<usize, Record
         let (mut recorded, mut accounts) = (Recorded::default(), Vec::new());
         let mut is_recorded = false;
         for found in subject.recorded(number) {
-            let (traced, evidence) = found?;
+            let (traced, data) = found?;
             is_recorded = true;
-            let tasks = probe_tasks(cell, traced, &evidence.samples)?;
-            let mut source = recording::held(evidence.recording)?;
+            let tasks = probe_tasks(cell, traced, &data.samples)?;
+            let mut source = recording::held(data.recording)?;
             recorded.samples.extend(witness(&mut source, tasks).or_internal()?);
             if !part.programs.is_empty() && cell.traced_events.show_who_ran() {
                 source.rewind();

@@ -1,8 +1,8 @@
-//! The use cases, without a process and without a terminal.
+//! The use cases, without processes and terminals.
 
 mod dependencies;
 mod subjects;
 
 #[path = "../../../store/tests/store/common.rs"]
-#[expect(dead_code, reason = "these tests need some of what the store's make")]
+#[expect(dead_code, reason = "these tests use a part of the store's test support")]
 mod common;

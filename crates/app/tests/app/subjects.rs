@@ -1,4 +1,4 @@
-//! What is concluded from a run is the same wherever the run is.
+//! Conclusions from a run are the same from the store and from a file.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use crate::common::{CREATED, Size, facts, measurement, plan, turn, with_traced};
 
-/// A store in a folder of its own.
+/// A store in a temporary directory.
 struct Here {
     folder: TempDir,
     places: Places,
@@ -43,7 +43,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name)
 }
 
-/// Measures nothing, and keeps a run of one turn with a golden recording.
+/// Stores a run of one turn with a golden recording, without measuring.
 fn recorded_run(store: &mut Store) -> RunId {
     let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
     let (measured, samples) = measurement(turn(0, 0), 1, Size::SMALL);
@@ -66,7 +66,7 @@ fn recorded_run(store: &mut Store) -> RunId {
     run
 }
 
-/// Everything that is concluded from a run alone.
+/// All conclusions from one run.
 fn conclusions(subject: Subject<'_>) -> Value {
     let explained =
         explain::of_cells(&subject, None, Nanos::from_micros(100), 3).map_err(|e| e.to_string());
@@ -93,7 +93,7 @@ fn demands(no_worse_than: &str) -> Demands {
     }
 }
 
-/// Requires that the run `stored` and that of `file` are worth the same.
+/// Requires the same conclusions from the run `stored` and that of `file`.
 fn require_the_same(runs: &Runs<'_>, stored: &str, file: &str) {
     assert_eq!(conclusions(runs.find(stored).unwrap()), conclusions(runs.find(file).unwrap()));
     let gated = |run: &str, baseline: &str| {
@@ -108,7 +108,7 @@ fn require_the_same(runs: &Runs<'_>, stored: &str, file: &str) {
 }
 
 #[test]
-fn an_exported_run_is_worth_what_it_is_worth_in_the_store() {
+fn an_exported_run_gives_the_conclusions_of_the_stored_run() {
     let here = Here::new();
     let run = recorded_run(&mut here.places.open_store().unwrap());
     let file = here.path("run.json");
@@ -122,7 +122,7 @@ fn an_exported_run_is_worth_what_it_is_worth_in_the_store() {
 }
 
 #[test]
-fn another_tool_s_result_is_worth_what_it_is_worth_once_imported() {
+fn a_result_of_another_tool_gives_the_conclusions_of_the_imported_run() {
     let here = Here::new();
     let file = data("import/cyclictest.json");
     let options = tactus_import::Options::default();
@@ -133,7 +133,7 @@ fn another_tool_s_result_is_worth_what_it_is_worth_once_imported() {
     require_the_same(&runs, imported.run.as_str(), file.to_str().unwrap());
     let again = import::file(&mut store, &file, &options).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::Usage);
-    assert!(again.to_string().contains("was not imported"), "{again}");
+    assert!(again.to_string().contains("cannot import"), "{again}");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_file_needs_no_store() {
 }
 
 #[test]
-fn a_name_is_a_recording_an_exported_run_or_a_run_of_the_store() {
+fn a_name_is_a_recording_an_exported_run_or_a_stored_run() {
     let here = Here::new();
     let run = recorded_run(&mut here.places.open_store().unwrap());
     let file = here.path("run.json");
@@ -164,7 +164,7 @@ fn a_name_is_a_recording_an_exported_run_or_a_run_of_the_store() {
 }
 
 #[test]
-fn a_slip_among_the_names_deletes_nothing() {
+fn an_unknown_name_deletes_nothing() {
     let here = Here::new();
     let mut store = here.places.open_store().unwrap();
     let run = recorded_run(&mut store).to_string();

@@ -1,4 +1,4 @@
-//! `tactus compare`: two runs or cells side by side.
+//! `tactus compare`: two runs or cells compared.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,36 +18,39 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::percentage::margin;
 
-/// Compare two runs, or two cells, with confidence.
+/// Compare two runs, or two cells, with confidence intervals.
 ///
-/// Cells of the same settings are paired. For each quantile that both samples
-/// support, B against A is told as a ratio and as a difference, each with a 95 %
-/// interval, and a verdict: better, worse, the same (the interval lies within the
-/// margin), or no difference found. Rounds are the unit, and never is one round
-/// enough: measure with --rounds 3 or more. All quantiles and cells of a comparison
-/// are tested together (Hochberg), so that where nothing differs, anything is called
-/// better or worse with a chance of at most 5 %.
+/// Use it after a change of kernel, settings or hardware. Cells with the same settings are paired.
+/// For each quantile that both samples support, the output contains B relative to A as a ratio and
+/// as a difference, each with a 95 % interval, and a verdict: better, worse, the same (the interval
+/// is within the margin), or no difference found.
+///
+/// Rounds are the unit of the statistics, so measure both runs with --rounds 3 or more. All
+/// quantiles and cells are tested together (Hochberg): if nothing differs, the chance that any
+/// figure is called better or worse is at most 5 %.
+///
+/// Example: tactus compare baseline.json last --fail-on-worse
 #[derive(Args)]
 pub(crate) struct CompareArguments {
-    /// A run by name, unique beginning of a name, `last`, or the file of an exported run; or one cell of it as RUN#CELL, by label, part of a label, or number from 1
+    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run; or one cell of it as RUN#CELL, where CELL is a label, a part of a label, or a number counted from 1
     #[arg(value_name = "A")]
     a: String,
-    /// What is compared with A, written as A is
+    /// Run or cell to compare with A, in the same form
     #[arg(value_name = "B")]
     b: String,
-    /// Figures that differ by less than this count as the same
+    /// Count figures that differ by less than this as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
     margin: f64,
-    /// Compare cells of another probe, sleep, clock or interval too
+    /// Compare cells with different probes, sleeps, clocks or intervals too
     #[arg(long)]
     force: bool,
-    /// Exit with code 1 when any figure is worse
+    /// Exit with code 1 if any figure is worse
     #[arg(long)]
     fail_on_worse: bool,
-    /// Write a self-contained page with both percentile graphs of each pair to this file too
+    /// Also write a self-contained HTML page with two percentile graphs for each pair
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Write one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -81,16 +84,16 @@ fn text(comparison: &Comparison) -> String {
         }
     }
     for fact in &comparison.facts {
-        let line = format!("the machines differ: {}: {} → {}", fact.fact, fact.a, fact.b);
+        let line = format!("machine: {}: {} → {}", fact.fact, fact.a, fact.b);
         let _ = writeln!(text, "{}", format::printable(&line));
     }
-    for told in how_compared(comparison) {
-        text.push_str(&wrapped(&told));
+    for sentence in how_compared(comparison) {
+        text.push_str(&wrapped(&sentence));
     }
     text
 }
 
-/// The columns of a table of figures.
+/// The width of a table of figures, in columns.
 const LINE: usize = 110;
 
 /// Breaks a sentence into lines as wide as a table of figures.
@@ -110,13 +113,13 @@ fn wrapped(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Says of each side whose figures cannot be relied on that it is so.
+/// A note for each side whose figures are invalid.
 fn invalid_sides(comparison: &Comparison) -> String {
     let mut text = String::new();
     for (side, validity) in [("A", &comparison.a), ("B", &comparison.b)] {
         if let Some(why) = &validity.why_invalid {
             let line = format!(
-                "{side} is invalid, and what differs may come from that: {why}\n   tactus show {}",
+                "{side} is invalid, which may cause differences: {why}\n   details: tactus show {}",
                 validity.run
             );
             line.lines().for_each(|line| text.push_str(&(format::printable(line) + "\n")));
@@ -128,7 +131,7 @@ fn invalid_sides(comparison: &Comparison) -> String {
     text
 }
 
-/// The other program that measured a side, as an addition to its name.
+/// The other tool that measured a side, as an addition to its name.
 fn measured_by(side: &ComparedCell) -> String {
     side.measured_by.as_ref().map_or(String::new(), |tool| format!(", measured by {tool}"))
 }
@@ -152,7 +155,7 @@ fn put_pair(text: &mut String, pair: &PairComparison) {
     );
     pair.quantiles.iter().for_each(|figure| put_figure(text, figure));
     if pair.a.missed != Some(0) || pair.b.missed != Some(0) {
-        let told = |side: &ComparedCell| match side.missed {
+        let missed = |side: &ComparedCell| match side.missed {
             None => "unknown".to_owned(),
             Some(missed) => {
                 format!("{} ({})", format::count(missed), format::share(missed, side.intended))
@@ -160,14 +163,14 @@ fn put_pair(text: &mut String, pair: &PairComparison) {
         };
         let _ = writeln!(
             text,
-            "  missed due times, which these quantiles do not hold: {} → {}",
-            told(&pair.a),
-            told(&pair.b),
+            "  missed due times, which these quantiles do not include: {} → {}",
+            missed(&pair.a),
+            missed(&pair.b),
         );
     }
     if !pair.unknown.is_empty() {
         text.push_str(&wrapped(&format!(
-            "  not known of both, so a difference may come from there: {}",
+            "  not known of both sides, so these settings may differ: {}",
             pair.unknown.join(", ")
         )));
     }
@@ -179,7 +182,7 @@ fn put_pair(text: &mut String, pair: &PairComparison) {
             let unit = format::axis_length(unit);
             let _ = writeln!(
                 text,
-                "  {side} tells multiples of {unit}, rounded down; intervals allow for up to {unit} more"
+                "  {side} contains multiples of {unit}, rounded down; intervals allow for up to {unit} more"
             );
         }
     }
@@ -188,7 +191,7 @@ fn put_pair(text: &mut String, pair: &PairComparison) {
 
 fn put_figure(text: &mut String, figure: &QuantileComparison) {
     let quantile = format::percentile(figure.quantile);
-    let (a, b) = (told(figure.a, figure.units[0]), told(figure.b, figure.units[1]));
+    let (a, b) = (latency(figure.a, figure.units[0]), latency(figure.b, figure.units[1]));
     let _ = write!(text, "  {quantile:>8}  {a:>9}  {b:>9}  ");
     let _ = match (&figure.difference, figure.verdict, &figure.not_compared) {
         (Some(difference), Some(verdict), _) => {
@@ -199,16 +202,17 @@ fn put_figure(text: &mut String, figure: &QuantileComparison) {
     };
 }
 
-/// A length as exactly as it is known, or a dash.
-fn told(length: Option<Nanos>, unit: Nanos) -> String {
-    length.map_or_else(|| format::NOTHING.to_owned(), |length| format::latency_to(length, unit))
+/// A latency with the precision of its tool, or a dash.
+fn latency(latency: Option<Nanos>, unit: Nanos) -> String {
+    latency.map_or_else(|| format::NOTHING.to_owned(), |latency| format::latency_to(latency, unit))
 }
 
 fn difference_text(difference: &Difference) -> String {
     let ratios = format!("{:.3}–{:.3}", difference.ratio_low, difference.ratio_high);
-    let lengths = format!("{} to {}", signed(difference.nanos_low), signed(difference.nanos_high));
+    let differences =
+        format!("{} to {}", signed(difference.nanos_low), signed(difference.nanos_high));
     format!(
-        "{:>6.3}  {ratios:<13}  {:>10}  {lengths:<24}",
+        "{:>6.3}  {ratios:<13}  {:>10}  {differences:<24}",
         difference.ratio,
         signed(difference.nanos)
     )

@@ -5,10 +5,12 @@ use clap_complete::{Shell, generate};
 
 use crate::error::CommandResult;
 
-/// Write the completion script of a shell to standard output.
+/// Print the completion script for a shell.
+///
+/// Example: tactus completions bash > ~/.local/share/bash-completion/completions/tactus
 #[derive(Args)]
 pub(crate) struct CompletionsArguments {
-    /// The shell it is for
+    /// Shell of the script
     shell: Shell,
 }
 

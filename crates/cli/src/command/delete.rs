@@ -1,19 +1,24 @@
-//! `tactus delete`: takes runs out of the store.
+//! `tactus delete`: deletes runs from the store.
 
 use clap::Args;
 use tactus_app::{Places, runs};
 
 use crate::error::CommandResult;
 
-/// Delete runs from the store for good.
+/// Delete runs from the store permanently.
+///
+/// Every name is looked up first: if one is unknown, nothing is deleted. To keep a copy, export the
+/// run before.
+///
+/// Example: tactus delete quick-20261121-113355
 #[derive(Args)]
 pub(crate) struct DeleteArguments {
-    /// Runs by name, unique beginning of a name, or `last`
+    /// Runs: names, unique prefixes of names, or `last`
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &DeleteArguments, places: &Places) -> CommandResult {
     let mut store = places.open_store()?;
-    Ok(runs::delete(&mut store, &arguments.runs, |run| eprintln!("{run} deleted"))?)
+    Ok(runs::delete(&mut store, &arguments.runs, |run| eprintln!("deleted {run}"))?)
 }

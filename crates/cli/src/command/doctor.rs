@@ -1,4 +1,4 @@
-//! `tactus doctor`: whether this machine is fit to be measured.
+//! `tactus doctor`: whether this machine is fit for measuring.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -15,27 +15,30 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::table_options;
 
-/// Check what decides timing on this machine, and say what would fix it.
+/// Check what affects timing on this machine, and print the commands that fix it.
 ///
-/// Nothing is changed: commands that fix are shown and never run. The exit code
-/// is 1 when something here invalidates what is measured.
+/// Run it before measuring: it checks CPU frequency, idle states, clock source, scheduling, memory,
+/// interrupts, permissions and the hypervisor. It changes nothing: fixes are printed, never run.
+/// The exit code is 1 if a finding invalidates measurements.
+///
+/// Example: tactus doctor --look 10s
 #[derive(Args)]
 pub(crate) struct DoctorArguments {
-    /// Write one JSON object a line, a finding each
+    /// Print findings as JSON, one object a line
     #[arg(long)]
     json: bool,
-    /// Look for so long how much the hypervisor takes, heat slows and the firmware interrupts
-    #[arg(long, value_name = "LENGTH", conflicts_with = "root")]
+    /// Watch for this duration, e.g. 10s, and report steal time, thermal throttling and firmware interrupts (SMIs)
+    #[arg(long, value_name = "DURATION", conflicts_with = "root")]
     look: Option<Nanos>,
-    /// Examine the machine whose /proc, /sys and /boot lie below this folder
-    #[arg(long, value_name = "FOLDER", default_value = "/", hide = true)]
+    /// Examine the machine whose /proc, /sys and /boot are below this directory
+    #[arg(long, value_name = "DIRECTORY", default_value = "/", hide = true)]
     root: PathBuf,
 }
 
 pub(crate) fn run(arguments: &DoctorArguments) -> CommandResult {
-    let length = arguments.look.map(Duration::from);
-    let bar = bar(length.unwrap_or_default());
-    let findings = findings(&arguments.root, length, |left| show_left(&bar, left));
+    let duration = arguments.look.map(Duration::from);
+    let bar = bar(duration.unwrap_or_default());
+    let findings = findings(&arguments.root, duration, |left| show_left(&bar, left));
     bar.finish_and_clear();
     if arguments.json {
         for finding in &findings {
@@ -47,22 +50,22 @@ pub(crate) fn run(arguments: &DoctorArguments) -> CommandResult {
     }
     match worst(&findings) {
         State::Invalidates => Err(CommandError::not_met(
-            "this machine is not fit to be measured; the findings say why",
+            "this machine is not fit for measuring; see the findings that invalidate",
         )),
         _ => Ok(()),
     }
 }
 
-/// A bar of so much time, where standard error is a terminal.
-fn bar(length: Duration) -> ProgressBar {
+/// A bar for this duration, if standard error is a terminal.
+fn bar(duration: Duration) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:24} {msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let length = u64::try_from(length.as_millis()).ok();
+    let length = u64::try_from(duration.as_millis()).ok();
     ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr()).with_style(style)
 }
 
 fn show_left(bar: &ProgressBar, left: Duration) {
     let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
     bar.set_position(bar.length().unwrap_or(0).saturating_sub(left_ms));
-    bar.set_message(format!("looking for another {}", format::span(left.into())));
+    bar.set_message(format!("watching, {} left", format::span(left.into())));
 }

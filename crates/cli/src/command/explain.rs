@@ -1,4 +1,4 @@
-//! `tactus explain`: why the wakeups of a run were late, or the threads of a recording waited.
+//! `tactus explain`: why the wakeups of a run were late, or why threads of a recording waited.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,35 +17,36 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::table_options;
 
-/// Say why wakeups were late: their causes, then the worst of them one by one.
+/// Explain why wakeups were late: their causes, then the worst wakeups in detail.
 ///
-/// Of a run it explains the probe's samples, from the events that were recorded while
-/// each cell was measured a second time (--traced). Of a recording (`tactus record`) it
-/// explains how long any thread that could run waited for a CPU. Either can be
-/// repeated anywhere the run or the recording is, without privilege.
+/// For a run, it explains the probe's late samples from the events of each cell's traced window
+/// (--traced of `tactus measure`). For a recording (`tactus record`), it explains how long runnable
+/// threads waited for a CPU. It needs no privilege and works on any machine.
+///
+/// Examples: tactus explain last --threshold 50us; tactus explain late.tactusrec --thread pipewire
 #[derive(Args)]
 pub(crate) struct ExplainArguments {
-    /// A run by name, unique beginning of a name, or `last`; or the file of an exported run or of a recording
+    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run or of a recording [default: last]
     #[arg(value_name = "RUN|FILE")]
     run: Option<String>,
-    /// Of a run one cell only: its name, or its number counted from 0
+    /// Explain one cell of a run only: its label, or its number counted from 0
     #[arg(long, value_name = "CELL", conflicts_with = "thread")]
     cell: Option<String>,
-    /// Of a recording only threads of this name or number; may be given several times
+    /// Explain only threads of a recording with this name or thread ID; may be repeated
     #[arg(long, value_name = "NAME|NUMBER")]
     thread: Vec<String>,
-    /// The latency above which a wakeup counts as late
-    #[arg(long, value_name = "LENGTH", default_value = "100us")]
+    /// Latency above which a wakeup is late
+    #[arg(long, value_name = "DURATION", default_value = "100us")]
     threshold: Nanos,
-    /// How many of the slowest wakeups of a cell, or waits of a thread, are shown
+    /// Number of the slowest wakeups of a cell, or longest waits of a thread, to show in detail
     #[arg(long, value_name = "N", default_value = "3")]
     worst: usize,
-    /// Write one JSON object a line, a cell or a name of threads each
+    /// Print JSON, one object a line for each cell or thread name
     #[arg(long)]
     json: bool,
 }
 
-/// The explanation of a cell, as `--json` gives it.
+/// The explanation of a cell, for `--json`.
 #[derive(Serialize)]
 struct CellLine<'a> {
     run: &'a RunId,
@@ -62,7 +63,7 @@ pub(crate) fn run(arguments: &ExplainArguments, places: &Places) -> CommandResul
 
 fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandResult {
     if !arguments.thread.is_empty() {
-        let message = "--thread is for the file of a recording; of a run choose by --cell";
+        let message = "--thread applies to recordings; select a cell of a run with --cell";
         return Err(CommandError::usage(message));
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;
@@ -78,13 +79,12 @@ fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandRe
     Ok(write!(std::io::stdout(), "{text}{limits}")?)
 }
 
-/// The names whose threads are explained when none was asked for: those that
-/// waited longest.
+/// How many thread names are explained without `--thread`: those with the longest waits.
 const NAMES: usize = 3;
 
 fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult {
     if arguments.cell.is_some() {
-        let message = "--cell is for a run; of a recording choose by --thread";
+        let message = "--cell applies to runs; select threads of a recording with --thread";
         return Err(CommandError::usage(message));
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;

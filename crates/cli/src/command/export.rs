@@ -1,4 +1,4 @@
-//! `tactus export`: a run as complete JSON; a recording for other programs.
+//! `tactus export`: a run as JSON; a recording for other programs.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,27 +10,33 @@ use tactus_app::{Places, files};
 
 use crate::error::{CommandError, CommandResult};
 
-/// Write a run as complete JSON (documented in docs/run-format.md), or a recording of
-/// kernel events for other programs: the file of one, or what a run recorded in a turn.
+/// Export a run as JSON, or a recording of kernel events for other programs.
+///
+/// The JSON of a run is complete (docs/run-format.md): `tactus import` reads it into another store,
+/// and most commands read the file directly. A recording is a file of `tactus record`, or the
+/// recording of one turn of a run (--cell, --round).
+///
+/// Examples: tactus export -o baseline.json;
+/// tactus export last --cell 0 --as perfetto -o trace.pftrace
 #[derive(Args)]
 pub(crate) struct ExportArguments {
-    /// The run by name, unique beginning of a name, or `last`; or the file of a recording
+    /// Run: its name, a unique prefix of the name, or `last`; or the file of a recording
     #[arg(value_name = "RUN|FILE", default_value = "last")]
     source: String,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Of a run leave out the single samples, which are most of the size
+    /// Leave out a run's single samples, which are most of its size
     #[arg(long)]
     without_samples: bool,
-    /// Of a run only what was recorded under this cell, by label or number
+    /// Export the recording of this cell of a run: its label, or its number counted from 0
     #[arg(long, value_name = "CELL", conflicts_with = "without_samples")]
     cell: Option<String>,
-    /// In which round, counted from 1
+    /// Round of the recording, counted from 1
     #[arg(long, value_name = "N", requires = "cell", default_value = "1",
         value_parser = clap::value_parser!(u32).range(1..))]
     round: u32,
-    /// In which form a recording is written; without it as JSON lines
+    /// Format of an exported recording [default: json-lines]
     #[arg(long = "as", value_name = "FORM")]
     form: Option<Form>,
 }
@@ -38,11 +44,11 @@ pub(crate) struct ExportArguments {
 /// A form of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// One event a line
+    /// One JSON object a line for each event
     JsonLines,
-    /// For ui.perfetto.dev
+    /// Trace for ui.perfetto.dev
     Perfetto,
-    /// As `tactus record` keeps it (docs/recording-format.md)
+    /// File of `tactus record` (docs/recording-format.md)
     Recording,
 }
 
@@ -67,18 +73,18 @@ pub(crate) fn run(arguments: &ExportArguments, places: &Places) -> CommandResult
     let form = arguments.form.unwrap_or(Form::JsonLines).into();
     write_to(target, |out| Ok(exported.write(form, out)?))?;
     if let (Some(path), Some(run)) = (target, run) {
-        eprintln!("{run} written to {}", path.display());
+        eprintln!("wrote {run} to {}", path.display());
     }
     Ok(())
 }
 
 impl ExportArguments {
-    /// What is exported.
+    /// The run or recording to export.
     fn chosen<'r>(&self, runs: &'r Runs<'_>) -> CommandResult<Exported<'r>> {
         let path = Path::new(&self.source);
         if path.is_file() {
             if self.cell.is_some() || self.without_samples {
-                let message = "--cell and --without-samples are for a run; a recording has neither";
+                let message = "--cell and --without-samples apply to runs, not to recordings";
                 return Err(CommandError::usage(message));
             }
             return Ok(Exported::File(path.to_owned()));
@@ -88,14 +94,14 @@ impl ExportArguments {
         }
         let run = export::run(runs, &self.source, !self.without_samples)?;
         if self.form.is_some() {
-            let message = "--as is for a recording: name its file, or --cell of a run";
+            let message = "--as applies to recordings; name the file of a recording, or add --cell";
             return Err(CommandError::usage(message));
         }
         Ok(run)
     }
 }
 
-/// Has `write` write to the file at `target`, or to standard output.
+/// Calls `write` with the file at `target`, or with standard output.
 fn write_to(
     target: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> CommandResult,

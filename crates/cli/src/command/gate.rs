@@ -1,4 +1,4 @@
-//! `tactus gate`: whether a run meets demands, for continuous integration.
+//! `tactus gate`: whether a run fulfils demands, for continuous integration.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use tactus_app::gate::{Demands, Gated, gate};
 use tactus_app::runs::Runs;
-use tactus_app::{Places, Subject, files};
+use tactus_app::{Error, Places, Subject, files};
 use tactus_judge::compare::Comparison;
 use tactus_judge::gate::junit::junit;
 use tactus_judge::gate::{Demand, GateReport, Judgement, QuantileLimit};
@@ -22,53 +22,54 @@ use crate::json_lines::write_line;
 use crate::percentage::margin;
 use crate::terminal::table_options;
 
-/// Require figures of a run, and exit with code 1 when a demand is not met.
+/// Check a run against limits or a baseline, and exit with code 1 if a demand fails.
 ///
-/// Every demand is held against every cell of the run. Where the sample cannot
-/// support a demand (too few samples for the quantile, one round for a comparison),
-/// this is said and counts as not met, unless --allow-unsupported is given. Limits
-/// speak of the intended schedule: due times that were slept through count with
-/// their latency. With --valid a run whose figures cannot be relied on does not pass,
-/// however good they are. docs/ci.md shows how to use this in continuous integration.
+/// Use it in continuous integration (docs/ci.md). Every demand applies to every cell of the run. A
+/// demand that the sample cannot support (too few samples for a quantile, one round for a
+/// comparison) fails, unless --allow-unsupported is given. Limits apply to the intended schedule:
+/// missed due times count with their latency (no coordinated omission). With --valid, a run with
+/// invalid figures fails, even if they are within the limits.
+///
+/// Example: tactus gate --max 1ms --quantile 99.9=80us --no-worse-than baseline.json --valid
 #[derive(Args)]
 pub(crate) struct GateArguments {
-    /// The run by name, unique beginning of a name, `last`, or the file of an exported run
+    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run
     #[arg(value_name = "RUN", default_value = "last")]
     run: String,
-    /// No wakeup is later than this
-    #[arg(long, value_name = "LENGTH")]
+    /// Require that no wakeup is later than this
+    #[arg(long, value_name = "DURATION")]
     max: Option<Nanos>,
-    /// A share of the wakeups, in per cent, is no later than this: 99.9=80us; repeatable
-    #[arg(long, value_name = "PERCENT=LENGTH")]
+    /// Require that this percentage of wakeups is no later than a duration, e.g. 99.9=80us; may be repeated
+    #[arg(long, value_name = "PERCENT=DURATION")]
     quantile: Vec<QuantileLimit>,
-    /// No more due times than these are slept through
+    /// Require at most this number of missed due times
     #[arg(long, value_name = "N")]
     missed: Option<u64>,
-    /// What the machine is for, as in `tactus show --for`; together with --at-most
+    /// Purpose of the machine, for --at-most: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS
     #[arg(long = "for", value_name = "PURPOSE", requires = "at_most")]
     purpose: Option<Purpose>,
-    /// No more deadlines of the purpose are missed than this, with 95 % confidence: 1/h
-    #[arg(long, value_name = "N/TIME", requires = "purpose")]
+    /// Require at most this rate of deadline misses for the purpose, with 95 % confidence, e.g. 1/h
+    #[arg(long, value_name = "N/DURATION", requires = "purpose")]
     at_most: Option<AtMost>,
-    /// No quantile is worse than that of the same cell in this run or exported file, as `tactus compare` finds
+    /// Require that no quantile is worse than in the same cell of this run or exported file, by the method of `tactus compare`
     #[arg(long, value_name = "BASELINE")]
     no_worse_than: Option<String>,
-    /// Nothing invalidates the figures, of the run and of the baseline: clock, load, accounting, machine
+    /// Require that the figures of the run and the baseline are valid: clock, load, accounting, machine
     #[arg(long)]
     valid: bool,
-    /// As --valid, and nothing else is held against the figures either
+    /// Like --valid, and require that the figures have no warnings
     #[arg(long)]
     no_warnings: bool,
-    /// Figures that differ from the baseline by less than this count as the same
+    /// Count figures that differ from the baseline by less than this as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
     margin: f64,
-    /// Count demands that the sample cannot support as met
+    /// Let demands that the sample cannot support pass
     #[arg(long)]
     allow_unsupported: bool,
-    /// Write the outcome as JUnit XML to this file too
+    /// Also write the outcome as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -89,7 +90,7 @@ impl GateArguments {
         }
     }
 
-    /// The validity that is demanded, if any is.
+    /// The required validity, if any.
     fn validity(&self) -> Option<Validity> {
         match (self.no_warnings, self.valid) {
             (true, _) => Some(Validity::Valid),
@@ -99,7 +100,7 @@ impl GateArguments {
     }
 }
 
-/// The report as `--json` gives it.
+/// The report, for `--json`.
 #[derive(Serialize)]
 struct GateOutcome<'a> {
     passes: bool,
@@ -113,9 +114,9 @@ struct GateOutcome<'a> {
 pub(crate) fn run(arguments: &GateArguments, places: &Places) -> CommandResult {
     let demands = arguments.demands();
     if demands.is_empty() {
-        return Err(CommandError::usage(
-            "nothing is demanded; add --max, --quantile, --missed, --for, --no-worse-than or --valid",
-        ));
+        return Err(Error::usage("no demand is given")
+            .with_hint("add --max, --quantile, --missed, --for, --no-worse-than or --valid")
+            .into());
     }
     let runs = Runs::new(places);
     let gated = gate(&runs, &arguments.run, &demands)?;
@@ -131,7 +132,7 @@ pub(crate) fn run(arguments: &GateArguments, places: &Places) -> CommandResult {
         let why = verdict.why_invalid();
         if demands.validity.is_none() && !why.is_empty() {
             let note =
-                format!("note: {} is invalid, which --valid would refuse: {why}", report.run);
+                format!("note: {} is invalid and would fail with --valid: {why}", report.run);
             eprintln!("{}", printable(&note));
         }
     }
@@ -139,7 +140,7 @@ pub(crate) fn run(arguments: &GateArguments, places: &Places) -> CommandResult {
         0 => Ok(()),
         failures => {
             let all = report.judgements.len();
-            Err(CommandError::not_met(format!("{failures} of {all} demands of {}", report.run)))
+            Err(CommandError::not_met(format!("{failures} of {all} demands on {}", report.run)))
         }
     }
 }
@@ -154,8 +155,8 @@ fn text(report: &GateReport) -> String {
     let line = |judgement: &Judgement| {
         let Judgement { cell, demand, outcome, passes, found } = judgement;
         let sign = if *passes { "ok  " } else { "FAIL" };
-        let told = format!("{sign}  {cell}: {demand}: {}: {found}", outcome.words());
-        format!("{}\n", printable(&told))
+        let line = format!("{sign}  {cell}: {demand}: {}: {found}", outcome.words());
+        format!("{}\n", printable(&line))
     };
     report.judgements.iter().map(line).collect()
 }

@@ -1,4 +1,4 @@
-//! `tactus import`: runs from files into the store, ours and other tools'.
+//! `tactus import`: runs from files into the store, our own and those of other tools.
 
 use std::path::PathBuf;
 
@@ -12,37 +12,38 @@ use tactus_report::format::{self, printable};
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
-/// Take results into the store: exported runs, and those of other latency tools.
+/// Import results into the store: exported runs, and results of other latency tools.
 ///
-/// Known are what `tactus export` writes; cyclictest's JSON (`--json=FILE` with `-h`) and
-/// the histogram it prints (`-h`, `-H`); what `rtla timerlat hist` prints; the JSON of
-/// jitterdebugger and of oslat; and interval logs of HdrHistogram. The format is
-/// recognised by the content. What a file does not tell stays unknown: the load, the
-/// machine, due times that its tool skipped.
+/// It reads files of `tactus export`, cyclictest (JSON of `--json=FILE` with `-h`, or the printed
+/// histogram of `-h` or `-H`), `rtla timerlat hist`, jitterdebugger (JSON), oslat (JSON), and
+/// HdrHistogram interval logs. The content determines the format. Facts that a file does not contain,
+/// such as the load, the machine or missed due times, remain unknown.
+///
+/// Example: tactus import --as-rounds cyclictest-1.json cyclictest-2.json cyclictest-3.json
 #[derive(Args)]
 pub(crate) struct ImportArguments {
     /// Files with results
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Take the files for this format: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log
+    /// Format of the files, if the content does not determine it: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Take other tools' files, in the order given, as rounds of one run, so that they can be compared with confidence
+    /// Import files of another tool as the rounds of one run, in this order; a comparison needs several rounds
     #[arg(long)]
     as_rounds: bool,
-    /// The unit of figures whose unit the file does not tell, as 1us; without it, nanoseconds in interval logs and microseconds elsewhere
-    #[arg(long, value_name = "LENGTH", value_parser = unit)]
+    /// Unit of figures in files that do not contain it, e.g. 1us [default: 1ns for interval logs, 1us otherwise]
+    #[arg(long, value_name = "DURATION", value_parser = unit)]
     unit: Option<Nanos>,
-    /// Write one JSON object a line, a run each
+    /// Print JSON, one object a line for each run
     #[arg(long)]
     json: bool,
 }
 
-/// Reads a unit, which must be some length.
+/// Parses a unit, which must not be zero.
 fn unit(text: &str) -> Result<Nanos, String> {
     match text.parse::<Nanos>() {
         Ok(Nanos::ZERO) => {
-            Err("a unit of no length tells nothing; write 1ns, 1us or 1ms".to_owned())
+            Err("the unit is zero: write a duration, e.g. 1ns, 1us or 1ms".to_owned())
         }
         Ok(unit) => Ok(unit),
         Err(error) => Err(error.to_string()),
@@ -53,15 +54,15 @@ pub(crate) fn run(arguments: &ImportArguments, places: &Places) -> CommandResult
     let options = Options { format: arguments.format, unit: arguments.unit };
     let mut store = places.open_store()?;
     if arguments.as_rounds {
-        return tell(&import::rounds(&mut store, &arguments.files, &options)?, arguments.json);
+        return print(&import::rounds(&mut store, &arguments.files, &options)?, arguments.json);
     }
     for path in &arguments.files {
-        tell(&import::file(&mut store, path, &options)?, arguments.json)?;
+        print(&import::file(&mut store, path, &options)?, arguments.json)?;
     }
     Ok(())
 }
 
-fn tell(imported: &Imported, json: bool) -> CommandResult {
+fn print(imported: &Imported, json: bool) -> CommandResult {
     if json {
         return Ok(write_line(imported)?);
     }

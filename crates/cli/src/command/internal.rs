@@ -1,10 +1,10 @@
-//! `tactus internal`: the processes that measuring starts; not for people.
+//! `tactus internal`: the processes that tactus starts itself.
 
 use clap::{Args, Subcommand};
 
 use crate::error::{CommandError, CommandResult};
 
-/// What a process that measuring starts has to do.
+/// Run one of the processes that tactus starts itself.
 #[derive(Args)]
 pub(crate) struct InternalArguments {
     #[command(subcommand)]
@@ -15,17 +15,17 @@ pub(crate) struct InternalArguments {
 enum Role {
     /// Measure one cell
     Cell,
-    /// Measure a cell that is looked at meanwhile
+    /// Measure one cell and pass its samples on while measuring
     Live,
-    /// Record the kernel's events and explain samples by them
+    /// Record kernel events and explain late samples
     Causes,
     /// Run one task of a probe
     Task,
-    /// Keep the copies of a load
+    /// Run the workers of a load
     Load,
-    /// Be one copy of a load
+    /// Run one worker of a load
     LoadWorker,
-    /// Change settings of the machine until the measurement ends
+    /// Change settings of the machine, and restore them when the measurement ends
     Guardian,
 }
 

@@ -1,4 +1,4 @@
-//! `tactus lab`: the same experiments inside guest kernels.
+//! `tactus lab`: experiments in guest kernels.
 
 mod gate;
 mod kernels;
@@ -9,7 +9,12 @@ use tactus_app::Places;
 
 use crate::error::CommandResult;
 
-/// Measure in guest kernels: other builds, preemption models and versions, and exact virtual time.
+/// Measure in guest kernels: other builds, preemption models and versions, or deterministic time.
+///
+/// QEMU boots the guests; their figures include the emulator or the hypervisor. docs/lab.md
+/// describes what they can and cannot show.
+///
+/// Example: tactus lab measure --kernel debian-rt --kernel debian:preempt=none
 #[derive(Args)]
 pub(crate) struct LabArguments {
     #[command(subcommand)]

@@ -13,17 +13,19 @@ use crate::terminal::table_options;
 
 /// List the runs in the store with their verdicts, the newest first.
 ///
-/// A verdict is computed from all that a run found, each time, so only the newest runs are
-/// looked at unless more are asked for.
+/// A verdict is computed from the whole run each time, so only the newest runs are listed by
+/// default.
+///
+/// Example: tactus list --newest 5
 #[derive(Args)]
 pub(crate) struct ListArguments {
-    /// How many runs to list, the newest
+    /// Number of runs to list
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
     newest: usize,
-    /// List every run, which takes about a second for a hundred
+    /// List all runs; takes about a second for 100 runs
     #[arg(long)]
     all: bool,
-    /// Write one JSON object a line, a run each
+    /// Print JSON, one object a line for each run
     #[arg(long)]
     json: bool,
 }
@@ -32,7 +34,7 @@ pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     let newest = (!arguments.all).then_some(arguments.newest);
     let Listing { runs, older } = runs::list(&places.open_store()?, newest)?;
     if runs.is_empty() && older == 0 && !arguments.json {
-        eprintln!("no run is in the store yet; `tactus measure` makes one");
+        eprintln!("there are no runs yet; `tactus measure` creates one");
         return Ok(());
     }
     if arguments.json {
@@ -45,7 +47,7 @@ pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     }
     if older > 0 {
         let older = format::counted(older as u64, "older run");
-        eprintln!("{older} not listed; tactus list --all lists them too");
+        eprintln!("{older} not listed; `tactus list --all` lists all runs");
     }
     Ok(())
 }

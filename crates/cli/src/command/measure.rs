@@ -1,11 +1,11 @@
-//! `tactus measure`: the main job.
+//! `tactus measure`: measures an experiment.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use tactus_app::measure::{GuestWishes, continue_run, new_run, require_end};
+use tactus_app::measure::{GuestSettings, continue_run, new_run, require_end};
 use tactus_app::overview::{self, CellOverview};
 use tactus_app::page::{self, PageOptions};
 use tactus_app::{Places, Subject, files};
@@ -23,48 +23,54 @@ use crate::listener::RunListener;
 use crate::setting_options::SettingOptions;
 use crate::terminal::{print_plan, table_options};
 
-/// Measure wakeup latency under loads and policies, keep it, and show it.
+/// Measure wakeup latency under loads and policies, store the run, and print the results.
 ///
-/// Without arguments this is the experiment `quick`, which takes about a minute.
-/// With settings alone it is one cell of those settings, the defaults for the
-/// rest; a setting given several times makes a cell for each of its values.
+/// Without arguments, it measures the experiment `quick`, which takes about a minute. With settings
+/// and no experiment, it measures one cell; other settings have their defaults. A repeated setting
+/// makes a cell for each value. With an experiment, settings replace those of the experiment.
+///
+/// Without real-time permission, the best permitted policy is used, and the output contains the command
+/// that grants more. An interrupt (Ctrl-C) keeps finished turns; --continue measures the rest.
+///
+/// Examples: tactus measure;
+/// tactus measure --load idle --load compute:2 --policy fifo:90 --rounds 3
 #[derive(Args)]
 pub(crate) struct MeasureArguments {
-    /// An experiment file, or the name of a shipped one: quick, standard, papers/timer-latency, papers/latency-method, papers/frames
+    /// Experiment file, or the name of a shipped experiment: quick, standard, preemption, papers/timer-latency, papers/latency-method, papers/frames, … [default: quick]
     #[arg(value_name = "EXPERIMENT", conflicts_with = "continued")]
     experiment: Option<String>,
     #[command(flatten)]
     settings: SettingOptions,
-    /// How many times every cell is measured
+    /// Number of times each cell is measured [default: that of the experiment, or 1]
     #[arg(long, value_name = "N", conflicts_with = "continued")]
     rounds: Option<u32>,
-    /// Add rounds until the 95 % interval of a percentile is this narrow in every cell: p99.9:5% of
-    /// the percentile, or p99:2us; there are three rounds at least
+    /// Add rounds until the 95 % interval of a percentile is this narrow in every cell, e.g. p99.9:5%
+    /// (of the percentile) or p99:2us; at least three rounds
     #[arg(long, value_name = "PERCENTILE:WIDTH", conflicts_with = "continued")]
     until: Option<Aim>,
-    /// With --until: add no round that would end later than this; 10min unless told otherwise
-    #[arg(long, value_name = "TIME", conflicts_with = "continued")]
+    /// With --until: add no round that would end later than this [default: 10min]
+    #[arg(long, value_name = "DURATION", conflicts_with = "continued")]
     limit: Option<Nanos>,
-    /// The seed of the order of cells and of random intervals
+    /// Seed of the order of cells and of random intervals [default: that of the experiment, or a new one]
     #[arg(long, value_name = "N", conflicts_with = "continued")]
     seed: Option<u64>,
-    /// What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and
-    /// the lateness that does no harm, as 2ms:100us; cells of options alone are measured at its period
+    /// Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or
+    /// PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. Without an experiment, its period is the default of --interval
     #[arg(long = "for", value_name = "PURPOSE")]
     purpose: Option<Purpose>,
-    /// Print the cells and how long they will take, and measure nothing
+    /// Print the cells and the estimated duration, without measuring
     #[arg(long)]
     plan_only: bool,
-    /// Take the turns that an interrupted run has left
+    /// Continue an interrupted run: measure its remaining turns
     #[arg(long = "continue", id = "continued", value_name = "RUN")]
     continued: Option<String>,
-    /// Write the page to this file instead of one beside the store
+    /// File of the HTML page [default: a file in reports/ beside the store]
     #[arg(long, value_name = "FILE", conflicts_with = "no_page")]
     page: Option<PathBuf>,
-    /// Write no page
+    /// Write no HTML page
     #[arg(long)]
     no_page: bool,
-    /// Write events and results as JSON, one object a line
+    /// Print events and results as JSON, one object a line
     #[arg(long)]
     json: bool,
 }
@@ -95,7 +101,7 @@ enum Conclusion<'a> {
 }
 
 impl MeasureArguments {
-    /// Has the experiment `name` measured when none is named.
+    /// Sets the experiment to measure if none is named.
     pub(super) fn default_experiment(&mut self, name: &str) {
         if self.continued.is_none() {
             self.experiment.get_or_insert_with(|| name.to_owned());
@@ -104,13 +110,13 @@ impl MeasureArguments {
 }
 
 pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResult {
-    run_with(arguments, &GuestWishes::default(), places)
+    run_with(arguments, &GuestSettings::default(), places)
 }
 
-/// Measures, with guests as they are wished.
+/// Measures; guests have these settings.
 pub(super) fn run_with(
     arguments: &MeasureArguments,
-    guests: &GuestWishes,
+    guests: &GuestSettings,
     places: &Places,
 ) -> CommandResult {
     let mut listener = RunListener::new(arguments.json);
@@ -140,20 +146,20 @@ pub(super) fn run_with(
 }
 
 impl MeasureArguments {
-    /// Refuses what does not go together with the continuing of a run.
+    /// Refuses options that contradict `--continue`.
     fn check_continued(&self) -> CommandResult {
         if !self.settings.is_empty() {
             let message =
-                "a run is continued with the settings it began with; leave the settings out";
+                "--continue uses the settings that the run began with; leave out the settings";
             return Err(CommandError::usage(message));
         }
         if self.plan_only {
-            return Err(CommandError::usage("--plan-only and --continue do not go together"));
+            return Err(CommandError::usage("--plan-only cannot be used with --continue"));
         }
         Ok(())
     }
 
-    /// The experiment with the options laid over it.
+    /// The plan of the experiment and the options.
     fn plan(&self, guest_time: Option<GuestTime>) -> CommandResult<Plan> {
         let overrides = Overrides {
             settings: self.settings.0.clone(),
@@ -167,7 +173,7 @@ impl MeasureArguments {
     }
 }
 
-/// Shows what the run found.
+/// Prints the results of the run.
 fn print_conclusions(subject: &Subject<'_>, arguments: &MeasureArguments) -> CommandResult {
     let (id, run) = (subject.id(), subject.run());
     let verdict = verdict(run);

@@ -17,49 +17,50 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::table_options;
 
-/// Say where CPU time went: by whom, in which quanta, and what ticks billed.
+/// Show where CPU time went: by program or thread, in which quanta, and what ticks billed.
 ///
-/// An effective quantum lasts from a thread's being switched in to its being switched
-/// out, for whatever reason. Reads a recording (`tactus record -- COMMAND`) or what was
-/// recorded in a run (--traced), and needs no privilege. Beside the time that was used
-/// stands what a clock tick bills, which charges the whole of itself to whoever runs when
-/// it comes: the kernel's own tick as it was recorded, and ticks of any rate laid over
-/// the same recording, at every phase.
+/// It reads a recording (`tactus record`) or the recorded events of a run (--traced), and needs no
+/// privilege. An effective quantum lasts from the switch to a thread until the switch away from it, for
+/// any reason. Tick-based accounting charges a whole tick to the task that runs when the tick
+/// occurs. The tables contain the CPU time used, the time billed by the kernel's recorded tick, and the
+/// time that simulated ticks of other rates would have billed, at every phase.
+///
+/// Example: tactus record -o make.tactusrec -- make && tactus quanta make.tactusrec --by thread
 #[derive(Args)]
 pub(crate) struct QuantaArguments {
-    /// The file of a recording or of an exported run; or a run by name, unique beginning of a name, or `last`
+    /// File of a recording or of an exported run; or a run: its name, a unique prefix of the name, or `last` [default: last]
     #[arg(value_name = "FILE|RUN")]
     source: Option<String>,
-    /// Of a run one cell only: its name, or its number counted from 0
+    /// Show one cell of a run only: its label, or its number counted from 0
     #[arg(long, value_name = "CELL")]
     cell: Option<String>,
-    /// By what the rows are
+    /// What a row is
     #[arg(long, value_enum, default_value_t = By::Program)]
     by: By,
-    /// Rates of simulated ticks, in Hz
+    /// Rates of simulated ticks, in Hz, 1 to 100000
     #[arg(long, value_name = "HZ,…", value_delimiter = ',', default_value = "100,1000")]
     tick: Vec<TickRate>,
-    /// How many rows a table has; what the others used is told in one
+    /// Number of rows in a table; one more row contains the sum of the others
     #[arg(long, value_name = "N", default_value = "12")]
     top: usize,
-    /// Write one JSON object a line, a recording or a cell each
+    /// Print JSON, one object a line for each recording or cell
     #[arg(long, conflicts_with = "page")]
     json: bool,
-    /// Also write a page with drawings: the distribution of quanta, billed against used
+    /// Also write an HTML page with graphs: the distribution of quanta, billed against used time
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 }
 
-/// By what rows are.
+/// What a row is.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum By {
-    /// Processes of one name together
+    /// All processes with the same name
     Program,
     /// Each thread
     Thread,
 }
 
-/// The accounts of a recording or a cell, as `--json` gives them.
+/// The accounts of a recording or a cell, for `--json`.
 #[derive(Serialize)]
 struct AccountsLine<'a> {
     recording: Option<&'a Path>,
@@ -77,7 +78,7 @@ pub(crate) fn run(arguments: &QuantaArguments, places: &Places) -> CommandResult
 
 fn of_recording(path: &Path, arguments: &QuantaArguments) -> CommandResult {
     if arguments.cell.is_some() {
-        return Err(CommandError::usage("--cell is for a run; a recording has no cells"));
+        return Err(CommandError::usage("--cell applies to runs; a recording has no cells"));
     }
     let found = [accounts::of_recording(path, &arguments.tick)?];
     if arguments.json {
@@ -124,7 +125,7 @@ fn write_page(
 ) -> CommandResult {
     if let Some(path) = &arguments.page {
         files::write(path, accounts_page(title, found, limits)?)?;
-        eprintln!("{}", path.display());
+        eprintln!("wrote {}", path.display());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `tactus record`: what the kernel did, of a command or of the system.
+//! `tactus record`: records kernel events, of a command or of the system.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -20,64 +20,65 @@ use tactus_report::format;
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
-use crate::terminal::table_options;
+use crate::terminal::{shortfall_text, table_options};
 
-/// Record what the kernel does: switches, wakeups, timers, interrupts, softirqs.
+/// Record kernel events: switches, wakeups, timers, interrupts, softirqs.
 ///
-/// Records a command until it ends, or the whole system for a time or until it is
-/// interrupted. Every event is accounted for: counted, read, lost. As a flight recorder
-/// (--flight) it keeps the last seconds only, and saves and explains them when a thread
-/// came late (--over).
+/// It records a command until the command ends, or the whole system until --duration is over or an
+/// interrupt (Ctrl-C). Every event is accounted for as counted, read or lost. As a flight recorder
+/// (--flight), it keeps only the last seconds in memory, and saves and explains them when a thread is
+/// late (--over). `tactus explain` and `tactus quanta` read the recording.
+///
+/// Examples: tactus record -o make.tactusrec -- make;
+/// tactus record --flight 5s --over 1ms --thread pipewire
 #[derive(Args)]
 pub(crate) struct RecordArguments {
-    /// How long to record; without it until the command ends or an interrupt comes
-    #[arg(long, value_name = "LENGTH")]
+    /// Duration of the recording [default: until the command ends or an interrupt]
+    #[arg(long, value_name = "DURATION")]
     duration: Option<Nanos>,
-    /// Write the recording to this file instead of one named after the time
+    /// File of the recording [default: tactus-DATE.tactusrec]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also write it for ui.perfetto.dev
+    /// Also write a trace for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
-    /// Also write it as JSON, one event a line
+    /// Also write JSON, one event a line
     #[arg(long, value_name = "FILE")]
     ndjson: Option<PathBuf>,
-    /// Keep only what came so shortly before the end, in memory: a flight recorder
-    #[arg(long, value_name = "LENGTH")]
+    /// Flight recorder: keep only the events of this last duration, in memory; at least 2s
+    #[arg(long, value_name = "DURATION")]
     flight: Option<Nanos>,
-    /// Save that, and say who was to blame, when a thread waited longer for a CPU
+    /// Save the flight recorder when a thread waited longer than this for a CPU, and explain the wait
     ///
-    /// A thread waits from when its timer was due, it was woken or had to leave a
-    /// CPU, until it is on one.
-    #[arg(long, value_name = "LENGTH", requires = "flight")]
+    /// A wait begins when the thread's timer is due, or it is woken or preempted, and ends when the
+    /// thread runs.
+    #[arg(long, value_name = "DURATION", requires = "flight")]
     over: Option<Nanos>,
-    /// Only threads of this name or number; may be given several times
-    ///
-    /// Without it all threads but those of tactus itself.
+    /// Consider only threads with this name or thread ID; may be repeated [default: all threads except those of tactus]
     #[arg(long, value_name = "NAME|NUMBER", requires = "over")]
     thread: Vec<String>,
-    /// How often to save before the recording ends
+    /// Number of saves after which the recording ends
     #[arg(long, value_name = "N", default_value = "1", requires = "over",
         value_parser = clap::value_parser!(u32).range(1..))]
     saves: u32,
-    /// By which mechanism the kernel records: auto, perf, tracefs
+    /// Mechanism of the kernel: auto, perf, tracefs
     ///
-    /// tracefs takes less time for an event and needs root; perf needs CAP_PERFMON.
-    /// auto takes tracefs where it is granted.
+    /// tracefs costs less time per event and needs root; perf needs CAP_PERFMON. auto uses tracefs
+    /// if it is permitted, else perf.
     #[arg(long, value_name = "MECHANISM", default_value = "auto")]
     source: Source,
-    /// Record the kernel's call chain with each switch and interrupt
+    /// Also record the kernel call chain of each switch and interrupt
     #[arg(long)]
     call_chains: bool,
-    /// Write the account of the recording as JSON
+    /// Print the summary of the recording as JSON
     #[arg(long)]
     json: bool,
-    /// The command to record, after two dashes
+    /// Command to record, after `--` [default: record the whole system]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// A thread that came late, and where the seconds before that are, as `--json` gives it.
+/// A late thread, and the file with the seconds before it, for `--json`.
 #[derive(Serialize)]
 struct CaughtLine<'a> {
     thread: ThreadId,
@@ -94,15 +95,16 @@ pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
     match (arguments.flight, arguments.over) {
         (Some(last), Some(over)) => until_late(arguments, &control, last, over),
         (Some(last), None) => {
-            let hint = "recording; the end of the command or an interrupt keeps what came last";
-            let told = |event| tell(&event, Some(hint));
-            finish(arguments, &flight::until_the_end(&arguments.wanted(), last, &control, told)?)
+            let hint = "recording; the last seconds are saved when the command ends or on an interrupt (Ctrl-C)";
+            let on_event = |event| print_event(&event, Some(hint));
+            let made = flight::until_the_end(&arguments.wanted(), last, &control, on_event)?;
+            finish(arguments, &made)
         }
         (None, _) => {
             let open_end = arguments.duration.is_none() && arguments.command.is_empty();
-            let hint = open_end.then_some("recording; interrupt to end it");
-            let told = |event| tell(&event, hint);
-            finish(arguments, &record::to_file(&arguments.wanted(), &control, told)?)
+            let hint = open_end.then_some("recording; press Ctrl-C to stop");
+            let on_event = |event| print_event(&event, hint);
+            finish(arguments, &record::to_file(&arguments.wanted(), &control, on_event)?)
         }
     }
 }
@@ -122,24 +124,24 @@ impl RecordArguments {
     }
 }
 
-/// Tells what happens while a recording is made, and when it begins what ends it.
-fn tell(event: &RecordEvent, hint: Option<&str>) {
+/// Prints the events of a recording; at its start, `hint` says how to stop it.
+fn print_event(event: &RecordEvent, hint: Option<&str>) {
     match (event, hint) {
         (RecordEvent::Started(_), Some(hint)) => eprintln!("{hint}"),
-        (RecordEvent::CommandEnded(status), _) => eprintln!("the command ended: {status}"),
+        (RecordEvent::CommandEnded(status), _) => eprintln!("command ended: {status}"),
         (RecordEvent::Started(_) | RecordEvent::CommandStarted { .. }, _) => {}
     }
 }
 
 fn finish(arguments: &RecordArguments, made: &Made) -> CommandResult {
-    tell_summary(&made.summary);
+    print_summary(&made.summary);
     if arguments.json {
         return Ok(write_line(&made.summary)?);
     }
     Ok(writeln!(io::stdout(), "{}", made.path.display())?)
 }
 
-/// Saves the last seconds each time a thread waited longer than `over`, and says why it did.
+/// Saves the last seconds each time a thread waits longer than `over`, and explains the wait.
 fn until_late(
     arguments: &RecordArguments,
     control: &Control,
@@ -147,18 +149,18 @@ fn until_late(
     over: Nanos,
 ) -> CommandResult {
     let lookout = Lookout { over, threads: arguments.thread.clone(), saves: arguments.saves };
-    let hint = format!("recording until a thread comes later than {over}; an interrupt ends it");
-    let told = |event| tell(&event, Some(&hint));
-    let caught = |caught: &Caught| tell_caught(caught, over, arguments.json);
+    let hint = format!("recording until a thread waits longer than {over}; press Ctrl-C to stop");
+    let on_event = |event| print_event(&event, Some(&hint));
+    let caught = |caught: &Caught| print_caught(caught, over, arguments.json);
     let Lookback { summary, late, saved } =
-        flight::until_late(&arguments.wanted(), last, &lookout, control, told, caught)?;
-    tell_summary(&summary);
+        flight::until_late(&arguments.wanted(), last, &lookout, control, on_event, caught)?;
+    print_summary(&summary);
     match late {
-        0 => eprintln!("no thread came later than {over}; nothing is kept"),
+        0 => eprintln!("no thread waited longer than {over}; nothing was saved"),
         _ => eprintln!(
-            "{} later than {over}; {saved} of {} kept",
-            format::counted(late, "thread came"),
-            arguments.saves
+            "{} longer than {over}; {saved} of {} saved",
+            format::counted(late, "wait"),
+            format::counted(arguments.saves.into(), "recording")
         ),
     }
     if arguments.json {
@@ -167,7 +169,7 @@ fn until_late(
     Ok(())
 }
 
-fn tell_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
+fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
     let Caught { wait, name, saved, waits } = caught;
     let explanation = waits::late(waits);
     if json {
@@ -175,7 +177,7 @@ fn tell_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
         return write_line(&CaughtLine { thread, name, waited, saved, explanation });
     }
     eprintln!(
-        "{} ({}, {}) came {} late; what came before is in {}",
+        "{} ({}, {}) waited {}; the seconds before are in {}",
         format::printable(name),
         wait.thread,
         wait.priority.class(),
@@ -186,27 +188,27 @@ fn tell_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
     write!(io::stdout(), "{text}")
 }
 
-/// Says what the recording came to, in a few lines.
-fn tell_summary(summary: &RecordingSummary) {
+/// Prints the summary of a recording.
+fn print_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
     eprintln!(
-        "{} events in {}, {} lost; the drainer took {} of CPU time",
+        "recorded {} events in {}, lost {}; the drainer used {} of CPU time",
         format::count(cost.events),
         format::span(summary.length()),
         format::count(summary.lost()),
         format::latency(cost.drain_time),
     );
     if summary.unwritten() > 0 {
-        eprintln!("{} were counted and never written", format::count(summary.unwritten()));
+        eprintln!(
+            "the kernel counted {} more events that it did not write",
+            format::count(summary.unwritten())
+        );
     }
     if !summary.absent.is_empty() {
         let names: Vec<&str> = summary.absent.iter().map(|absent| absent.event.as_str()).collect();
-        eprintln!("not to be had here (--json says why): {}", names.join(", "));
+        eprintln!("events not available here (see --json): {}", names.join(", "));
     }
     for shortfall in &summary.shortfalls {
-        eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
-        if let Some(fix) = &shortfall.fix {
-            eprintln!("to fix it: {fix}");
-        }
+        eprint!("{}", shortfall_text(shortfall));
     }
 }

@@ -12,20 +12,25 @@ use tactus_judge::purpose::Purpose;
 
 use crate::error::{CommandError, CommandResult};
 
-/// Write runs as one self-contained HTML page.
+/// Write one self-contained HTML page about one or several runs.
+///
+/// The page contains the verdicts, percentile graphs, explanations and CPU accounts of the runs,
+/// and needs no network. Its path is printed.
+///
+/// Example: tactus report before after -o page.html
 #[derive(Args)]
 pub(crate) struct ReportArguments {
-    /// Runs by name, unique beginning of a name, `last`, or the file of an exported run
+    /// Runs: names, unique prefixes of names, `last`, or files of exported runs [default: last]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// Write to this file instead of one beside the store
+    /// File of the page [default: a file in reports/ beside the store]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What the machine is for, as in `tactus show --for`; repeatable
+    /// Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS; may be repeated
     #[arg(long = "for", value_name = "PURPOSE")]
     purposes: Vec<Purpose>,
-    /// Rates of simulated ticks, in Hz, to be shown beside the kernel's own in the accounts
-    /// of recorded cells
+    /// Rates of simulated ticks, in Hz, shown beside the kernel's tick in the CPU accounts of
+    /// recorded cells
     #[arg(long, value_name = "HZ,…", value_delimiter = ',')]
     tick: Vec<TickRate>,
 }
@@ -36,7 +41,7 @@ pub(crate) fn run(arguments: &ReportArguments, places: &Places) -> CommandResult
     let path = match (&arguments.output, subjects.first()) {
         (Some(path), _) => path.clone(),
         (None, Some(first)) => places.page(first.id())?,
-        (None, None) => return Err(CommandError::usage("no run is named")),
+        (None, None) => return Err(CommandError::usage("no run is given")),
     };
     let options = PageOptions { purposes: &arguments.purposes, ticks: &arguments.tick };
     files::write_page(&path, &page::of_runs(subjects, &options)?)?;

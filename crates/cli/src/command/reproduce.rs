@@ -1,4 +1,4 @@
-//! `tactus reproduce`: a paper's figures beside this machine's.
+//! `tactus reproduce`: a paper's figures beside those of this machine.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,62 +6,62 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 use tactus_app::reproduce::{Next, PartRuns, Study, Wanted, papers};
-use tactus_app::{Places, files};
+use tactus_app::{Error, Places, files};
 use tactus_report::format;
 use tactus_reproduce::{Paper, Reproduction, reproduce};
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::CommandResult;
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::terminal::{print_plan, table_options};
 
-/// Measure what a paper measured, and set its figures beside this machine's.
+/// Repeat the measurements of a paper, and compare its figures with those of this machine.
 ///
-/// Without a paper, the papers are listed. A quick form of its experiments is
-/// measured, unless --full asks for the paper's own durations. Of each of its
-/// claims it is said whether it holds here.
+/// Without a paper, it lists the papers. It measures a quick form of the paper's experiments, or with
+/// --full the paper's own durations, and reports whether each of the paper's claims holds here.
 ///
-/// With --kernel its experiments are measured in guest kernels, as `tactus lab measure` does,
-/// and the kernels stand beside each other: `tactus reproduce latency-method --kernel
-/// debian:preempt=none --kernel debian-rt --exact`. Of what a guest or exact time does not
-/// have nothing is judged.
+/// With --kernel, it measures in guest kernels, like `tactus lab measure`, and compares them. Claims that
+/// a guest or deterministic time cannot show are not judged.
+///
+/// Examples: tactus reproduce latency-method;
+/// tactus reproduce latency-method --kernel debian:preempt=none --kernel debian-rt --exact
 #[derive(Args)]
 pub(crate) struct ReproduceArguments {
-    /// The paper, by name
+    /// Name of the paper [default: list the papers]
     #[arg(value_name = "PAPER")]
     paper: Option<String>,
-    /// One part of it only, by name; may be given several times
+    /// Part of the paper to measure; may be repeated [default: all parts]
     #[arg(long, value_name = "PART")]
     part: Vec<String>,
-    /// Take the paper's own durations: from half an hour to some hours
+    /// Measure for the paper's own durations: half an hour to several hours
     #[arg(long, conflicts_with = "from")]
     full: bool,
-    /// Measure nothing, and use this run of the paper's experiment; may be given several times
+    /// Use this run of the paper's experiment, without measuring; may be repeated
     #[arg(long, value_name = "RUN")]
     from: Vec<String>,
-    /// Measure in a guest of this kernel, as `tactus lab kernels` lists them; give it several times to
-    /// compare
+    /// Measure in a guest with this kernel (`tactus lab kernels` lists them); repeat it to compare
+    /// kernels
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["from", "preemption"])]
     kernel: Vec<String>,
     #[command(flatten)]
     guests: GuestOptions,
-    /// How the kernel preempts itself, where it does not tell: none, voluntary, full, lazy, rt
+    /// Preemption model of the kernel, if the kernel does not report it
     #[arg(long, value_name = "MODEL", value_parser = ["none", "voluntary", "full", "lazy", "rt"])]
     preemption: Option<String>,
-    /// The seed of the order of cells and of random intervals
+    /// Seed of the order of cells and of random intervals [default: a new one]
     #[arg(long, value_name = "N", conflicts_with = "from")]
     seed: Option<u64>,
-    /// Print the cells and how long they will take, and measure nothing
+    /// Print the cells and the estimated duration, without measuring
     #[arg(long, conflicts_with = "from")]
     plan_only: bool,
-    /// Write the page to this file instead of one beside the store
+    /// File of the HTML page [default: a file in reports/ beside the store]
     #[arg(short, long, value_name = "FILE", conflicts_with = "no_page")]
     output: Option<PathBuf>,
-    /// Write no page
+    /// Write no HTML page
     #[arg(long)]
     no_page: bool,
-    /// Write events and the result as JSON, one object a line
+    /// Print events and the result as JSON, one object a line
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +74,7 @@ enum Conclusion<'a> {
     Page { path: &'a Path },
 }
 
-/// A paper as a line of a list.
+/// A line of the list of papers.
 #[derive(Serialize)]
 struct PaperLine<'a> {
     name: &'a str,
@@ -89,19 +89,18 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     let study = Study::of(name, &arguments.part)?;
     if !arguments.from.is_empty() {
         let store = places.open_store()?;
-        let runs = study.taken_up(&store, &arguments.from)?;
+        let runs = study.from_runs(&store, &arguments.from)?;
         return conclude(&study.paper, runs, arguments, places);
     }
     if arguments.kernel.is_empty() && !arguments.guests.are_absent() {
-        return Err(CommandError::usage(
-            "--exact, --mips and --guest-limit are for guests; name a kernel, as --kernel debian",
-        ));
+        let error = Error::usage("--exact, --mips, --proofs and --guest-limit apply to guests");
+        return Err(error.with_hint("name a kernel, e.g. --kernel debian").into());
     }
     let wanted = Wanted {
         full: arguments.full,
         seed: arguments.seed,
         kernels: arguments.kernel.clone(),
-        guests: arguments.guests.wishes()?,
+        guests: arguments.guests.settings()?,
     };
     let plans = study.plans(&wanted)?;
     if arguments.plan_only {
@@ -109,7 +108,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     }
     let (mut store, mut listener) = (places.open_store()?, RunListener::new(arguments.json));
     let runs =
-        study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, tell_next)?;
+        study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, print_next)?;
     listener.end()?;
     conclude(&study.paper, runs, arguments, places)
 }
@@ -128,17 +127,17 @@ fn list(json: bool) -> CommandResult {
     Ok(())
 }
 
-fn tell_next(next: &Next<'_>) {
+fn print_next(next: &Next<'_>) {
     let Next { parts, done, of, left } = next;
     let counted = match parts.len() {
         1 => format!("part {}", done + 1),
         several => format!("parts {} to {}", done + 1, done + several),
     };
     let (names, left) = (parts.join(" and "), format::span(*left));
-    eprintln!("{counted} of {of}, {names}: {left} left in all");
+    eprintln!("{counted} of {of}: {names}; {left} left in total");
 }
 
-/// Sets what was measured beside the paper, and shows it.
+/// Compares the runs with the paper, and prints the result.
 fn conclude(
     paper: &Paper,
     mut runs: PartRuns<'_>,
@@ -148,8 +147,8 @@ fn conclude(
     if let Some(model) = &arguments.preemption {
         runs.assume_preemption(model)?;
     }
-    let evidence = runs.evidence(paper)?;
-    let reproduction = reproduce(paper, &evidence);
+    let study_runs = runs.study_runs(paper)?;
+    let reproduction = reproduce(paper, &study_runs);
     let measured = runs.measured(&reproduction, paper);
     if arguments.json {
         write_line(&Conclusion::Reproduction(&reproduction))?;

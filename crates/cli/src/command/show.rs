@@ -1,4 +1,4 @@
-//! `tactus show`: one run in full, as text.
+//! `tactus show`: all of a run, as text.
 
 use std::io::Write;
 
@@ -12,17 +12,19 @@ use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::terminal::table_options;
 
-/// Show runs in full: verdict, cells, what was not granted, the machine.
+/// Show a run: verdict, cells, shortfalls, the machine, estimates for longer times.
+///
+/// Example: tactus show last --for audio:48000/64
 #[derive(Args)]
 pub(crate) struct ShowArguments {
-    /// Runs by name, unique beginning of a name, `last`, or the file of an exported run
+    /// Runs: names, unique prefixes of names, `last`, or files of exported runs [default: last]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// What the machine is for: audio:48000/64, control:1kHz:50us, video:60, midi, or a period and
-    /// the lateness that does no harm, as 2ms:100us; repeatable
+    /// Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or
+    /// PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; may be repeated
     #[arg(long = "for", value_name = "PURPOSE")]
     purposes: Vec<Purpose>,
-    /// Write one JSON object a line, a run each, with the summary of every cell
+    /// Print JSON, one object a line for each run, with the summary of every cell
     #[arg(long)]
     json: bool,
 }

@@ -9,41 +9,44 @@ use tactus_app::{Places, watch};
 use tactus_model::time::Nanos;
 use tactus_monitor::{Monitor, Scale};
 
-use self::screen::Wishes;
+use self::screen::WatchOptions;
 use crate::error::{CommandError, CommandResult};
 use crate::setting_options::SettingOptions;
 
-/// Watch wakeups while they happen: a scope, a percentile graph, and why some were late.
+/// Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups.
 ///
-/// One cell is measured as by `measure`, in a process of its own, until you end it. Keys
-/// change load, policy and interval (? tells all of them); of an option that is given
-/// several times, its values are what the key steps through. Nothing is kept.
+/// It measures one cell like `tactus measure`, in a process of its own, until you quit (key q). Keys
+/// change load, policy and interval (key ? lists all keys); a key steps through the values of an
+/// option that is given several times. Nothing is stored.
 ///
-/// What disturbs the measurement: this program takes the samples out of shared memory and
-/// draws ten times a second, a few milliseconds each time, and so does the terminal; keep
-/// the probe away from a CPU (--cpus) and there is one for them. Recording the kernel's
-/// events (--causes, key t) costs about half a microsecond an event, which makes latencies
-/// longer, and explaining late samples takes CPU time once a second.
+/// Watching disturbs the measurement: this program reads the samples from shared memory and draws ten
+/// times a second, for a few milliseconds each time, and so does the terminal. To leave a CPU for
+/// them, restrict the probe with --cpus. Recording kernel events (--causes, key t) costs about half a
+/// microsecond per event, which increases latencies; explaining late samples uses CPU time once a
+/// second.
+///
+/// Examples: tactus watch --policy fifo:90 --load compute; tactus watch --plain --duration 10s
 #[derive(Args)]
+#[command(mut_arg("duration", |arg| arg.help("How long to watch [default: until you quit]")))]
 pub(crate) struct WatchArguments {
     #[command(flatten)]
     settings: SettingOptions,
-    /// The seed of random intervals
+    /// Seed of random intervals [default: a new one]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How far the scope's lines are apart; without it as it fits
-    #[arg(long, value_name = "LENGTH", conflicts_with_all = ["plain", "json"])]
+    /// Distance of the scope's lines [default: automatic]
+    #[arg(long, value_name = "DURATION", conflicts_with_all = ["plain", "json"])]
     scale: Option<Nanos>,
-    /// Record the kernel's events from the beginning, to tell why samples were late
+    /// Record kernel events from the beginning, to explain late samples
     #[arg(long)]
     causes: bool,
-    /// The latency above which a sample is explained
-    #[arg(long, value_name = "LENGTH", default_value = "100us")]
+    /// Latency above which a sample is explained
+    #[arg(long, value_name = "DURATION", default_value = "100us")]
     threshold: Nanos,
-    /// Write a line a second
+    /// Print one line a second instead of drawing
     #[arg(long)]
     plain: bool,
-    /// Write one JSON object a line: what happens, and every second's figures
+    /// Print JSON, one object a line: events, and the figures of every second
     #[arg(long)]
     json: bool,
 }
@@ -58,9 +61,7 @@ pub(crate) fn run(arguments: &WatchArguments, places: &Places) -> CommandResult 
     let mut monitor = Monitor::new(cell, &arguments.settings.0);
     if let Some(line) = arguments.scale {
         if line == Nanos::ZERO {
-            return Err(CommandError::usage(
-                "--scale: lines cannot be no distance apart; as in 1ms",
-            ));
+            return Err(CommandError::usage("--scale is zero: write a duration, e.g. 1ms"));
         }
         monitor = monitor.with_scale(Scale::Fixed(line));
     }
@@ -68,5 +69,5 @@ pub(crate) fn run(arguments: &WatchArguments, places: &Places) -> CommandResult 
         monitor = monitor.with_recording();
     }
     let (record, threshold) = (arguments.causes, arguments.threshold);
-    screen::watch(monitor, Wishes { places, seed, record, threshold })
+    screen::watch(monitor, WatchOptions { places, seed, record, threshold })
 }

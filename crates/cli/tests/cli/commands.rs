@@ -1,4 +1,4 @@
-//! The commands as a user meets them.
+//! The commands from the outside.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use tactus_testing::{Need, skip};
 
-/// A cell so short that a test can afford it.
+/// A short cell.
 const SHORT: [&str; 10] = [
     "measure",
     "--duration",
@@ -30,29 +30,29 @@ fn json_lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn wrong_input_names_the_place_and_the_nearest_choice() {
+fn errors_of_wrong_input_name_the_place_and_the_nearest_choice() {
     let tactus = Tactus::new();
     let cases: [(&[&str], &str); 6] = [
         (&["measure", "--load", "compil:2"], "did you mean `compile`?"),
         (&["measure", "--policy", "fifo:100"], "write a number from 1 to 99"),
         (&["measure", "--intervall", "1ms"], "--interval"),
-        (&["measure", "quik"], "did you mean `quick`?"),
+        (&["measure", "quik"], "hint: did you mean 'quick'?"),
         (&["measure", "--sleep", "futex", "--clock", "tai"], "it supports: monotonic, realtime"),
         (&["show", "nothing"], "tactus measure"),
     ];
     for (arguments, expected) in cases {
-        let told = tactus.fail(2, arguments);
-        assert!(told.contains(expected), "{arguments:?}: {told}");
+        let error = tactus.fail(2, arguments);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
     }
     let plan = tactus.folder().join("plan.toml");
     fs::write(&plan, "name = \"x\"\n[settings]\nlod = \"idle\"\n").unwrap();
-    let told = tactus.fail(2, &["measure", plan.to_str().unwrap()]);
-    assert!(told.contains("plan.toml") && told.contains("line 3"), "{told}");
-    assert!(told.contains("did you mean `load`?"), "{told}");
+    let error = tactus.fail(2, &["measure", plan.to_str().unwrap()]);
+    assert!(error.contains("plan.toml") && error.contains("line 3"), "{error}");
+    assert!(error.contains("did you mean `load`?"), "{error}");
 }
 
 #[test]
-fn a_plan_can_be_looked_at_without_measuring() {
+fn a_plan_is_printed_without_measuring() {
     let tactus = Tactus::new();
     let shown = tactus.succeed(&["measure", "quick", "--plan-only"]);
     for part in ["compute:cpus", "fifo:90", "20 turns"] {
@@ -60,11 +60,11 @@ fn a_plan_can_be_looked_at_without_measuring() {
     }
     let plan = tactus.succeed(&["measure", "quick", "--plan-only", "--json"]);
     assert_eq!(json_lines(&plan)[0]["cells"].as_array().unwrap().len(), 10);
-    assert!(!tactus.store().exists(), "looking at a plan makes no store");
+    assert!(!tactus.store().exists(), "printing a plan creates no store");
 }
 
 #[test]
-fn a_run_is_measured_kept_shown_exported_and_imported() {
+fn a_run_is_measured_stored_shown_exported_and_imported() {
     let tactus = Tactus::new();
     let lines =
         json_lines(&tactus.succeed(&short(&[
@@ -105,19 +105,19 @@ fn a_run_is_measured_kept_shown_exported_and_imported() {
     tactus.succeed(&["delete", &run]);
     assert!(!tactus.succeed(&["list"]).contains(&run));
     assert_eq!(tactus.succeed(&["import", file.to_str().unwrap()]).trim(), run);
-    assert_eq!(tactus.succeed(&["export", &run]), exported, "nothing was lost on the way");
+    assert_eq!(tactus.succeed(&["export", &run]), exported, "the import is complete");
 }
 
 #[test]
 fn a_complete_run_is_not_continued() {
     let tactus = Tactus::new();
     tactus.succeed(&short(&["--cpus", "0"]));
-    let told = tactus.fail(2, &["measure", "--continue", "last"]);
-    assert!(told.contains("complete"), "{told}");
+    let error = tactus.fail(2, &["measure", "--continue", "last"]);
+    assert!(error.contains("complete"), "{error}");
 }
 
 #[test]
-fn a_load_that_cannot_run_is_a_failed_cell_and_the_rest_is_measured() {
+fn a_load_that_cannot_run_fails_its_cell_only() {
     let tactus = Tactus::new();
     let lines = json_lines(&tactus.succeed(&short(&[
         "--load",
@@ -138,10 +138,7 @@ fn results_go_to_standard_output_and_everything_else_to_standard_error() {
     let (out, err) = (support::text(&output.stdout), support::text(&output.stderr));
     assert!(out.contains("idle"), "{out}");
     assert!(err.contains("seed 1"), "{err}");
-    assert!(
-        !out.contains('\u{1b}') && !err.contains('\u{1b}'),
-        "no colour where there is no terminal"
-    );
+    assert!(!out.contains('\u{1b}') && !err.contains('\u{1b}'), "no colour without a terminal");
 }
 
 #[test]
@@ -153,7 +150,7 @@ fn completions_name_the_settings() {
 }
 
 #[test]
-fn needs_tracing_a_command_is_recorded_and_every_event_is_accounted_for() {
+fn needs_tracing_every_event_of_a_recorded_command_is_accounted_for() {
     let tactus = Tactus::new();
     let path = |name: &str| tactus.folder().join(name).to_str().unwrap().to_owned();
     let (recording, lines, perfetto) = (path("a.tactusrec"), path("a.ndjson"), path("a.pftrace"));
@@ -170,13 +167,13 @@ fn needs_tracing_a_command_is_recorded_and_every_event_is_accounted_for() {
         "sleep",
         "0.2",
     ]);
-    let told = support::text(&output.stderr);
+    let error = support::text(&output.stderr);
     if output.status.code() == Some(3) {
-        return skip(Need::Perf, told);
+        return skip(Need::Perf, error);
     }
     let account = &json_lines(&support::text(&output.stdout))[0];
     let events = account["cost"]["events"].as_u64().unwrap();
-    assert!(events > 0, "{told}");
+    assert!(events > 0, "{error}");
     // perf counts by event, tracefs by CPU.
     let all = [&account["accounts"], &account["cpus"]];
     let counted = all.iter().filter_map(|accounts| accounts.as_array()).flatten();
@@ -187,8 +184,8 @@ fn needs_tracing_a_command_is_recorded_and_every_event_is_accounted_for() {
         assert!(count("counted") >= count("read") + count("lost"), "{account}");
     }
     let lines = fs::read_to_string(lines).unwrap();
-    assert!(lines.lines().any(|line| line.contains("sched_switch")), "nothing was switched");
-    assert!(tactus.succeed(&["export", &recording]) == lines, "the lines are others later");
+    assert!(lines.lines().any(|line| line.contains("sched_switch")), "no sched_switch event");
+    assert!(tactus.succeed(&["export", &recording]) == lines, "the lines differ later");
     let later = path("later");
     tactus.succeed(&["export", &recording, "--as", "perfetto", "-o", &later]);
     let perfetto = fs::read(perfetto).unwrap();

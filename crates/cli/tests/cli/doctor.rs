@@ -1,4 +1,4 @@
-//! What the doctor says from outside.
+//! The doctor from the outside.
 
 use std::fs;
 
@@ -6,9 +6,9 @@ use crate::support::Tactus;
 use serde_json::Value;
 
 #[test]
-fn this_machine_is_examined_and_nothing_is_measured() {
+fn the_doctor_examines_this_machine_without_measuring() {
     let tactus = Tactus::new();
-    // Whether this machine is fit is not for a test to demand.
+    // This machine may be unfit.
     let output = tactus.run(&["doctor", "--json"]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     let findings: Vec<Value> = crate::support::text(&output.stdout)
@@ -19,11 +19,11 @@ fn this_machine_is_examined_and_nothing_is_measured() {
     for finding in &findings {
         assert!(finding["fact"].is_string() && finding["why"].is_string(), "{finding}");
     }
-    assert!(!tactus.store().exists(), "looking at a machine makes no store");
+    assert!(!tactus.store().exists(), "examining a machine creates no store");
 }
 
 #[test]
-fn what_invalidates_is_told_by_the_exit_code() {
+fn a_finding_that_invalidates_sets_the_exit_code() {
     let tactus = Tactus::new();
     let place = tactus.folder().join("sys/devices/system/clocksource/clocksource0");
     fs::create_dir_all(&place).unwrap();
@@ -31,6 +31,6 @@ fn what_invalidates_is_told_by_the_exit_code() {
     let root = tactus.folder().to_str().unwrap();
     let output = tactus.run(&["doctor", "--root", root]);
     assert_eq!(output.status.code(), Some(1));
-    let told = crate::support::text(&output.stdout);
-    assert!(told.contains("invalidates  clock source: jiffies"), "{told}");
+    let findings = crate::support::text(&output.stdout);
+    assert!(findings.contains("invalidates  clock source: jiffies"), "{findings}");
 }

@@ -1,4 +1,4 @@
-//! From a measurement to what delayed its samples.
+//! From a measurement to the causes of late samples.
 
 use serde_json::Value;
 use tactus_testing::{Need, skip};
@@ -29,7 +29,7 @@ fn json_lines(text: &str) -> Vec<Value> {
 }
 
 fn nanos(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no length"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a duration"))
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
         let traced = &turn["measurement"]["traced"];
         if traced.is_null() {
             skip(Need::Perf, &turn["measurement"]["shortfalls"]);
-            let told = tactus.fail(3, &["explain"]);
-            assert!(told.contains("no events were recorded"), "{told}");
+            let error = tactus.fail(3, &["explain"]);
+            assert!(error.contains("contains no recorded events"), "{error}");
             return;
         }
         assert_eq!(nanos(&traced["window"]), 300_000_000);
@@ -80,7 +80,7 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
 
     let text = tactus.succeed(&["explain", "last", "--threshold", "1ns", "--cell", "0"]);
     assert!(text.contains("of the time over 1ns") || text.contains("worst"), "{text}");
-    // What was recorded in a turn is a recording like any other.
+    // The recording of a turn has the same format as any other.
     let recording = tactus.folder().join("turn.tactusrec").to_str().unwrap().to_owned();
     let turn = ["export", "last", "--cell", "0", "--round", "2", "--as"];
     tactus.succeed(&[&turn[..], &["recording", "-o", &recording]].concat());
@@ -89,18 +89,18 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
     let (of_turn, kept) = (lines.lines().count() as u64, &turns[1]["measurement"]["traced"]);
     assert!(of_turn > nanos(&kept["recording"]["events"]), "{of_turn} lines, {kept}");
 
-    let told = tactus.fail(2, &["explain", "--cell", "nothing"]);
-    assert!(told.contains("no cell is called `nothing`"), "{told}");
+    let error = tactus.fail(2, &["explain", "--cell", "nothing"]);
+    assert!(error.contains("no such cell: 'nothing'"), "{error}");
 }
 
 #[test]
-fn a_cell_that_is_not_traced_says_how_to_have_it_explained() {
+fn the_error_for_an_untraced_cell_says_how_to_trace() {
     let tactus = Tactus::new();
     let mut measure = MEASURE;
     measure[8] = "0s";
     tactus.succeed(&measure);
-    let told = tactus.fail(3, &["explain"]);
-    assert!(told.contains("--traced"), "{told}");
+    let error = tactus.fail(3, &["explain"]);
+    assert!(error.contains("--traced"), "{error}");
 }
 
 /// A recorded session in which a spinner of higher priority held a probe off.
@@ -110,7 +110,7 @@ const RECORDING: &str = concat!(
 );
 
 #[test]
-fn the_threads_of_a_recording_waited_for_whom_it_names() {
+fn the_waits_of_a_recording_have_causes() {
     let tactus = Tactus::new();
     let lines =
         json_lines(&tactus.succeed(&["explain", RECORDING, "--threshold", "1ms", "--json"]));
@@ -127,10 +127,10 @@ fn the_threads_of_a_recording_waited_for_whom_it_names() {
 }
 
 #[test]
-fn a_thread_that_a_recording_does_not_have_is_told() {
+fn an_unknown_thread_of_a_recording_is_an_error() {
     let tactus = Tactus::new();
-    let told = tactus.fail(2, &["explain", RECORDING, "--thread", "no such thread"]);
-    assert!(told.contains("no thread called `no such thread`"), "{told}");
-    let told = tactus.fail(2, &["explain", RECORDING, "--cell", "0"]);
-    assert!(told.contains("--thread"), "{told}");
+    let error = tactus.fail(2, &["explain", RECORDING, "--thread", "no such thread"]);
+    assert!(error.contains("no thread 'no such thread'"), "{error}");
+    let error = tactus.fail(2, &["explain", RECORDING, "--cell", "0"]);
+    assert!(error.contains("--thread"), "{error}");
 }

@@ -1,15 +1,15 @@
-//! The flight recorder: what came before a late thread is kept and explained.
+//! The flight recorder saves the seconds before a late thread, and explains them.
 
 use serde_json::Value;
 use tactus_testing::{Need, skip};
 
 use crate::support::Tactus;
 
-/// A command whose threads wait for a CPU many times, if only for microseconds.
+/// A command whose threads wait for a CPU many times, for microseconds.
 const COMMAND: [&str; 4] =
     ["--", "sh", "-c", "i=0; while [ $i -lt 200 ]; do sleep 0.02; i=$((i+1)); done"];
 
-/// Whether recording is permitted; prints why not.
+/// Whether recording is permitted; prints the reason if not.
 #[track_caller]
 fn permitted(tactus: &Tactus) -> bool {
     let probe = tactus.folder().join("permitted.tactusrec");
@@ -56,8 +56,8 @@ fn needs_tracing_without_a_limit_the_last_seconds_are_kept_at_the_end() {
 }
 
 #[test]
-fn a_flight_too_short_to_notice_anything_is_refused() {
+fn too_short_a_flight_is_refused() {
     let tactus = Tactus::new();
-    let told = tactus.fail(2, &["record", "--flight", "10ms"]);
-    assert!(told.contains("--flight 2s"), "{told}");
+    let error = tactus.fail(2, &["record", "--flight", "10ms"]);
+    assert!(error.contains("--flight 2s"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Other tools' results, from the file to every command that shows them.
+//! Results of other tools in every command that shows them.
 
 use serde_json::Value;
 
@@ -9,16 +9,16 @@ fn fixture(name: &str) -> String {
 }
 
 #[test]
-fn a_result_of_cyclictest_is_a_run_wherever_it_is_shown() {
+fn a_result_of_cyclictest_is_shown_as_a_run() {
     let tactus = Tactus::new();
     let file = fixture("cyclictest.json");
     let run = tactus.succeed(&["import", &file]).trim().to_owned();
     assert_eq!(run, "cyclictest-20261121-145725");
-    let told = tactus.fail(2, &["import", &file]);
-    assert!(told.contains("already in the store"), "{told}");
+    let error = tactus.fail(2, &["import", &file]);
+    assert!(error.contains("already in the store"), "{error}");
 
     assert!(tactus.succeed(&["list"]).contains("cyclictest 2.40"));
-    let told = tactus.succeed(&["show", &run]).replace('\u{202f}', " ");
+    let shown = tactus.succeed(&["show", &run]).replace('\u{202f}', " ");
     for part in [
         "As cyclictest 2.40 measured, wakeups came within 86 µs 99 % of the time",
         "measured this, tactus did not",
@@ -28,19 +28,19 @@ fn a_result_of_cyclictest_is_a_run_wherever_it_is_shown() {
         "imported by",
         "6.18.44-fc-v669",
     ] {
-        assert!(told.contains(part), "`{part}` is missing in:\n{told}");
+        assert!(shown.contains(part), "`{part}` is missing in:\n{shown}");
     }
-    assert!(!told.contains("Reading the clock took") && !told.contains("26.0"), "{told}");
+    assert!(!shown.contains("Reading the clock took") && !shown.contains("26.0"), "{shown}");
 
     let page = tactus.folder().join("page.html");
     tactus.succeed(&["report", &run, "-o", page.to_str().unwrap()]);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("As cyclictest 2.40 measured") && !page.contains("tactus measure FILE"));
 
-    let told = tactus.succeed(&["show", &run, "--json"]);
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told["cells"][0]["precision"]["unit"], 1000);
-    assert_eq!(told["cells"][0]["quantiles"][0]["by_schedule"], Value::Null);
+    let shown = tactus.succeed(&["show", &run, "--json"]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["cells"][0]["precision"]["unit"], 1000);
+    assert_eq!(shown["cells"][0]["quantiles"][0]["by_schedule"], Value::Null);
 
     let export = tactus.folder().join("run.json");
     tactus.succeed(&["export", &run, "-o", export.to_str().unwrap()]);
@@ -55,32 +55,32 @@ fn a_result_of_cyclictest_is_a_run_wherever_it_is_shown() {
 }
 
 #[test]
-fn a_file_that_is_no_result_is_refused_with_the_place() {
+fn a_file_without_a_result_is_refused_with_the_place() {
     let tactus = Tactus::new();
     let damaged = tactus.folder().join("damaged.txt");
     std::fs::write(&damaged, "# Histogram\n000001 000002\n000002 x\n").unwrap();
-    let told = tactus.fail(2, &["import", damaged.to_str().unwrap()]);
-    assert!(told.contains("line 3: `x` is not an integer"), "{told}");
-    let told = tactus.fail(2, &["import", "--format", "cyclictest-jsn", &fixture("oslat.json")]);
-    assert!(told.contains("did you mean `cyclictest-json`?"), "{told}");
-    let told = tactus
+    let error = tactus.fail(2, &["import", damaged.to_str().unwrap()]);
+    assert!(error.contains("line 3: `x` is not an integer"), "{error}");
+    let error = tactus.fail(2, &["import", "--format", "cyclictest-jsn", &fixture("oslat.json")]);
+    assert!(error.contains("did you mean `cyclictest-json`?"), "{error}");
+    let error = tactus
         .fail(2, &["import", "--as-rounds", &fixture("oslat.json"), &fixture("timerlat.txt")]);
     assert!(
-        told.contains("timerlat.txt cannot be a round of the same run as oslat.json"),
-        "{told}"
+        error.contains("timerlat.txt cannot be a round of the same run as oslat.json"),
+        "{error}"
     );
-    let told = tactus.fail(2, &["import", "--unit", "0ns", &fixture("values.hlog")]);
-    assert!(told.contains("tells nothing"), "{told}");
+    let error = tactus.fail(2, &["import", "--unit", "0ns", &fixture("values.hlog")]);
+    assert!(error.contains("the unit is zero"), "{error}");
 }
 
 #[test]
-fn rounds_of_a_tool_are_one_run() {
+fn several_files_of_a_tool_become_rounds_of_one_run() {
     let tactus = Tactus::new();
     let files = [1, 2, 3].map(|round| fixture(&format!("cyclictest-round-{round}.json")));
-    let told =
+    let imported =
         tactus.succeed(&["import", "--json", "--as-rounds", &files[0], &files[1], &files[2]]);
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told["origin"]["files"].as_array().unwrap().len(), 3);
+    let imported: Value = serde_json::from_str(&imported).unwrap();
+    assert_eq!(imported["origin"]["files"].as_array().unwrap().len(), 3);
     assert_eq!(tactus.succeed(&["list", "--json"]).lines().count(), 1);
     let none = tactus.run(&["list", "--json", "--newest", "0"]);
     assert!(none.stdout.is_empty() && text(&none.stderr).contains("1 older run not listed"));

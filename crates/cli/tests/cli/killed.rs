@@ -1,4 +1,4 @@
-//! Killing at any moment: nothing finished is lost, nothing is left behind.
+//! A kill at any moment loses no finished turn and leaves nothing behind.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -13,8 +13,8 @@ use tactus_sys::block_queue::{disks_under, least_request, request_limit};
 use tactus_sys::setting::Setting;
 use tactus_testing::{Need, skip};
 
-/// Kills a run of short turns, `delay` after it has said of so many turns that they are
-/// finished; gives of how many it had said so in the end.
+/// Kills a run of short turns, `delay` after it reported `turns` finished turns; returns how many
+/// finished turns it reported in total.
 fn measure_and_kill(tactus: &Tactus, turns: usize, delay: Duration) -> usize {
     let mut command = tactus.command(&[
         "measure",
@@ -35,12 +35,12 @@ fn measure_and_kill(tactus: &Tactus, turns: usize, delay: Duration) -> usize {
     ]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    // The last line may be cut off in its middle.
+    // The last line may be truncated.
     let mut finished = lines
         .filter_map(|line| serde_json::from_str::<Value>(&line).ok())
         .filter(|line| line["event"] == "turn-finished");
     let seen = finished.by_ref().take(turns).count();
-    assert_eq!(seen, turns, "it ended by itself");
+    assert_eq!(seen, turns, "the run ended before the kill");
     thread::sleep(delay);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -48,7 +48,7 @@ fn measure_and_kill(tactus: &Tactus, turns: usize, delay: Duration) -> usize {
 }
 
 #[test]
-fn a_kill_at_twenty_random_moments_loses_at_most_the_cell_in_flight() {
+fn a_kill_at_twenty_random_moments_loses_at_most_the_current_turn() {
     let seed = 20_261_121;
     println!("seed {seed}");
     let mut random = SplitMix64::new(seed);
@@ -108,10 +108,10 @@ fn request_limits() -> std::io::Result<Vec<u64>> {
 }
 
 #[test]
-fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
+fn disk_settings_are_restored_after_a_kill_as_root() {
     let before = match request_limits() {
         Ok(before) if before.iter().all(|limit| *limit > least_request()) => before,
-        Ok(_) => return skip(Need::Machine, "a disk is at the least already"),
+        Ok(_) => return skip(Need::Machine, "a disk already has the minimum"),
         Err(error) => return skip(Need::Machine, error),
     };
     let tactus = Tactus::new();
@@ -126,19 +126,19 @@ fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
     ]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let told: Vec<String> = lines
+    let written: Vec<String> = lines
         .map_while(Result::ok)
         .take_while(|line| !line.contains("\"window-opened\""))
         .collect();
-    let refused = told.iter().any(|line| line.contains("block-requests single"));
+    let refused = written.iter().any(|line| line.contains("block-requests single"));
     let meanwhile = request_limits().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     if refused {
-        return skip(Need::Root, format!("{told:?}"));
+        return skip(Need::Root, format!("{written:?}"));
     }
     assert_eq!(meanwhile, vec![least_request(); before.len()]);
-    // The guardian sees the end of its input as soon as it runs.
+    // The guardian detects the end of its input as soon as it runs.
     let deadline = Instant::now() + Duration::from_secs(10);
     while request_limits().unwrap() != before {
         assert!(Instant::now() < deadline, "{before:?} has become {:?}", request_limits());
@@ -148,7 +148,7 @@ fn disks_are_put_back_when_the_measurement_is_killed_as_root() {
 }
 
 #[test]
-fn an_interrupt_keeps_what_is_finished_and_says_how_to_continue() {
+fn an_interrupt_keeps_finished_turns_and_prints_how_to_continue() {
     let tactus = Tactus::new();
     let mut command = tactus.command(&[
         "measure",
@@ -180,8 +180,8 @@ fn an_interrupt_keeps_what_is_finished_and_says_how_to_continue() {
     let rest: Vec<String> = lines.map_while(Result::ok).collect();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
-    let told = support::text(&output.stderr);
-    assert!(told.contains("tactus measure --continue"), "{told}");
+    let error = support::text(&output.stderr);
+    assert!(error.contains("tactus measure --continue"), "{error}");
     assert!(rest.iter().any(|line| line.contains("\"interrupted\"")), "{rest:?}");
     tactus.require_nothing_left();
 }

@@ -1,4 +1,4 @@
-//! Guests, as far as none has to be booted.
+//! Commands for guests, without booting any.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use tactus_testing::{Need, skip};
 use crate::support::Tactus;
 
 #[test]
-fn a_wrong_kernel_or_time_names_the_nearest_choice() {
+fn errors_of_wrong_kernels_and_times_name_the_nearest_choice() {
     let tactus = Tactus::new();
     let cases: [(&[&str], &str); 14] = [
         (&["lab", "measure", "--kernel", "debain-rt"], "did you mean `debian-rt`?"),
@@ -19,19 +19,19 @@ fn a_wrong_kernel_or_time_names_the_nearest_choice() {
         (&["lab", "measure", "--exact", "--mips", "300"], "1000, 500, 250, 125"),
         (&["lab", "measure", "--exact", "--proofs", "1"], "1 is not in 2..=100"),
         (&["lab", "measure", "--proofs", "3"], "--exact"),
-        (&["lab", "measure", "--exact", "--kernel", "host"], "give every cell a guest's kernel"),
-        (&["lab", "measure", "quik"], "did you mean `quick`?"),
+        (&["lab", "measure", "--exact", "--kernel", "host"], "set a guest kernel for every cell"),
+        (&["lab", "measure", "quik"], "did you mean 'quick'?"),
         (&["lab", "measure", "--kernel", "debian", "--load", "disk"], "use `file`"),
         (&["lab", "measure", "--kernel", "debian", "--load", "cmd:make"], "use `process`"),
         (&["lab", "kernels", "debain"], "did you mean `debian`?"),
         (&["lab", "kernels", "built+hz=50"], "did you mean `100`?"),
         (&["lab", "kernels", "built+timers=periodc"], "did you mean `periodic`?"),
         (&["lab", "kernels", "--background"], "<KERNEL>"),
-        (&["watch", "--kernel", "debian", "--plain"], "a guest cannot be watched"),
+        (&["watch", "--kernel", "debian", "--plain"], "cannot watch a guest"),
     ];
     for (arguments, expected) in cases {
-        let told = tactus.fail(2, arguments);
-        assert!(told.contains(expected), "{arguments:?}: {told}");
+        let error = tactus.fail(2, arguments);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
     }
 }
 
@@ -51,29 +51,29 @@ fn kernels_are_an_axis_of_the_plan() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_the_command_that_brings_it_and_leaves_no_run() {
+fn a_missing_program_is_named_with_its_package_and_no_run_is_created() {
     let tactus = Tactus::new();
     let nothing = tactus.folder().join("nothing");
     fs::create_dir(&nothing).unwrap();
     let arguments = ["lab", "measure", "--kernel", "/no/kernel"];
     let output = tactus.command(&arguments).env("PATH", &nothing).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("apt-get install qemu-system-x86"), "{told}");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("apt-get install qemu-system-x86"), "{error}");
     assert!(!tactus.succeed(&["list"]).contains("lab-"));
 }
 
 #[test]
-fn a_file_that_is_no_kernel_is_refused() {
+fn a_file_that_is_not_a_kernel_is_refused() {
     let tactus = Tactus::new();
     let file = tactus.folder().join("bzImage");
     fs::write(&file, "#!/bin/sh").unwrap();
-    let told = tactus.fail(3, &["lab", "kernels", file.to_str().unwrap()]);
-    assert!(told.contains("is not a kernel"), "{told}");
+    let error = tactus.fail(3, &["lab", "kernels", file.to_str().unwrap()]);
+    assert!(error.contains("is not a kernel"), "{error}");
 }
 
 #[test]
-fn what_a_kernel_is_built_with_is_named_before_anything_is_fetched() {
+fn missing_build_tools_are_named_before_anything_is_fetched() {
     let tactus = Tactus::new();
     let nothing = tactus.folder().join("nothing");
     fs::create_dir(&nothing).unwrap();
@@ -82,16 +82,16 @@ fn what_a_kernel_is_built_with_is_named_before_anything_is_fetched() {
         .env("PATH", &nothing)
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("flex, bison"), "{told}");
-    assert!(told.contains("sudo apt-get install bc bison build-essential"), "{told}");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(error.contains("flex, bison"), "{error}");
+    assert!(error.contains("sudo apt-get install bc bison build-essential"), "{error}");
 }
 
 #[test]
-fn what_is_built_in_the_background_says_in_its_log_what_became_of_it() {
+fn a_background_build_writes_its_outcome_to_its_log() {
     let tactus = Tactus::new();
-    // All that this needs to go on by itself, and nothing of what compiles a kernel.
+    // The programs that start a background build, without those that compile a kernel.
     let programs = tactus.folder().join("programs");
     fs::create_dir(&programs).unwrap();
     for name in ["setsid", "nice"] {
@@ -108,38 +108,38 @@ fn what_is_built_in_the_background_says_in_its_log_what_became_of_it() {
         .env("XDG_CACHE_HOME", tactus.folder())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && told.contains("background.log"), "{told}");
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && shown.contains("background.log"), "{shown}");
     let log = tactus.folder().join("tactus/kernels/background.log");
     let deadline = Instant::now() + Duration::from_secs(60);
     while !fs::read_to_string(&log).unwrap_or_default().contains("flex, bison") {
-        assert!(Instant::now() < deadline, "nothing became of it");
+        assert!(Instant::now() < deadline, "the log has no outcome");
         thread::sleep(Duration::from_millis(20));
     }
 }
 
 #[test]
-fn a_gate_takes_one_kernel_against_one_other() {
+fn a_gate_compares_exactly_two_kernels() {
     let tactus = Tactus::new();
     let cases: [(&[&str], &str); 6] = [
         (&["lab", "gate", "--kernel", "debian"], "--against <KERNEL>"),
-        (&["lab", "gate", "--against", "debian"], "one kernel against one other"),
+        (&["lab", "gate", "--against", "debian"], "a gate compares exactly two kernels"),
         (
             &["lab", "gate", "--kernel", "debian", "--kernel", "debian-rt", "--against", "debian"],
-            "one kernel against one other",
+            "a gate compares exactly two kernels",
         ),
         (&["lab", "gate", "--against", "debain"], "did you mean `debian`?"),
-        (&["lab", "gate", "gat", "--kernel", "debian", "--against", "debian"], "mean `gate`?"),
+        (&["lab", "gate", "gat", "--kernel", "debian", "--against", "debian"], "mean 'gate'?"),
         (&["lab", "gate", "--run", "last", "--allow", "a bit"], "or both, as 1%+16"),
     ];
     for (arguments, expected) in cases {
-        let told = tactus.fail(2, arguments);
-        assert!(told.contains(expected), "{arguments:?}: {told}");
+        let error = tactus.fail(2, arguments);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
     }
 }
 
 #[test]
-fn a_gate_measures_the_same_cells_under_both_kernels_in_exact_time() {
+fn a_gate_measures_the_same_cells_under_both_kernels_in_deterministic_time() {
     let tactus = Tactus::new();
     let arguments = ["lab", "gate", "--kernel", "debian-rt", "--against", "debian", "--seeds", "4"];
     let options = ["--load", "syscall", "--policy", "fifo:80", "--plan-only", "--json"];
@@ -157,10 +157,10 @@ fn a_gate_measures_the_same_cells_under_both_kernels_in_exact_time() {
 }
 
 #[test]
-fn a_gate_without_its_kernel_is_skipped_by_a_bisect() {
+fn a_bisect_skips_a_missing_kernel() {
     let tactus = Tactus::new();
     let arguments = ["lab", "gate", "--kernel", "/no/kernel", "--against", "/no/kernel:quirk.a=1"];
     tactus.fail(3, &arguments);
-    let told = tactus.fail(125, &[&arguments[..], &["--bisect"]].concat());
-    assert!(told.contains("cannot tell"), "{told}");
+    let error = tactus.fail(125, &[&arguments[..], &["--bisect"]].concat());
+    assert!(error.contains("undecided: "), "{error}");
 }

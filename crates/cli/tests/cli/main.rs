@@ -1,4 +1,4 @@
-//! The command from outside, as one program: each file is one point of view.
+//! The command from the outside; each file tests one group of subcommands.
 
 mod commands;
 mod doctor;

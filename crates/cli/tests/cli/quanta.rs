@@ -1,4 +1,4 @@
-//! From a recording to where its CPU time went.
+//! CPU accounts of a recording.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ const RECORDING: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/blame/kernel-section.tactusrec");
 
 fn nanos(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no length"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a duration"))
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn the_time_of_every_program_adds_up_to_the_recorded_time() {
 }
 
 #[test]
-fn a_page_is_written_beside_the_tables() {
+fn a_page_is_written_in_addition_to_the_tables() {
     let tactus = Tactus::new();
     let page = tactus.folder().join("quanta.html");
     let page = page.to_str().unwrap();
@@ -43,8 +43,8 @@ fn a_page_is_written_beside_the_tables() {
 }
 
 #[test]
-fn a_rate_that_no_clock_has_is_refused() {
+fn an_impossible_tick_rate_is_refused() {
     let tactus = Tactus::new();
-    let told = tactus.fail(2, &["quanta", RECORDING, "--tick", "0"]);
-    assert!(told.contains("from 1 to 100000"), "{told}");
+    let error = tactus.fail(2, &["quanta", RECORDING, "--tick", "0"]);
+    assert!(error.contains("from 1 to 100000"), "{error}");
 }

@@ -1,10 +1,10 @@
-//! Papers, from outside: what is listed, planned, refused, and told of a run.
+//! Reproducing papers from the outside: lists, plans, refusals and results.
 
 use crate::support::Tactus;
 use serde_json::Value;
 
 #[test]
-fn papers_are_listed_and_unknown_ones_answered_with_the_nearest() {
+fn papers_are_listed_and_unknown_papers_are_refused_with_a_hint() {
     let tactus = Tactus::new();
     assert!(tactus.succeed(&["reproduce"]).contains("latency-method"));
     let lines = tactus.succeed(&["reproduce", "--json"]);
@@ -12,14 +12,14 @@ fn papers_are_listed_and_unknown_ones_answered_with_the_nearest() {
         let paper: Value = serde_json::from_str(line).unwrap();
         assert!(paper["name"].is_string() && paper["parts"].is_array(), "{line}");
     }
-    let told = tactus.fail(2, &["reproduce", "latency-methods"]);
-    assert!(told.contains("did you mean `latency-method`?"), "{told}");
-    let told = tactus.fail(2, &["reproduce", "latency-method", "--part", "latncy"]);
-    assert!(told.contains("did you mean `latency`?"), "{told}");
+    let error = tactus.fail(2, &["reproduce", "latency-methods"]);
+    assert!(error.contains("did you mean `latency-method`?"), "{error}");
+    let error = tactus.fail(2, &["reproduce", "latency-method", "--part", "latncy"]);
+    assert!(error.contains("did you mean 'latency'?"), "{error}");
 }
 
 #[test]
-fn the_quick_form_is_shorter_than_the_papers_own() {
+fn the_quick_form_is_shorter_than_the_full_form() {
     let tactus = Tactus::new();
     let plan = |more: &[&str]| -> Value {
         let arguments = [&["reproduce", "latency-method", "--plan-only", "--json"][..], more];
@@ -32,7 +32,7 @@ fn the_quick_form_is_shorter_than_the_papers_own() {
 }
 
 #[test]
-fn a_run_is_told_beside_the_paper_without_measuring_again() {
+fn an_existing_run_is_compared_with_the_paper() {
     let tactus = Tactus::new();
     let measure = [
         "measure",
@@ -62,11 +62,11 @@ fn a_run_is_told_beside_the_paper_without_measuring_again() {
 
     let json = ["reproduce", "latency-method", "--from", "last", "--json", "--no-page"];
     let line = tactus.succeed(&json);
-    let told: Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
-    assert_eq!(told["event"], "reproduction");
-    let claims = told["parts"][0]["claims"].as_array().unwrap();
+    let result: Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
+    assert_eq!(result["event"], "reproduction");
+    let claims = result["parts"][0]["claims"].as_array().unwrap();
     assert!(claims.iter().all(|claim| claim["outcome"].is_string()), "{line}");
-    assert_eq!(told["parts"][0]["tables"].as_array().unwrap().len(), 11);
+    assert_eq!(result["parts"][0]["tables"].as_array().unwrap().len(), 11);
 
     tactus.succeed(&[
         "measure",
@@ -78,12 +78,12 @@ fn a_run_is_told_beside_the_paper_without_measuring_again() {
         "0s",
         "--no-page",
     ]);
-    let told = tactus.fail(2, &from);
-    assert!(told.contains("papers/latency-method"), "{told}");
+    let error = tactus.fail(2, &from);
+    assert!(error.contains("papers/latency-method"), "{error}");
 }
 
 #[test]
-fn kernels_are_an_axis_of_the_papers_experiment() {
+fn kernels_are_an_axis_of_the_experiment_of_a_paper() {
     let tactus = Tactus::new();
     let arguments = "reproduce latency-method --plan-only --json --kernel debian:preempt=none \
                      --kernel debian-rt --exact --mips 125";
@@ -100,7 +100,7 @@ fn kernels_are_an_axis_of_the_papers_experiment() {
     };
     assert!(refused("--exact").contains("name a kernel"));
     assert!(refused("--kernel debain").contains("did you mean `debian`?"));
-    assert!(refused("--kernel debian --kernel host").contains("not in both"));
+    assert!(refused("--kernel debian --kernel host").contains("not both"));
     assert!(refused("--kernel debian --preemption full").contains("--preemption"));
     assert!(refused("--kernel debian --exact --mips 300").contains("1000, 500, 250, 125"));
 }

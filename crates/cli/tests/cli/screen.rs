@@ -1,4 +1,4 @@
-//! The timing monitor on a terminal: keys are pressed and the screen is read.
+//! The timing monitor on a terminal: the tests press keys and read the screen.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -17,12 +17,12 @@ use crate::support::Tactus;
 struct Terminal {
     child: Child,
     line: File,
-    /// Kept open, so that the terminal's settings can be read when the command has ended.
+    /// Kept open, so the terminal's settings can be read after the command ended.
     terminal: File,
     screen: Arc<Mutex<vt100::Parser>>,
 }
 
-/// How long the screen may take to show something on a busy machine.
+/// How long to wait for the screen on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 impl Terminal {
@@ -56,7 +56,7 @@ impl Terminal {
         self.screen.lock().unwrap().screen().contents()
     }
 
-    /// Waits until the screen is as it should be.
+    /// Waits until the screen fulfils a condition.
     fn wait_for(&self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so(self.screen.lock().unwrap().screen()) {
@@ -69,19 +69,19 @@ impl Terminal {
         self.wait_for(text, |screen| screen.contents().contains(text));
     }
 
-    /// Whether lines can be typed and are echoed, as before the monitor.
+    /// Whether the terminal is in line mode with echo, as before the monitor.
     fn is_usual(&self) -> bool {
         let modes = tcgetattr(&self.terminal).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
-    /// Waits for the end, and requires that the terminal is as it was.
+    /// Waits for the end, and requires that the terminal is restored.
     fn require_restored(&mut self) -> Option<i32> {
         let status = self.child.wait().unwrap();
         self.wait_for("the screen from before", |screen| {
             !screen.alternate_screen() && !screen.hide_cursor()
         });
-        assert!(self.is_usual(), "lines can be typed again");
+        assert!(self.is_usual(), "the terminal is not in line mode");
         status.code()
     }
 }
@@ -100,7 +100,7 @@ fn watch(tactus: &Tactus, more: &[&str]) -> Command {
 }
 
 #[test]
-fn keys_change_what_is_seen_and_the_terminal_is_given_back() {
+fn keys_change_the_screen_and_the_terminal_is_restored() {
     let tactus = Tactus::new();
     let mut terminal = Terminal::start(watch(&tactus, &[]), 80, 24);
     terminal.wait_for_text("worst case");
@@ -122,7 +122,7 @@ fn keys_change_what_is_seen_and_the_terminal_is_given_back() {
     terminal.wait_for_text("40×10 is too small");
     terminal.resize(120, 40);
     terminal.wait_for_text("p99 by intended schedule");
-    // The test's environment asks for no colours.
+    // The environment of the test contains NO_COLOR.
     let plain = |screen: &vt100::Screen| {
         let places = (0..40).flat_map(|row| (0..120).map(move |column| (row, column)));
         places.filter_map(|(row, column)| screen.cell(row, column)).all(|cell| {
@@ -155,14 +155,14 @@ fn sixteen_colours_are_enough() {
     for colour in colours {
         assert!(matches!(colour, vt100::Color::Idx(..16)), "{colour:?}");
     }
-    // An interrupt comes as a key.
+    // In raw mode, an interrupt is a key.
     terminal.press("\u{3}");
     assert_eq!(terminal.require_restored(), Some(0));
     tactus.require_nothing_left();
 }
 
 #[test]
-fn who_is_asked_to_end_gives_the_terminal_back() {
+fn sigterm_restores_the_terminal() {
     let tactus = Tactus::new();
     let mut terminal = Terminal::start(watch(&tactus, &["--load", "compute"]), 80, 24);
     terminal.wait_for_text("compute · other · 1ms");
@@ -172,7 +172,7 @@ fn who_is_asked_to_end_gives_the_terminal_back() {
 }
 
 #[test]
-fn who_is_stopped_gives_the_terminal_back_and_takes_it_again() {
+fn suspending_restores_the_terminal_and_continuing_takes_it_again() {
     let tactus = Tactus::new();
     let mut terminal = Terminal::start(watch(&tactus, &[]), 80, 24);
     terminal.wait_for_text("worst case");
@@ -195,11 +195,11 @@ fn needs_tracing_late_samples_are_explained_on_the_screen() {
     let tactus = Tactus::new();
     let mut terminal =
         Terminal::start(watch(&tactus, &["--causes", "--threshold", "1us"]), 120, 40);
-    let answered = |screen: &vt100::Screen| {
+    let explained = |screen: &vt100::Screen| {
         let text = screen.contents();
         text.contains("on CPU 0:") || text.contains("permit") || text.contains("cannot")
     };
-    terminal.wait_for("causes, or why there are none", answered);
+    terminal.wait_for("causes, or the reason why there are none", explained);
     let text = terminal.text();
     if !text.contains("on CPU 0:") {
         skip(Need::Perf, text);
@@ -212,7 +212,7 @@ fn needs_tracing_late_samples_are_explained_on_the_screen() {
 }
 
 #[test]
-fn what_is_no_terminal_is_told_of_plain_lines() {
-    let told = Tactus::new().fail(2, &["watch"]);
-    assert!(told.contains("--plain"), "{told}");
+fn without_a_terminal_the_error_names_the_option_for_lines() {
+    let error = Tactus::new().fail(2, &["watch"]);
+    assert!(error.contains("--plain"), "{error}");
 }

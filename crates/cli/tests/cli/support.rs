@@ -1,4 +1,4 @@
-//! A `tactus` of its own for each test: its own store, and nothing of it left behind.
+//! Runs `tactus` with a store of its own, and checks that no process is left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// The command with a store in a temporary folder.
+/// The command with a store in a temporary directory.
 pub struct Tactus {
     folder: TempDir,
 }
@@ -31,12 +31,12 @@ impl Tactus {
         command
     }
 
-    /// Runs to the end and gives what was written.
+    /// Runs to the end and returns the output.
     pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs, requires success, and gives standard output.
+    /// Runs, requires success, and returns standard output.
     pub fn succeed(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -44,7 +44,7 @@ impl Tactus {
         out
     }
 
-    /// Runs, requires this exit code, and gives standard error.
+    /// Runs, requires this exit code, and returns standard error.
     pub fn fail(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let err = text(&output.stderr);
@@ -52,14 +52,14 @@ impl Tactus {
         err
     }
 
-    /// The processes that still run with our store in their environment.
+    /// The running processes with our store in their environment.
     pub fn processes(&self) -> Vec<(u32, String)> {
         let mark = format!("TACTUS_STORE={}", self.store().display());
         let entries = fs::read_dir("/proc").unwrap().flatten();
         entries
             .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
             .filter(|pid| {
-                // A process may end while we look at it.
+                // A process may end meanwhile.
                 let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
                 environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
             })
@@ -70,7 +70,7 @@ impl Tactus {
             .collect()
     }
 
-    /// Waits until nothing of ours runs any more, and fails when something stays.
+    /// Waits until no process of ours runs any more, and fails if one remains.
     pub fn require_nothing_left(&self) {
         let deadline = Instant::now() + Duration::from_secs(20);
         while !self.processes().is_empty() {

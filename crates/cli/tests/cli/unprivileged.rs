@@ -1,5 +1,5 @@
-//! What an ordinary user gets: a measurement by the best that is permitted, and
-//! how to get the rest.
+//! An ordinary user: the measurement uses the best permitted policy, and the output says how to
+//! get more.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -14,7 +14,7 @@ use tactus_testing::{Need, skip};
 /// The user and group *nobody*.
 const NOBODY: u32 = 65_534;
 
-/// Runs the command as *nobody*, from a copy that this user may execute.
+/// Runs the command as *nobody*, from a copy that this user can execute.
 fn run_as_nobody(tactus: &Tactus, arguments: &[&str]) -> (String, String, bool) {
     let program = tactus.folder().join("tactus");
     if !program.exists() {
@@ -35,7 +35,7 @@ fn run_as_nobody(tactus: &Tactus, arguments: &[&str]) -> (String, String, bool) 
 }
 
 #[test]
-fn needs_root_to_become_nobody_who_is_told_what_was_not_granted_and_how_to_get_it() {
+fn needs_root_nobody_gets_the_best_permitted_policy_and_the_fix() {
     if !rustix::process::geteuid().is_root() {
         return skip(Need::Root, "only root can become another user");
     }
@@ -68,8 +68,8 @@ fn needs_root_to_become_nobody_who_is_told_what_was_not_granted_and_how_to_get_i
         finished.iter().find(|turn| turn["label"].as_str().unwrap().contains("fifo:90")).unwrap();
     let granted = fifo["measurement"]["tasks"][0]["granted"]["scheduling"].as_str().unwrap();
     let shortfalls = fifo["measurement"]["shortfalls"].to_string();
-    assert_ne!(granted, "fifo:90", "nobody was given a real-time priority");
+    assert_ne!(granted, "fifo:90", "the user nobody got a real-time priority");
     assert!(shortfalls.contains("fifo:90"), "{shortfalls}");
-    assert!(err.contains("asked for") && err.contains("to fix it:"), "{err}");
+    assert!(err.contains("warning: requested") && err.contains("fix: "), "{err}");
     tactus.require_nothing_left();
 }

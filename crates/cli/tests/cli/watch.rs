@@ -1,4 +1,4 @@
-//! The timing monitor from outside.
+//! The timing monitor from the outside.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -13,7 +13,7 @@ fn json_lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn every_second_is_told_and_the_total_is_their_sum() {
+fn every_second_is_printed_and_the_total_is_their_sum() {
     for more in [&["--tasks", "threads"][..], &["--tasks", "processes", "--work", "5%"]] {
         let tactus = Tactus::new();
         let short = ["watch", "--json", "--duration", "1200ms", "--cpus", "0", "--warmup", "0ns"];
@@ -22,7 +22,7 @@ fn every_second_is_told_and_the_total_is_their_sum() {
             |event: &str| lines.iter().filter(|line| line["event"] == event).collect::<Vec<_>>();
         let (seconds, total) = (of("second"), of("total")[0]);
         assert_eq!((of("opened").len(), seconds.len()), (1, 2), "{lines:?}");
-        assert_eq!(seconds[1]["at"], 1_200_000_000, "the last second is a part of one");
+        assert_eq!(seconds[1]["at"], 1_200_000_000, "the last second is shorter");
         for name in ["intended", "observed", "missed", "dropped"] {
             let sum: u64 = seconds.iter().map(|second| second[name].as_u64().unwrap()).sum();
             assert_eq!(total[name], sum, "{name}");
@@ -32,7 +32,7 @@ fn every_second_is_told_and_the_total_is_their_sum() {
         assert!(count("observed") > 0 && count("intended") <= 1200, "{total}");
         let latency = |name: &str| total["latency"][name].as_u64().unwrap();
         assert!(latency("max") >= latency("median"), "{total}");
-        assert!(!tactus.store().exists(), "looking keeps nothing");
+        assert!(!tactus.store().exists(), "watching stores nothing");
     }
 }
 
@@ -42,8 +42,8 @@ fn needs_tracing_late_samples_are_explained_in_lines_too() {
     let options = ["--cpus", "0", "--causes", "--threshold", "1us", "--duration", "4s"];
     let lines = json_lines(&tactus.succeed(&[&["watch", "--json"][..], &options].concat()));
     let of = |event: &str| lines.iter().filter(|line| line["event"] == event).collect::<Vec<_>>();
-    if let [told] = of("not-recorded")[..] {
-        return skip(Need::Perf, &told["reason"]);
+    if let [refusal] = of("not-recorded")[..] {
+        return skip(Need::Perf, &refusal["reason"]);
     }
     assert_eq!(of("recording").len(), 1, "{lines:?}");
     let late = of("late");
@@ -70,7 +70,7 @@ fn an_interrupt_ends_with_the_total_and_a_kill_leaves_nothing() {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let (header, second) = (lines.next().unwrap(), lines.next().unwrap());
         assert!(header.contains("median") && second.contains("1\u{202f}s"), "{header}\n{second}");
-        assert!(tactus.processes().len() > 2, "it is measured, and the load runs");
+        assert!(tactus.processes().len() > 2, "the probe and the load run");
         kill_process(Pid::from_child(&child), signal).unwrap();
         let last = lines.last();
         let status = child.wait().unwrap();
@@ -82,9 +82,9 @@ fn an_interrupt_ends_with_the_total_and_a_kill_leaves_nothing() {
 }
 
 #[test]
-fn a_load_that_ends_by_itself_is_told() {
+fn a_load_that_ends_by_itself_is_reported() {
     let tactus = Tactus::new();
-    // It ends when it is told to, in the middle of the window however busy the machine is.
+    // The flag ends the load in the middle of the window, however busy the machine is.
     let flag = tactus.folder().join("end");
     let load = format!("cmd:\"until [ -e {} ]; do sleep 0.1; done; exit 7\"", flag.display());
     let options = ["--json", "--duration", "5s", "--cpus", "0", "--warmup", "0ns", "--load", &load];
@@ -94,18 +94,18 @@ fn a_load_that_ends_by_itself_is_told() {
     let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line).unwrap());
     assert!(lines.any(|line| line["event"] == "opened"));
     std::fs::write(&flag, "").unwrap();
-    let told = lines.find(|line| {
+    let reported = lines.find(|line| {
         line["event"] == "shortfall" && line["reason"].as_str().unwrap().contains("exit status: 7")
     });
-    assert!(told.is_some(), "the end of the load was not told");
+    assert!(reported.is_some(), "the end of the load was not reported");
     lines.for_each(drop);
     assert!(child.wait().unwrap().success());
     tactus.require_nothing_left();
 }
 
 #[test]
-fn what_cannot_be_measured_is_told() {
+fn settings_that_cannot_be_measured_are_refused() {
     let tactus = Tactus::new();
-    let told = tactus.fail(2, &["watch", "--plain", "--sleep", "futex", "--clock", "tai"]);
-    assert!(told.contains("it supports: monotonic, realtime"), "{told}");
+    let error = tactus.fail(2, &["watch", "--plain", "--sleep", "futex", "--clock", "tai"]);
+    assert!(error.contains("it supports: monotonic, realtime"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! `tactus lab gate`: whether a kernel is worse than another, in exact time.
+//! `tactus lab gate`: whether one kernel is worse than another, in deterministic time.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,24 +25,25 @@ use crate::percentage::false_alarms;
 use crate::setting_options::SettingOptions;
 use crate::terminal::{print_plan, table_options};
 
-/// Require that a kernel is no worse than another, and exit with code 1 when it is.
+/// Compare a kernel with a baseline kernel, and exit with code 1 if it is worse.
 ///
-/// Both are measured in one run in exact time, where nothing of this host enters:
-/// `--kernel ./after/bzImage --against ./before/bzImage`. Lengths of paths that every seed
-/// gave alike are compared exactly, to within --allow; what differs from seed to seed, as
-/// tails do, by the ranks of all seeds. The experiment `gate` is measured unless another is
-/// named; settings are laid over it.
+/// Use it in continuous integration of a kernel (docs/kernel-ci.md) and for bisecting. One run
+/// measures both kernels in deterministic (instruction-counted) time, so this host has no effect.
+/// Path lengths that are equal for all seeds are compared exactly, within --allow; figures that vary
+/// with the seed, such as tails, are compared by rank over all seeds. Settings replace those of
+/// the experiment.
 ///
-/// The run is kept as all are: `tactus show` and `tactus report` tell it, and --run judges it
-/// again. With --bisect the exit codes are those that `git bisect run` understands: 0 good,
-/// 1 bad, 125 for a kernel that could not be measured. docs/kernel-ci.md shows how to use this in
-/// continuous integration.
+/// The run is stored: `tactus show` and `tactus report` show it, and --run judges it again. With
+/// --bisect, the exit codes are those of `git bisect run`: 0 good, 1 bad, 125 if the kernel
+/// could not be measured.
+///
+/// Example: tactus lab gate --kernel ./after/bzImage --against ./before/bzImage
 #[derive(Args)]
 pub(crate) struct LabGateArguments {
-    /// An experiment file, or the name of a shipped one, of which each cell is measured under both kernels
+    /// Experiment to measure under both kernels: a file, or the name of a shipped experiment
     #[arg(value_name = "EXPERIMENT", default_value = "gate", conflicts_with = "judged")]
     experiment: String,
-    /// The kernel against which --kernel is held, written likewise
+    /// Baseline kernel, in the form of --kernel
     #[arg(
         long,
         value_name = "KERNEL",
@@ -52,57 +53,57 @@ pub(crate) struct LabGateArguments {
     against: Option<GuestKernel>,
     #[command(flatten)]
     settings: SettingOptions,
-    /// Under how many seeds each cell is measured; ten unless the experiment or this tells otherwise
+    /// Number of seeds for each cell [default: that of the experiment, or 10]
     #[arg(long, value_name = "N", conflicts_with = "judged")]
     seeds: Option<u32>,
-    /// The seed from which all others follow
+    /// Seed that all other seeds are derived from [default: a new one]
     #[arg(long, value_name = "N", conflicts_with = "judged")]
     seed: Option<u64>,
-    /// The speed of the guests' time, in million instructions a second: 1000, 500, 250, 125
+    /// Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]
     #[arg(long, value_name = "N", conflicts_with = "judged")]
     mips: Option<u32>,
-    /// How much a path may differ: a percentage, a number of instructions, or both together
+    /// Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16
     #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
     allow: Allowance,
-    /// The chance that kernels that are alike are called different in what differs from seed to seed
+    /// Chance of a false alarm: that equal kernels differ in figures that vary with the seed; at most 50 %
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = false_alarms)]
     false_alarms: f64,
-    /// Ask only for paths that every seed gave alike, for which three seeds are enough
+    /// Judge only path lengths that are equal for all seeds; three seeds are enough
     #[arg(long)]
     paths_only: bool,
-    /// What the gate refuses
+    /// Differences that fail the gate
     #[arg(long, value_name = "WHAT", default_value = "greater")]
     refuse: Refuse,
-    /// Exit with 125 when the kernel could not be measured, as `git bisect run` wants it
+    /// Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it
     #[arg(long)]
     bisect: bool,
-    /// How long a guest may take on this host; by the length of its cell unless told otherwise
-    #[arg(long, value_name = "TIME", conflicts_with = "judged")]
+    /// Time limit of a guest on this host [default: derived from the duration of its cell]
+    #[arg(long, value_name = "DURATION", conflicts_with = "judged")]
     guest_limit: Option<Nanos>,
-    /// Measure nothing, and judge this run of an earlier gate
+    /// Judge this run of an earlier gate again, without measuring
     #[arg(long = "run", id = "judged", value_name = "RUN")]
     judged: Option<String>,
-    /// Print the cells and how long they will take, and measure nothing
+    /// Print the cells and the estimated duration, without measuring
     #[arg(long, conflicts_with = "judged")]
     plan_only: bool,
-    /// Write the outcome as JUnit XML to this file too
+    /// Also write the outcome as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Write one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// What a gate refuses.
+/// The differences that fail a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Refuse {
     /// Longer paths, later tails, more interrupts
     Greater,
-    /// Any difference: shorter, earlier and fewer too
+    /// Any difference, including shorter, earlier and fewer
     Different,
 }
 
-/// The outcome as `--json` gives it.
+/// The outcome, for `--json`.
 #[derive(Serialize)]
 struct LabGateOutcome<'a> {
     decision: Decision,
@@ -120,7 +121,7 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
     let run = match &arguments.judged {
         Some(_) if !arguments.settings.is_empty() => {
             return Err(CommandError::usage(
-                "a run is judged as it was measured; leave the settings out",
+                "--run judges a run with the settings it was measured with; leave out the settings",
             ));
         }
         Some(name) => Runs::new(places).find(name)?.into_run(),
@@ -174,7 +175,7 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
     match decision {
         Decision::Passes => Ok(()),
         Decision::Undecided if arguments.bisect => {
-            Err(CommandError::CannotTell(Error::new(ErrorKind::Unavailable, refused)))
+            Err(CommandError::Undecided(Error::new(ErrorKind::Unavailable, refused)))
         }
         Decision::Refused | Decision::Undecided => Err(CommandError::not_met(refused)),
     }

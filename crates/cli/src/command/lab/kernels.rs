@@ -1,4 +1,4 @@
-//! `tactus lab kernels`: which kernels can be booted.
+//! `tactus lab kernels`: the kernels for guests.
 
 use std::io::Write;
 
@@ -13,34 +13,35 @@ use crate::building::Building;
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
-/// List the kernels that can be booted as guests, or fetch or build some.
+/// List the kernels for guests, or fetch or build kernels.
 ///
-/// Listed are those installed in /boot, those fetched or built earlier, those whose build is not
-/// finished, and the current ones of Debian's packages. Nothing is installed: a package is
-/// fetched by the system's package tool and unpacked into the cache, by the digest of its content.
+/// The list contains the kernels in /boot, fetched and built kernels, unfinished builds, and the
+/// current kernel packages of Debian. Nothing is installed: the system's package tool fetches a
+/// package, and it is unpacked into the cache under the digest of its content.
 ///
-/// `built` is a kernel that is compiled from Debian's source of Linux 6.12, in some minutes:
-/// `built+hz=1000+timers=periodic+preempt=rt+DEBUG_LIST=y`, of which each option may be left out.
-/// hz is 100 to 20000; timers are high-resolution or periodic; preempt is dynamic, none, voluntary,
-/// full or rt; names in capitals are options of the kernel's own configuration. A build that was
-/// interrupted goes on where it was.
+/// `built` is a kernel compiled from Debian's source of Linux 6.12, which takes minutes. Its options
+/// are hz=100 to 20000, timers=high-resolution or periodic, preempt=dynamic, none, voluntary, full or
+/// rt, and options of the kernel configuration in capitals. An interrupted build continues
+/// when it is started again.
+///
+/// Example: tactus lab kernels built+hz=1000+timers=periodic+preempt=rt+DEBUG_LIST=y
 #[derive(Args)]
 pub(crate) struct KernelsArguments {
-    /// Kernels to fetch or build now and describe: debian-rt, debian@6.1.0-56, built+hz=1000, ./bzImage
+    /// Kernels to fetch or build, e.g. debian-rt, debian@6.1.0-56, built+hz=1000 or ./bzImage
     #[arg(value_name = "KERNEL")]
     kernels: Vec<GuestKernel>,
-    /// Fetch and build them after this command has ended, when nothing else wants the CPUs
+    /// Fetch and build in the background, at the lowest priority
     #[arg(long, requires = "kernels", conflicts_with = "json")]
     background: bool,
-    /// What --background starts: let everything else of this system go first
+    /// Run at the lowest priority (the process that --background starts)
     #[arg(long, hide = true)]
     yielding: bool,
-    /// Write one JSON object a line
+    /// Print JSON, one object a line
     #[arg(long)]
     json: bool,
 }
 
-/// A kernel that is there, as `--json` gives it.
+/// A kernel that was found, for `--json`.
 #[derive(Serialize)]
 struct FoundKernel<'a> {
     name: String,
@@ -58,7 +59,7 @@ pub(super) fn run(arguments: &KernelsArguments, places: &Places) -> CommandResul
         yield_to_all();
     }
     let building = Building::new(arguments.json);
-    let known = places.kernels(Box::new(move |event| building.hear(event)))?;
+    let known = places.kernels(Box::new(move |event| building.show(event)))?;
     if arguments.kernels.is_empty() {
         return list(&known.list()?, arguments.json);
     }
@@ -68,14 +69,14 @@ pub(super) fn run(arguments: &KernelsArguments, places: &Places) -> CommandResul
     Ok(())
 }
 
-/// Starts this command again, which goes on by itself.
+/// Starts this command again in the background.
 fn start_in_background(kernels: &[GuestKernel], places: &Places) -> CommandResult {
     let again = ["lab", "kernels", "--yielding"].map(str::to_owned).into_iter();
     let arguments = again.chain(kernels.iter().map(ToString::to_string));
     let Background { process, log } = in_background(places, arguments)?;
     writeln!(
         std::io::stdout(),
-        "process {process} does it; `tactus lab kernels` tells how far it is, and {} what it says",
+        "started in the background: process {process}; `tactus lab kernels` shows its progress, {} its output",
         log.display()
     )?;
     Ok(())
@@ -89,7 +90,7 @@ fn list(kernels: &[KnownKernel], json: bool) -> CommandResult {
     if kernels.is_empty() {
         writeln!(
             out,
-            "No kernel is in /boot, and there is no apt-cache that knows Debian's; \
+            "No kernels found: /boot contains none, and apt-cache knows none of Debian's; \
              name a file: --kernel ./bzImage"
         )?;
         return Ok(());
@@ -115,7 +116,7 @@ fn describe(wanted: &GuestKernel, kernel: &Kernel, json: bool) -> CommandResult 
         return Ok(());
     }
     let mut out = std::io::stdout().lock();
-    let release = release.unwrap_or("of a release that its file does not tell");
+    let release = release.unwrap_or("of an unknown release");
     writeln!(out, "{wanted}: Linux {release}\n  {}\n  sha256 {sha256}", path.display())?;
     Ok(())
 }

@@ -7,16 +7,19 @@ use crate::command::measure::{self, MeasureArguments};
 use crate::error::CommandResult;
 use crate::guest_options::GuestOptions;
 
-/// Measure an experiment's cells in guest kernels, and keep and show it as `measure` does.
+/// Measure an experiment in guest kernels, store the run, and print the results.
 ///
-/// Without an experiment this is `lab`, over which the settings are laid: `--kernel debian-rt
-/// --kernel debian:preempt=none --load process:2`. Guests are booted by QEMU.
+/// Without an experiment, it measures `lab`; settings replace those of the experiment. QEMU boots
+/// the guests.
 ///
-/// In wall time a guest runs as the host lets it. With --exact its time is its instructions:
-/// nothing of the host enters, each cell is measured in two machines that booted by themselves,
-/// and a result is only kept when both said the same to the byte. Caches, several CPUs
-/// and the time that devices take are not in it.
+/// By default, guests run in wall time, and their figures depend on the host. With --exact, they run
+/// in deterministic (instruction-counted) time: the host has no effect, two separately booted machines
+/// measure each cell, and a result is kept only if both sent the same bytes. Deterministic time does not
+/// show caches, several CPUs, or the speed of devices.
+///
+/// Example: tactus lab measure --kernel debian-rt --kernel debian:preempt=none --load process:2
 #[derive(Args)]
+#[command(mut_arg("experiment", |arg| arg.help("Experiment file, or the name of a shipped experiment [default: lab]")))]
 pub(crate) struct LabMeasureArguments {
     #[command(flatten)]
     measure: MeasureArguments,
@@ -26,5 +29,5 @@ pub(crate) struct LabMeasureArguments {
 
 pub(super) fn run(mut arguments: LabMeasureArguments, places: &Places) -> CommandResult {
     arguments.measure.default_experiment("lab");
-    measure::run_with(&arguments.measure, &arguments.guests.wishes()?, places)
+    measure::run_with(&arguments.measure, &arguments.guests.settings()?, places)
 }

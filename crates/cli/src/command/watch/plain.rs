@@ -1,4 +1,4 @@
-//! The monitor as lines, for pipes, files and terminals that are none.
+//! The monitor as lines, for pipes, files and simple terminals.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -21,6 +21,7 @@ use tactus_sys::clock;
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
+use crate::terminal::shortfall_text;
 
 /// A line of `--json`.
 #[derive(Serialize)]
@@ -28,14 +29,14 @@ use crate::signals::on_interrupt;
 enum Line<'a> {
     /// The window opens.
     Opened { cell: &'a Cell, seed: u64, cpus: &'a [u32] },
-    /// Something was not granted.
+    /// The machine did not grant a setting.
     Shortfall {
         #[serde(flatten)]
         shortfall: &'a Shortfall,
     },
-    /// The kernel's events are recorded from now on.
+    /// Kernel events are recorded from now on.
     Recording,
-    /// They cannot be, or not any longer.
+    /// Kernel events cannot be recorded, or not any longer.
     NotRecorded { reason: &'a str, fix: Option<&'a str> },
     /// A late sample, explained.
     Late {
@@ -44,13 +45,13 @@ enum Line<'a> {
         #[serde(flatten)]
         sample: &'a ExplainedSample,
     },
-    /// The second that ended `at` since the window opened.
+    /// The figures of the second that ended at `at`, counted from the opening of the window.
     Second {
         at: Nanos,
         #[serde(flatten)]
         figures: &'a StretchFigures,
     },
-    /// Everything since the window opened.
+    /// The figures since the window opened.
     Total {
         at: Nanos,
         #[serde(flatten)]
@@ -58,8 +59,8 @@ enum Line<'a> {
     },
 }
 
-/// Watches `cell` until its window is over or an interrupt comes. Where a latency is given,
-/// the kernel's events are recorded, and samples later than that are explained.
+/// Watches `cell` until its window ends or an interrupt. With `explain_beyond`, records kernel
+/// events and explains later samples.
 pub(super) fn watch(
     places: &Places,
     cell: &Cell,
@@ -70,7 +71,7 @@ pub(super) fn watch(
     let cpus = tactus_probe::places(cell).map_err(CommandError::internal)?;
     let (sender, stopped) = channel();
     on_interrupt(move || {
-        // Nobody waits any more when it is over.
+        // At the end, the receiver may be gone.
         let _ = sender.send(());
     })?;
     let why = match explain_beyond {
@@ -84,16 +85,16 @@ pub(super) fn watch(
     let mut watch = Watch { cell, seed, json, cpus, samples, stopped, figures, why };
     if let Some(opened) = watch.wait_for_opening()? {
         let length = watch.seconds(opened)?;
-        watch.tell_total(length)?;
+        watch.print_total(length)?;
     }
     Ok(())
 }
 
-/// How long is slept between two looks while nothing is measured yet.
+/// The time between two polls before the window opens.
 const PATIENCE: Duration = Duration::from_millis(20);
 const SECOND: Nanos = Nanos::from_secs(1);
-/// How many times the last causes are looked for, [`PATIENCE`] apart.
-const LAST_LOOKS: u32 = 100;
+/// How many times to poll for the last causes, [`PATIENCE`] apart.
+const LAST_POLLS: u32 = 100;
 
 struct Watch<'a> {
     cell: &'a Cell,
@@ -107,27 +108,27 @@ struct Watch<'a> {
     why: Option<Why>,
 }
 
-/// What finds out why samples are late.
+/// The process that explains late samples.
 struct Why {
     causes: Causes,
     threshold: Nanos,
-    /// The newest samples, once the window is open.
+    /// The newest samples, after the window opened.
     lately: Option<Lately>,
 }
 
 impl Watch<'_> {
-    /// Waits until the window opens; `None` when it was interrupted before.
+    /// Waits until the window opens; `None` if it was interrupted before.
     fn wait_for_opening(&mut self) -> CommandResult<Option<Instant<Monotonic>>> {
         loop {
             for event in self.samples.events() {
                 match event {
-                    LiveEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
+                    LiveEvent::Shortfall(shortfall) => self.print_shortfall(&shortfall)?,
                     LiveEvent::Opened { opened, threads } => {
                         let sleep = self.cell.probe.timer().sleep;
                         if let Some(why) = &mut self.why {
                             why.lately = Some(Lately::new(sleep, opened, &threads));
                         }
-                        self.tell_opening()?;
+                        self.print_opening()?;
                         return Ok(Some(opened));
                     }
                     LiveEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
@@ -140,30 +141,30 @@ impl Watch<'_> {
         }
     }
 
-    /// Tells every second, and gives how long was watched.
+    /// Prints every second, and returns how long it watched.
     fn seconds(&mut self, opened: Instant<Monotonic>) -> CommandResult<Nanos> {
         let window = self.cell.duration;
         let mut at = Nanos::ZERO;
         loop {
-            // The last second of a window may be a part of one.
+            // The last second of a window may be shorter.
             at = (at + SECOND).min(window);
             let left = (opened + at) - clock::now::<Monotonic>();
             let stopped = self.is_stopped_within(left.into());
-            self.look()?;
+            self.receive()?;
             if stopped {
                 return Ok((clock::now::<Monotonic>() - opened).min(window));
             }
-            self.tell_second(at)?;
+            self.print_second(at)?;
             self.explain_causes()?;
             if at == window {
-                self.tell_last_causes()?;
+                self.print_last_causes()?;
                 return Ok(window);
             }
         }
     }
 
-    /// Takes what was measured since.
-    fn look(&mut self) -> CommandResult {
+    /// Receives the samples since the last call.
+    fn receive(&mut self) -> CommandResult {
         for event in self.samples.events() {
             match event {
                 LiveEvent::Batch(batch) => {
@@ -172,7 +173,7 @@ impl Watch<'_> {
                     }
                     self.figures.take(&batch, |_, _| {});
                 }
-                LiveEvent::Shortfall(shortfall) => self.tell_shortfall(&shortfall)?,
+                LiveEvent::Shortfall(shortfall) => self.print_shortfall(&shortfall)?,
                 LiveEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
                 LiveEvent::Opened { .. } | LiveEvent::Ended => {}
             }
@@ -184,7 +185,7 @@ impl Watch<'_> {
         !matches!(self.stopped.recv_timeout(time), Err(RecvTimeoutError::Timeout))
     }
 
-    fn tell_opening(&self) -> CommandResult {
+    fn print_opening(&self) -> CommandResult {
         let Self { cell, seed, cpus, .. } = self;
         if self.json {
             return Ok(write_line(&Line::Opened { cell, seed: *seed, cpus })?);
@@ -192,7 +193,7 @@ impl Watch<'_> {
         Ok(writeln!(io::stdout(), "{}", plain_header())?)
     }
 
-    fn tell_second(&mut self, at: Nanos) -> CommandResult {
+    fn print_second(&mut self, at: Nanos) -> CommandResult {
         let figures = &self.figures.end_second();
         if self.json {
             return Ok(write_line(&Line::Second { at, figures })?);
@@ -200,7 +201,7 @@ impl Watch<'_> {
         Ok(writeln!(io::stdout(), "{}", plain_line(at, figures, &self.cpus))?)
     }
 
-    fn tell_total(&self, at: Nanos) -> CommandResult {
+    fn print_total(&self, at: Nanos) -> CommandResult {
         let figures = &self.figures.whole();
         if self.json {
             return Ok(write_line(&Line::Total { at, figures })?);
@@ -208,7 +209,7 @@ impl Watch<'_> {
         Ok(writeln!(io::stdout(), "{}", plain_total(at, figures, &self.cpus))?)
     }
 
-    /// Tells what was found of the samples that were asked about, and asks about those since.
+    /// Prints the explanations that arrived, and requests those of newer samples.
     fn explain_causes(&mut self) -> CommandResult {
         let Some(why) = &mut self.why else { return Ok(()) };
         let events = why.causes.events();
@@ -217,12 +218,12 @@ impl Watch<'_> {
         {
             why.causes.request(tasks, why.threshold);
         }
-        events.iter().try_for_each(|event| self.tell_cause(event))
+        events.iter().try_for_each(|event| self.print_cause(event))
     }
 
-    /// Waits a little for what was asked last, and for what came after it.
-    fn tell_last_causes(&mut self) -> CommandResult {
-        for _ in 0..LAST_LOOKS {
+    /// Waits a short time for the last explanations.
+    fn print_last_causes(&mut self) -> CommandResult {
+        for _ in 0..LAST_POLLS {
             if self.why.as_ref().is_none_or(|why| why.causes.is_free()) {
                 break;
             }
@@ -234,7 +235,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn tell_cause(&self, event: &CauseEvent) -> CommandResult {
+    fn print_cause(&self, event: &CauseEvent) -> CommandResult {
         match event {
             CauseEvent::Recording if self.json => write_line(&Line::Recording)?,
             CauseEvent::Recording => {}
@@ -243,9 +244,9 @@ impl Watch<'_> {
                 if self.json {
                     write_line(&Line::NotRecorded { reason, fix })?;
                 }
-                eprintln!("late samples cannot be explained: {reason}");
+                eprintln!("warning: cannot explain late samples: {reason}");
                 if let Some(fix) = fix {
-                    eprintln!("to fix it: {fix}");
+                    eprintln!("fix: {fix}");
                 }
             }
             CauseEvent::Explained { samples } => {
@@ -262,14 +263,11 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn tell_shortfall(&self, shortfall: &Shortfall) -> CommandResult {
+    fn print_shortfall(&self, shortfall: &Shortfall) -> CommandResult {
         if self.json {
             write_line(&Line::Shortfall { shortfall })?;
         }
-        eprintln!("asked for {}, got {}: {}", shortfall.asked, shortfall.granted, shortfall.reason);
-        if let Some(fix) = &shortfall.fix {
-            eprintln!("to fix it: {fix}");
-        }
+        eprint!("{}", shortfall_text(shortfall));
         Ok(())
     }
 }

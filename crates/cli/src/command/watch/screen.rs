@@ -20,53 +20,51 @@ use tactus_sys::clock;
 use crate::error::CommandResult;
 use crate::signals::on_interrupt;
 
-/// How often the picture is drawn: ten times a second, often enough for the eye and
-/// seldom enough to leave the machine alone.
+/// The time between two frames: often enough for the eye, seldom enough not to load the machine.
 const FRAME: Duration = Duration::from_millis(100);
-/// How often causes are asked for.
-const ASK_EVERY: Duration = Duration::from_secs(1);
+/// The time between two requests for causes.
+const REQUEST_EVERY: Duration = Duration::from_secs(1);
 
-/// What is watched, and how.
-pub(super) struct Wishes<'p> {
+/// The options of the monitor.
+pub(super) struct WatchOptions<'p> {
     pub(super) places: &'p Places,
     pub(super) seed: u64,
-    /// Whether the kernel's events are recorded from the beginning.
+    /// Whether to record kernel events from the beginning.
     pub(super) record: bool,
     /// The latency above which a sample is explained.
     pub(super) threshold: Nanos,
 }
 
-/// Shows `monitor` until the user ends it. The terminal is as it was before when this
-/// returns, and when it panics.
-pub(super) fn watch(monitor: Monitor, wishes: Wishes<'_>) -> CommandResult {
+/// Shows `monitor` until the user quits. Restores the terminal on return and on panic.
+pub(super) fn watch(monitor: Monitor, options: WatchOptions<'_>) -> CommandResult {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(Error::usage("the monitor needs a terminal, and this is none")
-            .with_hint("tactus watch --plain writes a line a second, --json an object")
+        return Err(Error::usage("stdin or stdout is not a terminal; use --plain or --json")
+            .with_hint("tactus watch --plain prints one line a second")
             .into());
     }
     let stopped = Arc::new(AtomicBool::new(false));
     let stop = stopped.clone();
     on_interrupt(move || stop.store(true, Ordering::Relaxed))?;
-    let samples = start(wishes.places, monitor.cell(), wishes.seed)?;
+    let samples = start(options.places, monitor.cell(), options.seed)?;
     let mut show = Show {
         monitor,
         samples: Some(samples),
         opened: None,
         lately: None,
         causes: None,
-        last_asked: StdInstant::now(),
+        last_request: StdInstant::now(),
         stopped,
-        wishes,
+        options,
     };
-    if show.wishes.record {
+    if show.options.record {
         show.record(true);
     }
     let screen = Screen::open()?;
     show.run(screen)
 }
 
-/// The terminal, taken over by the monitor; it is given back when this is dropped. The
-/// library gives it back before a panic is told.
+/// The terminal in the monitor's mode; restored on drop. The library restores it before the
+/// message of a panic.
 struct Screen(DefaultTerminal);
 
 impl Screen {
@@ -74,8 +72,8 @@ impl Screen {
         ratatui::try_init().map(Self)
     }
 
-    /// Gives the terminal back and stops until the shell lets us go on. What is measured
-    /// goes on, and what finds no room meanwhile is counted as dropped.
+    /// Restores the terminal and stops this process until the shell continues it. Measuring
+    /// continues; samples that do not fit into the rings are counted as dropped.
     fn suspend(&mut self) -> io::Result<()> {
         ratatui::restore();
         signal_hook::low_level::raise(SIGSTOP)?;
@@ -90,24 +88,24 @@ impl Drop for Screen {
     }
 }
 
-/// What the user wants besides what the monitor does.
-enum Wish {
-    GoOn,
+/// What to do after a key.
+enum Action {
+    Continue,
     Suspend,
-    End,
+    Quit,
 }
 
-/// The monitor and what it looks at.
+/// The monitor and its processes.
 struct Show<'p> {
     monitor: Monitor,
-    wishes: Wishes<'p>,
-    /// None when it could not be started, which the monitor tells.
+    options: WatchOptions<'p>,
+    /// `None` if measuring could not be started, which the monitor shows.
     samples: Option<LiveSamples>,
     opened: Option<Instant<Monotonic>>,
-    /// The newest samples, once the window is open.
+    /// The newest samples, after the window opened.
     lately: Option<Lately>,
     causes: Option<Causes>,
-    last_asked: StdInstant,
+    last_request: StdInstant,
     stopped: Arc<AtomicBool>,
 }
 
@@ -115,7 +113,7 @@ impl Show<'_> {
     fn run(mut self, mut screen: Screen) -> CommandResult {
         let palette = palette();
         loop {
-            self.look();
+            self.receive();
             self.explain();
             screen.0.draw(|frame| {
                 self.monitor.draw(palette, frame.area(), frame.buffer_mut());
@@ -124,15 +122,15 @@ impl Show<'_> {
                 return Ok(());
             }
             match self.keys()? {
-                Wish::GoOn => {}
-                Wish::Suspend => screen.suspend()?,
-                Wish::End => return Ok(()),
+                Action::Continue => {}
+                Action::Suspend => screen.suspend()?,
+                Action::Quit => return Ok(()),
             }
         }
     }
 
-    /// Tells the monitor what has happened.
-    fn look(&mut self) {
+    /// Passes events of the measurement to the monitor.
+    fn receive(&mut self) {
         let events = self.samples.as_mut().map(LiveSamples::events).unwrap_or_default();
         for event in events {
             let message = match event {
@@ -152,121 +150,121 @@ impl Show<'_> {
                 LiveEvent::Ended => Message::Ended,
                 LiveEvent::Failed { reason, hint } => Message::Failed { reason, hint },
             };
-            self.tell(message);
+            self.send(message);
         }
         let since_opened =
             self.opened.map_or(Nanos::ZERO, |opened| clock::now::<Monotonic>() - opened);
-        self.tell(Message::Tick { since_opened });
+        self.send(Message::Tick { since_opened });
     }
 
-    /// Asks for the causes of what was late, once a second, and tells what was found.
+    /// Requests causes of late samples once a second, and passes explanations to the monitor.
     fn explain(&mut self) {
         let events = self.causes.as_mut().map(Causes::events).unwrap_or_default();
         for event in events {
             match event {
-                CauseEvent::Recording => self.tell(Message::Causes(CauseNews::Recording)),
+                CauseEvent::Recording => self.send(Message::Causes(CauseNews::Recording)),
                 CauseEvent::Unavailable { reason, fix } => {
-                    self.tell(Message::Causes(CauseNews::Unavailable { reason, fix }))
+                    self.send(Message::Causes(CauseNews::Unavailable { reason, fix }))
                 }
-                // The slowest shall be the latest of those that are told.
+                // The slowest sample is passed last, so it is the latest on the screen.
                 CauseEvent::Explained { samples } => samples
                     .into_iter()
                     .rev()
-                    .any(|sample| self.tell(Message::Causes(CauseNews::Explained(sample)))),
+                    .any(|sample| self.send(Message::Causes(CauseNews::Explained(sample)))),
             };
         }
-        if self.last_asked.elapsed() < ASK_EVERY {
+        if self.last_request.elapsed() < REQUEST_EVERY {
             return;
         }
         if let (Some(causes), Some(lately)) = (&mut self.causes, &mut self.lately)
             && causes.is_free()
         {
-            self.last_asked = StdInstant::now();
-            if let Some(tasks) = lately.late(clock::now::<Monotonic>(), self.wishes.threshold) {
-                causes.request(tasks, self.wishes.threshold);
+            self.last_request = StdInstant::now();
+            if let Some(tasks) = lately.late(clock::now::<Monotonic>(), self.options.threshold) {
+                causes.request(tasks, self.options.threshold);
             }
         }
     }
 
-    /// Starts to record the kernel's events, or ends it.
-    fn record(&mut self, whether: bool) {
+    /// Starts or stops recording kernel events.
+    fn record(&mut self, record: bool) {
         self.causes = None;
-        if !whether {
+        if !record {
             return;
         }
-        match start_recording(self.wishes.places, self.monitor.cell()) {
+        match start_recording(self.options.places, self.monitor.cell()) {
             Ok(causes) => self.causes = Some(causes),
             Err(error) => {
                 let (reason, fix) = (error.to_string(), None);
-                self.tell(Message::Causes(CauseNews::Unavailable { reason, fix }));
+                self.send(Message::Causes(CauseNews::Unavailable { reason, fix }));
             }
         }
     }
 
-    /// Hands on the keys that are pressed until the next frame is due, and ends early
-    /// after one, so that its effect is seen at once.
-    fn keys(&mut self) -> io::Result<Wish> {
+    /// Handles keys until the next frame is due; returns early after a key, so its effect is
+    /// visible at once.
+    fn keys(&mut self) -> io::Result<Action> {
         let due = StdInstant::now() + FRAME;
         loop {
             let left = due.saturating_duration_since(StdInstant::now());
             if !event::poll(left)? {
-                return Ok(Wish::GoOn);
+                return Ok(Action::Continue);
             }
             match event::read()? {
                 Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
                     return Ok(self.press(pressed));
                 }
-                Event::Resize(..) => return Ok(Wish::GoOn),
+                Event::Resize(..) => return Ok(Action::Continue),
                 _ => {}
             }
         }
     }
 
-    /// An interrupt and a stop do not reach us as signals: the terminal hands on every key.
-    fn press(&mut self, pressed: KeyEvent) -> Wish {
+    /// Handles one key. In raw mode, Ctrl-C and Ctrl-Z are keys, not signals.
+    fn press(&mut self, pressed: KeyEvent) -> Action {
         let control = pressed.modifiers.contains(KeyModifiers::CONTROL);
         match pressed.code {
-            KeyCode::Char('c') if control => return Wish::End,
-            KeyCode::Char('z') if control => return Wish::Suspend,
+            KeyCode::Char('c') if control => return Action::Quit,
+            KeyCode::Char('z') if control => return Action::Suspend,
             _ => {}
         }
         match key(pressed) {
-            Some(key) if self.tell(Message::Key(key)) => Wish::End,
-            _ => Wish::GoOn,
+            Some(key) if self.send(Message::Key(key)) => Action::Quit,
+            _ => Action::Continue,
         }
     }
 
-    /// Tells the monitor something and does what it asks for; true when that is the end.
-    fn tell(&mut self, message: Message) -> bool {
+    /// Passes a message to the monitor and carries out its request; true if the user quits.
+    fn send(&mut self, message: Message) -> bool {
         match self.monitor.update(message) {
             None => {}
             Some(Request::Quit) => return true,
             Some(Request::Measure(cell)) => self.measure(&cell),
-            Some(Request::Record(whether)) => self.record(whether),
+            Some(Request::Record(record)) => self.record(record),
         }
         false
     }
 
-    /// Measures another cell. The one before has ended when it begins.
+    /// Measures another cell. The previous measurement ends first.
     fn measure(&mut self, cell: &Cell) {
         self.samples = None;
         self.opened = None;
         self.lately = None;
-        match start(self.wishes.places, cell, self.wishes.seed) {
+        match start(self.options.places, cell, self.options.seed) {
             Ok(samples) => self.samples = Some(samples),
             Err(error) => {
-                self.tell(Message::Failed { reason: error.to_string(), hint: None });
+                self.send(Message::Failed { reason: error.to_string(), hint: None });
             }
         }
     }
 }
 
 fn cpus(cell: &Cell) -> Vec<u32> {
-    // The same call found the tasks when they were started.
+    // The same call determined the tasks when they were started.
     tactus_probe::places(cell).unwrap_or_default()
 }
 
-/// Without colours where the user wants none (<https://no-color.org>).
+/// No colours with `NO_COLOR` (<https://no-color.org>).
 fn palette() -> Palette {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     if no_colour { Palette::NO_COLOURS } else { Palette::COLOURS }
@@ -295,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// Is run by the test below, on a terminal of its own.
+    /// The test below runs it on a terminal of its own.
     #[test]
     #[ignore = "takes a terminal over and panics"]
     fn panics_on_the_screen() {
@@ -304,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_told_on_the_terminal_as_it_was_before() {
+    fn a_panic_message_appears_on_the_restored_terminal() {
         let Pty { mut line, terminal } = Pty::open().unwrap();
         let end = || terminal.try_clone().unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
@@ -315,7 +313,7 @@ mod tests {
             .stdout(end())
             .stderr(end());
         let mut child = command.spawn().unwrap();
-        // Its ends are closed with it, so that reading ends when it has ended.
+        // Closing these ends lets reading end when the child ends.
         drop((command, terminal));
         let mut screen = vt100::Parser::new(24, 80, 0);
         let mut bytes = [0; 4096];
@@ -328,7 +326,7 @@ mod tests {
         }
         assert!(!child.wait().unwrap().success() && taken_over);
         assert!(!screen.screen().alternate_screen() && !screen.screen().hide_cursor());
-        let told = screen.screen().contents();
-        assert!(told.contains("a planted panic"), "{told}");
+        let shown = screen.screen().contents();
+        assert!(shown.contains("a planted panic"), "{shown}");
     }
 }
