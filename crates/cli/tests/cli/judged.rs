@@ -171,7 +171,7 @@ fn a_verdict_goes_with_every_run() {
     assert_eq!(of_ticks.expect("what was imported")["validity"], "invalid");
     assert!(tactus.succeed(&["list"]).contains("invalid"));
     let told = tactus.succeed(&["show", "ticks"]);
-    assert!(told.contains("Invalid, for one reason.\n  × clock source: jiffies."), "{told}");
+    assert!(told.contains("Invalid for 1 reason.\n  × clock source: jiffies."), "{told}");
 }
 
 #[test]
