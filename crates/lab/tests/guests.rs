@@ -208,7 +208,7 @@ fn loads_that_want_a_machine_have_what_a_guest_has_and_say_so() {
     let [measurement] = run.measurements.as_slice() else { panic!("{run:?}") };
     let parts: Vec<_> = measurement.load.parts.iter().map(|part| &part.achieved).collect();
     assert_eq!(parts.iter().map(|part| (part.copies, part.ended)).collect::<Vec<_>>(), [(1, 0); 4]);
-    assert_eq!(parts[3].unit, "compile-like build");
+    assert_eq!(parts[3].unit, "compile-like builds");
     let told: Vec<&str> =
         measurement.shortfalls.iter().map(|found| found.reason.as_str()).collect();
     assert!(told.contains(&"no compiler in the guest"), "{told:?}");

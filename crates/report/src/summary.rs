@@ -161,7 +161,7 @@ impl CellResult<'_> {
         }
     }
 
-    /// What the load achieved, `4.83 k write/s, 1.20 MB/s`; `None` if the load counts nothing.
+    /// What the load achieved, `4.83 k writes/s, 1.20 MB/s`; `None` if the load counts nothing.
     pub(crate) fn load_achieved(&self) -> Option<String> {
         achieved(&self.summary.load)
     }
@@ -231,7 +231,7 @@ pub(crate) const RATES: [Rate; 11] = [
     rate("page faults", ""),
     rate("forks", "processes and threads created"),
     rate("CPU wait", "share of the time in which at least one task waited for a CPU (PSI)"),
-    rate("io wait", "share of the time in which at least one task waited for I/O (PSI)"),
+    rate("I/O wait", "share of the time in which at least one task waited for I/O (PSI)"),
     rate("memory wait", "share of the time in which at least one task waited for memory (PSI)"),
     rate("steal", "steal time: CPU time that the hypervisor gave to others, all CPUs together"),
 ];

@@ -32,7 +32,7 @@ use crate::order::{Companion, Pass, Role, WorkerOrder};
 use crate::site::Site;
 
 /// What one operation of it is.
-pub(super) const UNIT: &str = "compile-like build";
+pub(super) const UNIT: &str = "compile-like builds";
 
 /// Headers that a source includes, directly or not, and how long each is.
 const HEADERS: usize = 28;

@@ -49,7 +49,7 @@ const LEAD: Nanos = Nanos::from_millis(100);
 const PATIENCE: Nanos = Nanos::from_secs(2);
 
 /// What is counted beside the frames that are shown, in the order of their numbers.
-pub(super) const OTHERS: &[&str] = &["frame skipped", "alarm missed"];
+pub(super) const OTHERS: &[&str] = &["frames skipped", "alarms missed"];
 const FRAMES_SKIPPED: usize = 0;
 const ALARMS_MISSED: usize = 1;
 

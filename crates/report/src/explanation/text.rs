@@ -196,7 +196,10 @@ mod tests {
         cell.explanation.pareto.rows.retain(|row| row.cause.explains());
         let text = explanation_text(&[cell], &TableOptions::default());
         assert!(text.contains("unexplained gap"), "{text}");
-        assert!(text.replace(format::THIN_SPACE, " ").contains("explain 100 % of that time."), "{text}");
+        assert!(
+            text.replace(format::THIN_SPACE, " ").contains("explain 100 % of that time."),
+            "{text}"
+        );
     }
 
     #[test]

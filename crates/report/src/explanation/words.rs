@@ -8,14 +8,14 @@ use tactus_model::time::Nanos;
 use super::TracingCost;
 use crate::format::{self, THIN_SPACE};
 
-/// The main cause: `Main cause of latency over 100 µs: softirq NET_RX on CPU 1 (71.0 %).`
+/// The main cause: `Main cause of latency over 100 µs: softirq NET_RX on CPU 1, 71.0 %.`
 pub(super) fn headline(explanation: &Explanation) -> String {
     let pareto = &explanation.pareto;
     let threshold = format::axis_length(explanation.threshold);
     match pareto.rows.first() {
         Some(row) => {
             let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
-            format!("Main cause of latency over {threshold}: {} ({share}).", row.cause)
+            format!("Main cause of latency over {threshold}: {}, {share}.", row.cause)
         }
         None if pareto.undivided > 0 => format!(
             "{} later than {threshold}; the recorded events do not show why.",
@@ -102,6 +102,7 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
         said.push_str(&format!(": {}", parts.join(", ")));
     }
     said.push_str(&match transfers {
+        Some(0) => ". No block device had a request in flight.".to_owned(),
         Some(transfers) => format!(
             ". A block device had a request in flight during {}.",
             format::counted(*transfers, "sample")

@@ -86,29 +86,34 @@ pub fn comparison_in_words(comparison: &Comparison) -> String {
 /// How the comparison was made and what its verdicts mean, in sentences.
 pub fn how_compared(comparison: &Comparison) -> Vec<String> {
     let margin = format!("{}{}%", comparison.margin * 100.0, format::THIN_SPACE);
-    let mut words = vec![
-        format!(
+    let mut words = Vec::new();
+    if comparison.tests() > 0 {
+        words.push(format!(
             "The same: the interval is within ±{margin}. Better and worse: adjusted for all {} tests together \
              (Hochberg), with a false alarm in at most 5 of 100 comparisons. Intervals are at 95 % confidence \
              and not adjusted for multiple comparisons. The unit is the round; A and B are geometric means \
              over rounds.",
             comparison.tests()
-        ),
+        ));
+    }
+    words.push(
         match comparison.design {
             Design::Interleaved => {
                 "Both are cells of one run and took turns, so drift affected both sides equally."
-                    .to_owned()
             }
-            Design::Seeds => "Both were measured in deterministic time, which does not depend on the host: \
-                rounds differ only by their seeds. For figures that are the same in every seed, the \
-                difference shown is exact."
-                .to_owned(),
-            Design::Apart => "A and B are two runs, one after the other, so the difference includes drift \
-                between them. Drift is estimated from the similarity of successive rounds, and intervals are \
-                widened by it. Cells of a single run take turns and need fewer rounds."
-                .to_owned(),
-        },
-    ];
+            Design::Seeds => {
+                "Both were measured in deterministic time, which does not depend on the host: rounds differ \
+                 only by their seeds. For figures that are the same in every seed, the difference shown is \
+                 exact."
+            }
+            Design::Apart => {
+                "A and B are two runs, one after the other, so the difference includes drift between them. \
+                 Drift is estimated from the similarity of successive rounds, and intervals are widened by \
+                 it. Cells of a single run take turns and need fewer rounds."
+            }
+        }
+        .to_owned(),
+    );
     if let Some(rounds) = comparison.rounds_for_margin() {
         words.push(match rounds {
             Some(rounds) => format!(
