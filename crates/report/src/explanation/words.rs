@@ -14,8 +14,9 @@ pub(super) fn headline(explanation: &Explanation) -> String {
     let threshold = format::axis_length(explanation.threshold);
     match pareto.rows.first() {
         Some(row) => {
+            let rank = if row.cause.explains() { "Main cause" } else { "Largest share" };
             let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
-            format!("Main cause of latency over {threshold}: {}, {share}.", row.cause)
+            format!("{rank} of latency over {threshold}: {}, {share}.", row.cause)
         }
         None if pareto.undivided > 0 => format!(
             "{} later than {threshold}; the recorded events do not show why.",

@@ -59,7 +59,7 @@ impl Look {
     const KEY: [(Self, &'static str); 8] = [
         (Self::Probe, "the late thread"),
         (Self::Thread, "another thread"),
-        (Self::Asked, "another, need_resched set"),
+        (Self::Asked, "another, asked to reschedule"),
         (Self::Several, "several, each too short"),
         (Self::Interrupt, "interrupt"),
         (Self::Timer, "timer function"),

@@ -34,8 +34,8 @@ pub(super) fn of_cell(cell: &CellTail) -> Vec<String> {
     words.extend(not_by_cause.clone());
     if let Some(unseen) = unseen {
         words.push(format!(
-            "An event not seen in {} occurs in fewer than 1 of {} wakeups (95 % confidence, if wakeups are \
-             independent).",
+            "An event not seen in {} occurs in fewer than 1 of {} wakeups (95\u{202f}% confidence, if wakeups \
+             are independent).",
             format::counted(unseen.trials, "wakeup"),
             format::count((1.0 / unseen.rate) as u64)
         ));
@@ -61,7 +61,7 @@ fn level(LevelEstimation { period, level, refused }: &LevelEstimation) -> String
     let once = once_in(*period);
     match (level, refused) {
         (Some(level), _) => format!(
-            "Exceeded {once}: about {} (95 % interval {} to {}). This is an estimate, not a bound.",
+            "Exceeded {once}: about {} (95\u{202f}% interval {} to {}). This is an estimate, not a bound.",
             format::latency(level.level),
             format::latency(level.low),
             format::latency(level.high)
