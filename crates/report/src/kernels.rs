@@ -83,9 +83,9 @@ fn columns(rows: &[Row<'_>]) -> Vec<Column> {
         Column::of("kernel", rows, |row| median(&row.figure.kernel)),
         Column::of("change", rows, |row| Entry::text(change(row.figure))),
         Column::names("verdict", rows, |row| Entry::text(verdict(row.figure))),
-        Column::of("baseline, all seeds", rows, |row| range(row.figure, &row.figure.baseline))
+        Column::of("baseline (all seeds)", rows, |row| range(row.figure, &row.figure.baseline))
             .dispensable(2),
-        Column::of("kernel, all seeds", rows, |row| range(row.figure, &row.figure.kernel))
+        Column::of("kernel (all seeds)", rows, |row| range(row.figure, &row.figure.kernel))
             .dispensable(1),
     ]
 }

@@ -190,7 +190,7 @@ pub(super) fn billing(
             None => Entry::empty(),
         };
         columns.push(
-            Column::of("billed/used, all phases", &rows, |(_, billing)| {
+            Column::of("billed/used (all phases)", &rows, |(_, billing)| {
                 range(billing.ratio_range())
             })
             .meaning("The minimum and maximum of billed/used over all phases of the ticks")
@@ -205,7 +205,7 @@ pub(super) fn billing(
     );
     if is_simulated {
         let percent = |share: f64| format!("{:.1}", share * 100.0);
-        let missed = Column::of("missed, all phases", &rows, |(_, billing)| {
+        let missed = Column::of("missed (all phases)", &rows, |(_, billing)| {
             Entry::optional(billing.missed_range().map(|(least, greatest)| {
                 format!("{}–{}{}%", percent(least), percent(greatest), format::THIN_SPACE)
             }))
