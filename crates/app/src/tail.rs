@@ -120,7 +120,7 @@ fn by_cause(subject: &Subject<'_>, cell: usize) -> Result<Result<Vec<CauseTail>,
         (wakeups >= ENOUGH).then(|| CauseTail {
             cause,
             wakeups,
-            answer: TailEstimation::of(&windows),
+            estimation: TailEstimation::of(&windows),
         })
     });
     Ok(Ok(tails.collect()))

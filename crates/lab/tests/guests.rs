@@ -211,7 +211,7 @@ fn loads_that_need_hardware_report_what_the_guest_lacks() {
     let [measurement] = run.measurements.as_slice() else { panic!("{run:?}") };
     let parts: Vec<_> = measurement.load.parts.iter().map(|part| &part.achieved).collect();
     assert_eq!(parts.iter().map(|part| (part.copies, part.ended)).collect::<Vec<_>>(), [(1, 0); 4]);
-    assert_eq!(parts[3].unit, "compile-like build");
+    assert_eq!(parts[3].unit, "compile-like builds");
     let reasons: Vec<&str> =
         measurement.shortfalls.iter().map(|found| found.reason.as_str()).collect();
     assert!(reasons.contains(&"no compiler in the guest"), "{reasons:?}");

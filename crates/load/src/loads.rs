@@ -103,25 +103,25 @@ impl Kind {
 
 /// Every built-in load except `idle`, which starts nothing.
 static KINDS: [Kind; 17] = [
-    kind(BuiltinLoad::Compute, "round of arithmetic", compute::run),
-    kind(BuiltinLoad::Memory, "page dirtied", memory::run).counts_bytes(),
-    kind(BuiltinLoad::Compile, "compile", compile::run).makes_tasks(),
-    kind(BuiltinLoad::File, "transfer", file::run).counts_bytes(),
-    kind(BuiltinLoad::Disk, "synced write", disk::run).counts_bytes(),
-    kind(BuiltinLoad::Net, "receive", net::run).counts_bytes().makes_tasks(),
-    kind(BuiltinLoad::Serial, "file copied", serial::run).counts_bytes().makes_tasks(),
-    kind(BuiltinLoad::Process, "process", process::run).makes_tasks(),
-    kind(BuiltinLoad::Syscall, "call", syscall::run),
-    kind(BuiltinLoad::Pagefault, "page fault", pagefault::run),
-    kind(BuiltinLoad::Message, "message", message::run).counts_bytes().makes_tasks(),
-    kind(BuiltinLoad::Timer, "expiry", timer::run).makes_tasks(),
-    kind(BuiltinLoad::BuildOverNetwork, "build", build_over_network::run)
+    kind(BuiltinLoad::Compute, "rounds of arithmetic", compute::run),
+    kind(BuiltinLoad::Memory, "pages dirtied", memory::run).counts_bytes(),
+    kind(BuiltinLoad::Compile, "compiles", compile::run).makes_tasks(),
+    kind(BuiltinLoad::File, "transfers", file::run).counts_bytes(),
+    kind(BuiltinLoad::Disk, "synced writes", disk::run).counts_bytes(),
+    kind(BuiltinLoad::Net, "receives", net::run).counts_bytes().makes_tasks(),
+    kind(BuiltinLoad::Serial, "files copied", serial::run).counts_bytes().makes_tasks(),
+    kind(BuiltinLoad::Process, "processes", process::run).makes_tasks(),
+    kind(BuiltinLoad::Syscall, "calls", syscall::run),
+    kind(BuiltinLoad::Pagefault, "page faults", pagefault::run),
+    kind(BuiltinLoad::Message, "messages", message::run).counts_bytes().makes_tasks(),
+    kind(BuiltinLoad::Timer, "expiries", timer::run).makes_tasks(),
+    kind(BuiltinLoad::BuildOverNetwork, "builds", build_over_network::run)
         .counts_bytes()
         .makes_tasks(),
-    paced(BuiltinLoad::Editor, "keystroke", editor::run),
-    paced(BuiltinLoad::Player, "frame", player::run).counts(player::OTHERS),
-    kind(BuiltinLoad::Adaptive, "frame", adaptive::run),
-    kind(BuiltinLoad::Display, "request", display::run).makes_tasks(),
+    paced(BuiltinLoad::Editor, "keystrokes", editor::run),
+    paced(BuiltinLoad::Player, "frames", player::run).counts(player::OTHERS),
+    kind(BuiltinLoad::Adaptive, "frames", adaptive::run),
+    kind(BuiltinLoad::Display, "requests", display::run).makes_tasks(),
 ];
 
 fn find(load: BuiltinLoad) -> Option<&'static Kind> {

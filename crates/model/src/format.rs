@@ -151,7 +151,7 @@ pub fn rate(count: u64, over: Nanos) -> String {
     format!("{}/s", text.trim_end_matches(THIN_SPACE))
 }
 
-/// Formats a rate of operations of a kind: `4.83 k write/s`.
+/// Formats a rate of operations of a kind: `4.83 k writes/s`.
 pub fn operation_rate(per_second: f64, unit: &str) -> String {
     let text = quantity(per_second);
     format!("{} {unit}/s", text.trim_end_matches(THIN_SPACE))
@@ -304,8 +304,8 @@ mod tests {
         check(&rate(4_834, Nanos::from_secs(1)), "4.83 k/s");
         check(&rate(50, Nanos::from_secs(100)), "0.50/s");
         check(&byte_rate(1_200_000.0), "1.20 MB/s");
-        check(&operation_rate(4_834.0, "write"), "4.83 k write/s");
-        check(&operation_rate(11.3, "compile"), "11.3 compile/s");
+        check(&operation_rate(4_834.0, "writes"), "4.83 k writes/s");
+        check(&operation_rate(11.3, "compiles"), "11.3 compiles/s");
         check(&rate(5, Nanos::ZERO), "–");
     }
 

@@ -165,7 +165,7 @@ pub struct LoadResult {
     pub copies: u32,
     /// Copies that had exited on their own before it closed.
     pub ended: u32,
-    /// The unit of an operation (`compile`, `write`, …); empty if operations cannot be counted.
+    /// The name of operations in the plural (`compiles`, `transfers`, …); empty if operations cannot be counted.
     pub unit: String,
     /// Operations of all copies during the window; `None` if they cannot be counted.
     pub operations: Option<u64>,
@@ -185,7 +185,7 @@ pub struct LoadResult {
 /// How often something happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// The name of one event: `frame skipped`.
+    /// The name of these events in the plural: `frames skipped`.
     pub what: String,
     /// How often.
     pub count: u64,

@@ -1,4 +1,4 @@
-//! Writes the page and the tables of made-up runs, to be looked at: `sample_page FOLDER`.
+//! Writes the page and the tables of made-up runs, for viewing: `sample_page FOLDER`.
 
 #[path = "../fixtures/runs.rs"]
 mod runs;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What made-up cells say of longer times: one enough, one too little.
+/// Tail estimations of made-up cells, with enough samples and with too few.
 fn tails() -> Vec<CellTail> {
     let cell = |cell: usize, label: &str, process: Process, wakeups: usize| {
         let latencies = process.draw(wakeups, &mut Draw::new(8));

@@ -1,4 +1,4 @@
-//! A plan as the experiment file that would make it again.
+//! A plan as the experiment file that reproduces it.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::label::differing_settings;
 use tactus_model::settings::SETTINGS;
 
-/// Writes `plan` as an experiment file; `tactus measure FILE` carries the same plan out.
+/// Writes `plan` as an experiment file; `tactus measure FILE` runs the same plan.
 ///
-/// Settings that vary become lists where the cells are all their combinations;
-/// else every cell is written as a matrix of its own.
+/// Settings that vary become lists if the cells are all their combinations; otherwise every cell
+/// becomes a matrix of its own.
 pub fn experiment_file(plan: &Plan) -> String {
     let mut varied = differing_settings(&plan.cells);
-    // What only some probes have is said of each cell that has it.
+    // Settings of only some probes are written in each cell that has them.
     let shared = |name: &str| plan.cells.iter().all(|cell| value_of(cell, name).is_some());
     varied.extend(SETTINGS.iter().map(|setting| setting.name).filter(|name| !shared(name)));
     let product = head(plan) + &settings(&plan.cells, &varied);
@@ -29,7 +29,7 @@ fn head(plan: &Plan) -> String {
     if let Some(until) = plan.until {
         text.push_str(&format!("until = \"{}\"\nlimit = \"{}\"\n", until.aim, until.limit));
     }
-    // It is one for the whole plan.
+    // The whole plan has the same guest time.
     if let Some(guest) = plan.cells.iter().find_map(|cell| cell.target.guest()) {
         text.push_str(&format!("guest-time = \"{}\"\n", guest.time));
     }
@@ -47,7 +47,7 @@ fn settings(cells: &[Cell], varied: &[&str]) -> String {
     text
 }
 
-/// The distinct values of a setting in the order in which they first come.
+/// The distinct values of a setting, in order of first appearance.
 fn list(cells: &[Cell], name: &str) -> String {
     let mut values: Vec<String> = Vec::new();
     for value in cells.iter().filter_map(|cell| value_of(cell, name)) {
@@ -88,7 +88,7 @@ fn value_of(cell: &Cell, name: &str) -> Option<String> {
     cell.settings().find(|(setting, _)| *setting == name).map(|(_, value)| value)
 }
 
-/// A string as TOML's basic strings want it.
+/// A string quoted as a TOML basic string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! What each guest of a run was, so that it can be booted again.
+//! The guests of a run, with all that is needed to boot them again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,10 +10,10 @@ use tactus_model::run::Run;
 use crate::format;
 use crate::table::{TableOptions, wrapped};
 
-/// What a reader of any figures of these runs has to know beside them, each told once;
-/// nothing where none was measured in guests.
+/// Notes that belong beside any figures of these runs, without repetition; empty if no run was
+/// measured in guests.
 ///
-/// The verdict says more; this stands at every table and on every page.
+/// The verdict has the details; these notes are at every table and on every page.
 pub fn guests_notes<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for note in runs.into_iter().filter_map(guests_note) {
@@ -29,25 +29,25 @@ pub fn guests_text<'r>(runs: impl IntoIterator<Item = &'r Run>, options: &TableO
     guests_notes(runs).iter().map(|note| wrapped(note, "", options.width)).collect()
 }
 
-/// The same of one run, in a sentence or two.
+/// The note of one run, in a few sentences.
 pub(crate) fn guests_note(run: &Run) -> Option<String> {
     let time = run.header.plan.cells.iter().find_map(|cell| Some(cell.target.guest()?.time))?;
     Some(match time {
         GuestTime::Exact(speed) => format!(
-            "Exact time: lengths are instructions that guest kernels executed, at {} million a second, \
-             on one CPU that is emulated. Caches, address translation, other CPUs and the \
-             time that real devices take are not in them.",
+            "Deterministic time: durations are counts of instructions that the guest kernel executed, at {} \
+             million per second, on one emulated CPU. They do not include the effects of caches, address \
+             translation, other CPUs or real devices.",
             speed.mips()
         ),
         GuestTime::Wall => format!(
-            "Virtual: measured in guest kernels{}, as the host let them run. These figures compare \
-             kernels on this host; they are not those of a machine.",
+            "Virtual: measured in guest kernels{}, in the host's wall time. Use these figures to compare \
+             kernels on this host; a physical machine has others.",
             executed_by(run)
         ),
     })
 }
 
-/// What executed the guests and on how many CPUs, as far as their results tell.
+/// What executed the guests and on how many CPUs, as far as the results show.
 fn executed_by(run: &Run) -> String {
     let accounts: Vec<&GuestAccount> =
         run.measurements.iter().filter_map(|found| found.guest.as_deref()).collect();
@@ -62,27 +62,26 @@ fn executed_by(run: &Run) -> String {
         .collect();
     let online = |found: &&GuestAccount| Some(found.facts.cpu.online.as_ref()?.len() as u64);
     let cpus: BTreeSet<u64> = accounts.iter().filter_map(online).collect();
-    let cpus: Vec<String> =
-        cpus.iter().map(|count| format::counted(*count, "CPU")).collect();
+    let cpus: Vec<String> = cpus.iter().map(|count| format::counted(*count, "CPU")).collect();
     [(", ", words.join(" or ")), (" with ", cpus.join(" or "))]
         .iter()
-        .filter(|(_, told)| !told.is_empty())
-        .map(|(before, told)| format!("{before}{told}"))
+        .filter(|(_, words)| !words.is_empty())
+        .map(|(before, words)| format!("{before}{words}"))
         .collect()
 }
 
-/// A guest's kernel as its plan names it, and what is known of it.
+/// A guest's kernel as the plan names it, and its facts.
 pub(crate) struct GuestRows {
     pub(crate) kernel: String,
     pub(crate) rows: Vec<(&'static str, String)>,
 }
 
-/// The SHA-256 digest of what all guests of a run said in exact time, in hexadecimal digits:
-/// the same wherever and whenever the same kernels, program and emulator are run by the same
-/// plan and seed. `None` where not every result was proved to repeat, or there is none.
+/// The SHA-256 digest, in hexadecimal, of the output of all guests of a run in deterministic time.
+/// It is the same on any machine for the same kernels, program, emulator, plan and seed. `None` if
+/// there is no result or if any result was not proved to repeat.
 ///
-/// It is that of one line for each result, by round and cell, both counted from 0:
-/// `ROUND CELL SHA256`.
+/// The digest covers one line per result, ordered by round and cell, both counted from 0: `ROUND
+/// CELL SHA256`.
 pub fn exact_digest(run: &Run) -> Option<String> {
     let mut results: Vec<_> = run.measurements.iter().collect();
     results.sort_by_key(|found| (found.turn.round, found.turn.cell));
@@ -95,7 +94,7 @@ pub fn exact_digest(run: &Run) -> Option<String> {
     (!results.is_empty()).then(|| sha256([lines]))
 }
 
-/// The guests of a run, a kernel each, in the order of its cells.
+/// The guests of a run, one per kernel, in the order of its cells.
 pub(crate) fn guests(run: &Run) -> Vec<GuestRows> {
     let mut kernels: Vec<String> = Vec::new();
     for cell in &run.header.plan.cells {
@@ -128,8 +127,8 @@ fn rows(first: &GuestAccount, all: &[&GuestAccount]) -> Vec<(&'static str, Strin
     let tick = kernel.tick_rate_hz.map_or("unknown".to_owned(), |rate| format!("{rate} Hz"));
     let proved = all.iter().filter(|account| account.proof.is_some()).count();
     let repeats = match (proved, all.len()) {
-        (0, _) => "nothing, in wall time".to_owned(),
-        (proved, all) if proved == all => "every result, to the byte, when booted again".to_owned(),
+        (0, _) => "no result (wall time)".to_owned(),
+        (proved, all) if proved == all => "every result, byte for byte".to_owned(),
         (proved, all) => format!("{proved} of {all} results"),
     };
     vec![
@@ -150,7 +149,7 @@ fn rows(first: &GuestAccount, all: &[&GuestAccount]) -> Vec<(&'static str, Strin
     ]
 }
 
-/// The distinct values among the results of a kernel; of many the first few.
+/// The distinct values among the results of a kernel; only the first few if there are many.
 fn values(all: &[&GuestAccount], of: impl Fn(&GuestAccount) -> String) -> String {
     const SHOWN: usize = 4;
     let values: BTreeSet<String> = all.iter().map(|account| of(account)).collect();
@@ -161,18 +160,18 @@ fn values(all: &[&GuestAccount], of: impl Fn(&GuestAccount) -> String) -> String
     }
 }
 
-/// A guest in a line.
+/// A guest on one line.
 pub(crate) fn in_a_line(guest: &GuestRows) -> String {
     format!("{}: {}", guest.kernel, listed(&guest.rows))
 }
 
-/// What is known of a guest, or of several.
+/// The facts of one guest, or of several.
 pub(crate) fn listed(rows: &[(&str, String)]) -> String {
     let rows: Vec<String> = rows.iter().map(|(name, value)| format!("{name} {value}")).collect();
     rows.join("; ")
 }
 
-/// Takes out what is the same of all of several guests, and gives it; nothing of a single one.
+/// Removes and returns the facts that all guests share; empty for a single guest.
 pub(crate) fn take_common(guests: &mut [GuestRows]) -> Vec<(&'static str, String)> {
     let [first, others @ ..] = &*guests else { return Vec::new() };
     let is_common = |row: &&(&'static str, String)| {
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kernel_is_told_with_what_its_results_share_and_what_not() {
+    fn each_kernel_lists_what_its_results_share_and_what_differs() {
         let guests = guests(&run());
         assert_eq!(guests.len(), 2);
         let line = in_a_line(&guests[1]);
@@ -221,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_of_a_run_is_that_of_what_its_guests_said_in_whatever_order() {
+    fn the_digest_of_a_run_does_not_depend_on_the_order_of_results() {
         let mut run = run();
         run.measurements.sort_by_key(|found| (found.turn.cell, found.turn.round));
         // Of `printf '0 0 s\n0 1 s\n1 0 s\n1 1 s\n' | sha256sum`.
         let expected = "d3a8d78eac16737599a070ccfeddbcb56a14e0e714e9390679b77760afcbb2d9";
         assert_eq!(exact_digest(&run).as_deref(), Some(expected));
-        let told = crate::run_details(&run, &crate::TableOptions::default());
-        assert!(told.contains(expected), "{told}");
+        let details = crate::run_details(&run, &crate::TableOptions::default());
+        assert!(details.contains(expected), "{details}");
         run.measurements[0].guest.as_mut().unwrap().proof = None;
         assert_eq!(exact_digest(&run), None);
         run.measurements.clear();
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_repeated_is_counted() {
+    fn results_that_were_not_repeated_are_counted() {
         let mut run = run();
         let first = run.measurements.iter_mut().find(|found| found.turn.cell == 0).unwrap();
         first.guest.as_mut().unwrap().proof = None;
@@ -244,13 +243,13 @@ mod tests {
     }
 
     #[test]
-    fn every_table_and_page_tells_how_time_passed() {
+    fn every_table_and_page_names_the_guests_clock() {
         let mut run = run();
         let note = guests_note(&run).unwrap();
-        assert!(note.contains("1000 million") && note.contains("Caches"), "{note}");
+        assert!(note.contains("1000 million") && note.contains("caches"), "{note}");
         let options = crate::TableOptions::default();
-        for told in [crate::cells_table(&run, &options), crate::run_details(&run, &options)] {
-            assert!(told.contains("Caches, address translation"), "{told}");
+        for text in [crate::cells_table(&run, &options), crate::run_details(&run, &options)] {
+            assert!(text.contains("effects of caches"), "{text}");
         }
         let page = crate::page(std::slice::from_ref(&run)).unwrap();
         assert!(page.contains(&note), "{note}");
@@ -268,11 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_tells_what_exact_time_leaves_out() {
+    fn the_verdict_lists_what_deterministic_time_does_not_model() {
         let mut run = run();
-        let told = crate::run_details(&run, &crate::TableOptions::default());
+        let details = crate::run_details(&run, &crate::TableOptions::default());
         for part in ["deterministic time", "does not model", "Guests", "kernel sha256"] {
-            assert!(told.contains(part), "{part} is not in {told}");
+            assert!(details.contains(part), "{part} is not in {details}");
         }
         let page = crate::page(std::slice::from_ref(&run)).unwrap();
         assert!(page.contains("caches, TLBs") && page.contains("kernel sha256 k0"));

@@ -12,7 +12,7 @@ use tactus_model::guest::EXACT_LIMITS;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid, wrapped};
 
-/// Writes what was compared, a line a figure, and what follows from it.
+/// Writes the comparison, one line per figure, then the conclusion.
 pub fn kernel_gate_text(
     comparison: &KernelComparison,
     options: &GateOptions,
@@ -22,7 +22,7 @@ pub fn kernel_gate_text(
     let paragraphs = [
         heading(comparison),
         side("kernel", &comparison.kernel),
-        side("against", &comparison.baseline),
+        side("baseline", &comparison.baseline),
     ];
     paragraphs.iter().for_each(|words| text.push_str(&wrapped(words, "", table.width)));
     let rows = rows(comparison);
@@ -47,7 +47,7 @@ pub fn kernel_gate_text(
 fn heading(comparison: &KernelComparison) -> String {
     let KernelComparison { run, mips, seeds, seed, .. } = comparison;
     format!(
-        "{run}: exact time, {mips} million instructions a second, {} from seed {seed}",
+        "{run}: deterministic time, {mips} million instructions per second, {} from seed {seed}",
         format::counted(u64::from(*seeds), "seed")
     )
 }
@@ -79,13 +79,13 @@ fn columns(rows: &[Row<'_>]) -> Vec<Column> {
     vec![
         Column::names("cell", rows, |row| Entry::text(row.cell)),
         Column::names("figure", rows, |row| Entry::text(row.figure.figure.words())),
-        Column::of("against", rows, |row| median(&row.figure.baseline)),
+        Column::of("baseline", rows, |row| median(&row.figure.baseline)),
         Column::of("kernel", rows, |row| median(&row.figure.kernel)),
         Column::of("change", rows, |row| Entry::text(change(row.figure))),
         Column::names("verdict", rows, |row| Entry::text(verdict(row.figure))),
-        Column::of("seeds against", rows, |row| range(row.figure, &row.figure.baseline))
+        Column::of("baseline (all seeds)", rows, |row| range(row.figure, &row.figure.baseline))
             .dispensable(2),
-        Column::of("seeds kernel", rows, |row| range(row.figure, &row.figure.kernel))
+        Column::of("kernel (all seeds)", rows, |row| range(row.figure, &row.figure.kernel))
             .dispensable(1),
     ]
 }
@@ -99,7 +99,7 @@ fn median(seeds: &Seeds) -> Entry {
     Entry::number(count(seeds.median), seeds.median.round() as u64)
 }
 
-/// From the least seed to the greatest, where they differ.
+/// The range over all seeds, if they differ.
 fn range(figure: &FigureComparison, seeds: &Seeds) -> Entry {
     match figure.method {
         Method::Exact => Entry::empty(),
@@ -143,12 +143,12 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
     let mut words = Vec::new();
     let decision = match comparison.decision(options) {
         Decision::Passes => {
-            format!("Passes: {kernel} is no worse than {baseline} in what was compared.")
+            format!("Pass: {kernel} is no worse than {baseline} in any figure compared.")
         }
-        Decision::Refused => format!("Refused: {kernel} differs from {baseline}."),
+        Decision::Refused => format!("Fail: {kernel} differs from {baseline}."),
         Decision::Undecided => {
             format!(
-                "Cannot decide whether {kernel} is worse than {baseline}: see what was not compared."
+                "Undecided: {kernel} may be worse than {baseline} in the cells that were not compared."
             )
         }
     };
@@ -160,7 +160,7 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
         words.push(format!("Less: {}.", less.join("; ")));
     }
     let mut rule = format!(
-        "A path that every seed gave alike differs when it does by more than {} instructions.",
+        "A figure that is the same in every seed counts as different if it changes by more than {} instructions.",
         comparison.allowance
     );
     let by_ranks =
@@ -168,8 +168,8 @@ fn conclusion(comparison: &KernelComparison, options: &GateOptions) -> Vec<Strin
     if by_ranks > 0 {
         let _ = write!(
             rule,
-            " What differs from seed to seed is compared by the ranks of the seeds, {} together, with \
-             a chance of at most {}% that kernels that are alike are called different.",
+            " Figures that vary with the seed are compared by rank, {} together, with a false alarm rate of \
+             at most {}%.",
             format::counted(by_ranks, "figure"),
             comparison.false_alarms * 100.0
         );
@@ -260,15 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_is_told_figure_by_figure_and_then_in_words() {
+    fn a_gate_prints_each_figure_and_then_the_conclusion() {
         let text =
             kernel_gate_text(&comparison(), &GateOptions::default(), &TableOptions::of_width(140));
         for part in [
-            "against: debian-cloud, Linux 6.1.0-56-cloud-amd64, sha256 2ce3a2b8ebf0b0ba…",
+            "baseline: debian-cloud, Linux 6.1.0-56-cloud-amd64, sha256 2ce3a2b8ebf0b0ba…",
             "GREATER, in every seed",
             "no difference found, p = 0.610",
             "pagefault: not compared: the guest ended before its cell did",
-            "Refused: debian-cloud:slub_debug=FZP differs from debian-cloud.",
+            "Fail: debian-cloud:slub_debug=FZP differs from debian-cloud.",
             "Greater: operation of the load under syscall (+22.0%); p99 under syscall (+179.3%).",
             "Less: interrupts under idle (-66.7%).",
         ] {
@@ -277,17 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_and_what_cannot_be_told_is_said() {
+    fn a_gate_may_pass_or_be_undecided() {
         let options = GateOptions::default();
-        let mut told = comparison();
-        told.cells.remove(1);
-        let text = kernel_gate_text(&told, &options, &TableOptions::default());
-        assert!(
-            text.contains("Cannot decide whether debian-cloud:slub_debug=FZP is worse"),
-            "{text}"
-        );
-        told.cells.pop();
-        let text = kernel_gate_text(&told, &options, &TableOptions::default());
-        assert!(text.contains("Passes: debian-cloud:slub_debug=FZP is no worse"), "{text}");
+        let mut gate = comparison();
+        gate.cells.remove(1);
+        let text = kernel_gate_text(&gate, &options, &TableOptions::default());
+        assert!(text.contains("Undecided: debian-cloud:slub_debug=FZP may be worse"), "{text}");
+        gate.cells.pop();
+        let text = kernel_gate_text(&gate, &options, &TableOptions::default());
+        assert!(text.contains("Pass: debian-cloud:slub_debug=FZP is no worse"), "{text}");
     }
 }

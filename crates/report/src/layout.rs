@@ -1,9 +1,8 @@
 //! Which cells share a graph, and how their curves look.
 //!
-//! A run of many cells is a table of loads by policies, or of any other
-//! settings that vary. One of the settings becomes the curves, the others the
-//! panels, so that what lies in one graph is made to be compared and a curve of
-//! one name looks the same in every panel.
+//! A run of many cells is a table of loads by policies, or of other settings that vary. One setting
+//! becomes the curves, the others the panels. So the curves of a graph are comparable, and a curve
+//! looks the same in every panel.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +11,11 @@ use tactus_model::label::{differing_settings, labels};
 
 use crate::svg::style::CurveStyle;
 
-/// The most curves in a panel that still read well; a setting of more values is
-/// overlaid only when no other will do.
+/// The most curves that are readable in a panel; a setting with more values is overlaid only if no
+/// other fits.
 const CURVES_WANTED: [usize; 3] = [6, 8, 12];
 
-/// The curves that share a panel where no setting can be overlaid.
+/// The curves per panel if no setting can be overlaid.
 const CROWD: usize = 6;
 
 /// A cell's curve in a panel.
@@ -24,16 +23,16 @@ const CROWD: usize = 6;
 pub struct CurvePlace {
     /// The index of the cell.
     pub cell: usize,
-    /// What the curve is called in its panel.
+    /// The name of the curve in its panel.
     pub name: String,
-    /// How it looks.
+    /// Its style.
     pub style: CurveStyle,
 }
 
 /// The cells of one graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panel {
-    /// What they have in common; empty when there is one panel alone.
+    /// The settings they have in common; empty for a single panel.
     pub title: String,
     /// The curves, in the order of the cells.
     pub curves: Vec<CurvePlace>,
@@ -93,7 +92,7 @@ fn by_setting(
     panels
 }
 
-/// Overlays the cells in the order in which they stand, a few in a panel.
+/// Overlays the cells in their order, a few per panel.
 fn in_crowds(cells: &[Cell], shown: &[usize]) -> Vec<Panel> {
     let names = labels(cells);
     let named: Vec<(usize, String)> = shown.iter().copied().zip(names).collect();
@@ -126,7 +125,7 @@ fn value_of(cell: &Cell, name: &str) -> String {
         .unwrap_or_default()
 }
 
-/// A value as a title says it: words speak for themselves, numbers carry their setting's name.
+/// A value as it appears in a title: numbers carry the name of their setting, words do not.
 fn titled(name: &str, value: &str) -> String {
     match name {
         "load" | "policy" | "sleep" | "clock" | "probe" => value.to_owned(),

@@ -1,8 +1,7 @@
 //! Text from data: tables for the terminal, drawings, pages, the outcome of a run and its verdict.
 //!
-//! Everything here is a pure function of runs as they stand in the store. It
-//! reads histograms and never samples, so the page of ten million wakeups takes
-//! no longer than that of ten thousand.
+//! Everything here is a pure function of stored runs. It reads histograms, never samples, so a page
+//! of ten million wakeups takes no longer than a page of ten thousand.
 #![forbid(unsafe_code)]
 
 mod accounts;
@@ -31,7 +30,7 @@ mod fixture;
 #[path = "../fixtures/explanations.rs"]
 mod explanation_fixture;
 
-/// Quantities as people read them, for all that writes text.
+/// Quantities as people read them.
 pub use tactus_model::format;
 
 pub use accounts::{AccountsBy, NamedAccounts, accounts_text};

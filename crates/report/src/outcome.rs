@@ -1,4 +1,5 @@
-//! The sentence: how late the best policy was, under what, and where the worst wakeup came from.
+//! The headline: how late the best policy was, under which load, and which cell had the worst
+//! wakeup.
 
 use std::collections::BTreeSet;
 
@@ -13,20 +14,20 @@ use crate::format;
 use crate::summary::{CellResult, cell_results};
 use crate::table::{TableOptions, wrapped};
 
-/// The shares the sentence may name, the rarest first.
+/// The shares that the headline may name, the rarest first.
 const SHARES: [f64; 2] = [0.999, 0.99];
 
-/// The samples that must lie beyond a share in every cell for the share to be named.
+/// The headline names a share only if every cell has at least this many samples beyond it.
 const BEYOND: f64 = 10.0;
 
-/// The cells of one way of scheduling.
+/// The cells of one scheduling policy.
 struct Group<'a, 'r> {
     scheduling: String,
     cells: Vec<&'a CellResult<'r>>,
 }
 
 impl Group<'_, '_> {
-    /// The latency that a share of the due times did not exceed in any of the cells.
+    /// The latency that a share of the due times did not exceed in any cell.
     fn within(&self, share: f64) -> Nanos {
         self.cells.iter().filter_map(|cell| cell.by_schedule(share)).max().unwrap_or_default()
     }
@@ -36,12 +37,11 @@ impl Group<'_, '_> {
     }
 }
 
-/// Says in a sentence what a run found, computed from the run alone.
+/// Summarizes a run in a sentence, computed from the run alone.
 ///
-/// Latencies in it go by the *intended schedule*: a due time that was missed
-/// counts as a late one. A share is named only when the run holds enough
-/// samples for it in every cell. Whether the figures can be relied on is another
-/// question, which `tactus_judge::verdict` answers.
+/// Latencies are by the *intended schedule*: a missed due time counts as late. The sentence names a
+/// share only if every cell has enough samples for it. `tactus_judge::verdict` decides whether the
+/// figures are valid.
 pub fn outcome(run: &Run) -> String {
     of_results(run, &cell_results(run))
 }
@@ -55,7 +55,7 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     let Some(worst) = results.iter().max_by_key(|result| result.max()) else {
         let turns = u64::from(run.header.plan.rounds) * run.header.plan.cells.len() as u64;
         return format!(
-            "Nothing was measured: none of {} gave a result.",
+            "Nothing was measured: none of {} produced a result.",
             format::counted(turns, "turn")
         );
     };
@@ -73,28 +73,29 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     }
 }
 
-/// The sentence of a run that another program measured: what it was asked for and under
-/// what is not known well enough to credit anything with the figures.
+/// The headline of a run that another program measured. Its policy and load are not known well
+/// enough to attribute the figures to them.
 fn imported(origin: &Origin, worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
     let observed: u64 = results.iter().map(|result| result.accounting().observed).sum();
     let share = named_share(results).map_or(String::new(), |share| {
         let slowest = results.iter().max_by_key(|result| result.per_wakeup(share));
         slowest.map_or(String::new(), |slowest| {
-            let within = slowest.told(slowest.per_wakeup(share));
-            let which = if results.len() > 1 { "all cells came" } else { "wakeups came" };
+            let within = slowest.latency_text(slowest.per_wakeup(share));
+            let which =
+                if results.len() > 1 { "in all cells, wakeups came" } else { "wakeups came" };
             format!("{which} within {within} {} of the time; ", format::percentile(share))
         })
     });
     let place = if results.len() > 1 { format!(", in {}", worst.label) } else { String::new() };
     format!(
-        "As {} measured, {share}the latest of {} came {} late{place}.",
+        "Measured by {}: {share}the worst of {} was {} late{place}.",
         origin.program(),
         format::counted(observed, "wakeup"),
-        worst.told(worst.max()),
+        worst.latency_text(worst.max()),
     )
 }
 
-/// The sentence of a run of players alone; none of another run.
+/// The headline of a run whose cells are all players; `None` for other runs.
 fn of_players(results: &[CellResult<'_>]) -> Option<String> {
     let players: Vec<(&CellResult<'_>, PlayerSummary)> =
         results.iter().map(|result| Some((result, result.players()?))).collect::<Option<_>>()?;
@@ -106,22 +107,22 @@ fn of_players(results: &[CellResult<'_>]) -> Option<String> {
     let several = match players.len() {
         1 => String::new(),
         _ => format!(
-            "Of {}, {kept} achieved the desired frame rate to within 1{}%; at worst, with {}, ",
+            "{kept} of {} achieved the desired frame rate to within 1{}%; in the worst cell, {}, ",
             format::counted(players.len() as u64, "cell"),
             format::THIN_SPACE,
             worst.label
         ),
     };
     Some(format!(
-        "{several}{:.2} of {:.2} frames a second were shown. What was shown and what the ticks \
-         alone would have left are at most {:.2} frames a second apart.",
+        "{several}{:.2} of {:.2} frames per second were shown. The rates shown differ from those expected \
+         from the ticks alone by at most {:.2} frames per second.",
         lost.achieved,
         lost.desired,
         off(apart)
     ))
 }
 
-/// The share of frames that may be lost by a player that counts as keeping its rate.
+/// A player that loses no more than this share of its frames counts as keeping its rate.
 const RATE_KEPT: f64 = 0.01;
 
 fn with_share(
@@ -144,13 +145,13 @@ fn with_share(
     };
     let tail = if cells == 1 {
         format!(
-            "the latest of {} came {} late",
+            "the worst of {} was {} late",
             format::counted(worst.accounting().observed, "wakeup"),
             format::latency_or_nothing(worst.max())
         )
     } else {
         format!(
-            "the worst wakeup, {}, came {}",
+            "the worst wakeup, {}, was {}",
             format::latency_or_nothing(worst.max()),
             place(worst, groups.len() > 1)
         )
@@ -163,24 +164,24 @@ fn with_share(
     )
 }
 
-/// The sentence of a run too short to name a share: the greatest latency is all it can say.
+/// The headline of a run too short to name a share: only its maximum latency.
 fn without_share(worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
     let observed: u64 = results.iter().map(|result| result.accounting().observed).sum();
     if observed == 0 {
-        return "Nothing was observed: no wakeup came within any window.".to_owned();
+        return "Nothing was observed: no wakeup fell into any window.".to_owned();
     }
     format!(
-        "The latest of {} came {} late, {}.",
+        "The worst of {} was {} late, {}.",
         format::counted(observed, "wakeup"),
         format::latency_or_nothing(worst.max()),
         place(worst, true)
     )
 }
 
-/// The rarest share for which every cell holds samples enough.
+/// The rarest share for which every cell has enough samples.
 fn named_share(results: &[CellResult<'_>]) -> Option<f64> {
     let fewest = results.iter().map(|result| result.summary.by_schedule.count()).min()?;
-    // 1 − 0.999 has no exact form; a hair must not decide.
+    // 1 − 0.999 is not exact in binary; rounding error must not decide.
     SHARES.into_iter().find(|share| (1.0 - share) * fewest as f64 >= BEYOND - 1e-6)
 }
 
@@ -210,7 +211,7 @@ fn where_measured(results: &[CellResult<'_>]) -> String {
     }
 }
 
-/// Where a cell stands among the others: `under file with other`.
+/// The load and policy of a cell: `under file with other`.
 fn place(result: &CellResult<'_>, name_scheduling: bool) -> String {
     let load = match result.cell.load.load.is_idle() {
         true => "on the idle machine".to_owned(),
@@ -249,7 +250,7 @@ mod tests {
         check(
             &fixture::quick(),
             "Under every load, fifo:90 woke within 240 µs 99.9 % of the time, other within 15.9 ms; \
-             the worst wakeup, 25.9 ms, came under file:cpus with other.",
+             the worst wakeup, 25.9 ms, was under file:cpus with other.",
         );
     }
 
@@ -263,7 +264,7 @@ mod tests {
             &run,
             &format!(
                 "On the idle machine, fifo:90 woke within {within} 99.9 % of the time; \
-                 the latest of 12 000 wakeups came {max} late."
+                 the worst of 12 000 wakeups was {max} late."
             ),
         );
     }
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn too_few_samples_name_no_share() {
         let sentence = plain(&outcome(&small("duration = \"60ms\"\npolicy = \"fifo:90\"", 2)));
-        assert!(sentence.starts_with("The latest of 240 wakeups came "), "{sentence}");
+        assert!(sentence.starts_with("The worst of 240 wakeups was "), "{sentence}");
         assert!(!sentence.contains('%'), "{sentence}");
     }
 
@@ -287,14 +288,14 @@ mod tests {
     fn nothing_measured() {
         let mut run = fixture::quick();
         run.measurements.clear();
-        check(&run, "Nothing was measured: none of 20 turns gave a result.");
+        check(&run, "Nothing was measured: none of 20 turns produced a result.");
     }
 
     #[test]
     fn nothing_observed() {
         let mut run = small("policy = \"fifo:90\"", 1);
         run.measurements[0].tasks.clear();
-        check(&run, "Nothing was observed: no wakeup came within any window.");
+        check(&run, "Nothing was observed: no wakeup fell into any window.");
     }
 
     #[test]
@@ -304,6 +305,6 @@ mod tests {
             task.granted.scheduling = Scheduling::ORDINARY;
         }
         let sentence = outcome(&run);
-        assert!(sentence.contains("other (asked for fifo:90) woke within"), "{sentence}");
+        assert!(sentence.contains("other (fifo:90 was refused) woke within"), "{sentence}");
     }
 }

@@ -1,28 +1,28 @@
-//! How cells stand to what a machine is for, in words.
+//! Whether cells meet the deadlines of a purpose, in words.
 
 use tactus_judge::purpose::PurposeVerdict;
 
 use crate::format;
 use crate::table::{TableOptions, paragraph};
 
-/// The cells of a run that are held against one purpose.
+/// The cells of a run, judged for one purpose.
 pub(crate) struct PurposeView {
     pub(crate) purpose: String,
-    /// What it asks for, and why.
+    /// Its period and deadline, and why.
     pub(crate) about: String,
-    /// The name of each cell, and how it stands.
+    /// The name of each cell and its verdict.
     pub(crate) cells: Vec<(String, String)>,
 }
 
 impl PurposeView {
-    /// Puts the verdicts of a purpose together, which follow each other.
+    /// Groups consecutive verdicts by purpose.
     pub(crate) fn of(verdicts: &[PurposeVerdict]) -> Vec<Self> {
         let of_purpose = |verdicts: &[PurposeVerdict]| {
             let PurposeVerdict { purpose, period, deadline, reason, .. } = &verdicts[0];
             Self {
                 purpose: purpose.clone(),
                 about: format!(
-                    "every {}, at most {} late, since {reason}",
+                    "every {}, at most {} late: {reason}",
                     format::axis_length(*period),
                     format::axis_length(*deadline)
                 ),
@@ -33,7 +33,7 @@ impl PurposeView {
     }
 }
 
-/// The verdicts for purposes, those of one purpose under one head; nothing where there are none.
+/// Writes the verdicts, grouped by purpose; empty if there are none.
 pub fn purposes_text(verdicts: &[PurposeVerdict], options: &TableOptions) -> String {
     let sections =
         PurposeView::of(verdicts).into_iter().map(|PurposeView { purpose, about, cells }| {

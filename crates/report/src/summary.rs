@@ -1,4 +1,4 @@
-//! What a run found, cell by cell, as tables, the verdict and the page need it.
+//! The results of a run, cell by cell, for tables, verdict and page.
 
 use tactus_model::cell::Cell;
 use tactus_model::policy::Scheduling;
@@ -16,18 +16,18 @@ pub(crate) struct CellResult<'r> {
     pub(crate) index: usize,
     /// Its name among the cells of the run.
     pub(crate) label: String,
-    /// What was asked for.
+    /// The settings requested.
     pub(crate) cell: &'r Cell,
-    /// Its measurements, a round each; at least one.
+    /// Its measurements, one per round; at least one.
     pub(crate) measurements: Vec<&'r Measurement>,
-    /// What they say together.
+    /// The rounds pooled.
     pub(crate) summary: CellSummary,
 }
 
-/// The cells of a run that yielded a result, in the order of the plan.
+/// The cells of a run that have a result, in the order of the plan.
 ///
-/// Their intervals take some ten milliseconds of computing a cell, so the cells
-/// are shared out among the CPUs; the result does not depend on how many there are.
+/// Computing the intervals takes about ten milliseconds per cell, so the cells are distributed over
+/// the CPUs. The result does not depend on the number of CPUs.
 pub(crate) fn cell_results(run: &Run) -> Vec<CellResult<'_>> {
     let labels = run.header.plan.labels();
     let cells: Vec<(usize, &Cell, String)> = run
@@ -72,25 +72,25 @@ fn cell_result<'r>(
 }
 
 impl CellResult<'_> {
-    /// A latency as exactly as it is known; a dash where there is none.
-    pub(crate) fn told(&self, length: Option<Nanos>) -> String {
+    /// A latency in the precision it was measured with; a dash if there is none.
+    pub(crate) fn latency_text(&self, length: Option<Nanos>) -> String {
         match (length, self.summary.precision) {
             (Some(length), Some(precision)) => format::latency_to(length, precision.unit),
             (length, _) => format::latency_or_nothing(length),
         }
     }
 
-    /// Whether it is known how many due times were slept through; it is in all cells of our own.
+    /// Whether the number of missed due times is known; always true for cells that Tactus measured.
     pub(crate) fn missed_known(&self) -> bool {
         self.summary.precision.is_none_or(|precision| precision.missed_known)
     }
 
-    /// What became of the wakeups of all rounds.
+    /// The accounting of all rounds.
     pub(crate) fn accounting(&self) -> Accounting {
         self.summary.accounting
     }
 
-    /// What its players came to; `None` of another probe.
+    /// The result of its players; `None` for other probes.
     pub(crate) fn players(&self) -> Option<PlayerSummary> {
         PlayerSummary::of(self.cell, self.accounting())
     }
@@ -100,22 +100,24 @@ impl CellResult<'_> {
         self.summary.max
     }
 
-    /// The latency that a share of the wakeups did not exceed (*per wakeup*), where there are samples enough.
+    /// The latency that a share of the wakeups did not exceed (*per wakeup*), if there are enough
+    /// samples.
     pub(crate) fn per_wakeup(&self, share: f64) -> Option<Nanos> {
         self.summary.quantile(share)?.per_wakeup
     }
 
-    /// The latency that a share of the due times did not exceed (*intended schedule*), where there are samples enough.
+    /// The latency that a share of the due times did not exceed (*intended schedule*), if there are
+    /// enough samples.
     pub(crate) fn by_schedule(&self, share: f64) -> Option<Nanos> {
         self.summary.quantile(share)?.by_schedule
     }
 
-    /// The interval of a share's latency per wakeup at 95 % confidence, where there are samples enough.
+    /// The 95 % confidence interval of a share's latency per wakeup, if there are enough samples.
     pub(crate) fn interval(&self, share: f64) -> Option<Interval> {
         self.summary.quantile(share)?.interval
     }
 
-    /// Whether the two rules of accounting give another p99 as it is written.
+    /// Whether the p99 per wakeup and the p99 by schedule differ as printed.
     pub(crate) fn schedule_differs(&self) -> bool {
         if !self.missed_known() {
             return false;
@@ -124,7 +126,7 @@ impl CellResult<'_> {
             != format::latency_or_nothing(self.by_schedule(0.99))
     }
 
-    /// The scheduling that every task of every round had in fact, when it was the same.
+    /// The scheduling that the kernel granted, if it was the same for every task of every round.
     pub(crate) fn granted(&self) -> Option<Scheduling> {
         let mut all = self
             .measurements
@@ -135,17 +137,18 @@ impl CellResult<'_> {
         all.all(|scheduling| scheduling == first).then_some(first)
     }
 
-    /// How the cell was scheduled, in words: what was asked for, and what came of it where that differs.
+    /// The scheduling of the cell in words: the granted policy, and the requested one if it
+    /// differs.
     pub(crate) fn scheduling_in_words(&self) -> String {
         let asked = self.cell.policy.scheduling;
         match self.granted() {
             Some(granted) if granted == asked => asked.to_string(),
-            Some(granted) => format!("{granted} (asked for {asked})"),
-            None => format!("{asked} (not granted to every task)"),
+            Some(granted) => format!("{granted} ({asked} was refused)"),
+            None => format!("{asked} (granted to some tasks only)"),
         }
     }
 
-    /// The cell's name, with how it ran in fact where that was not as asked for.
+    /// The cell's name, with the granted policy if it differs from the requested one.
     pub(crate) fn label_as_granted(&self) -> String {
         if self.cell.imported.is_some() {
             return self.label.clone();
@@ -154,17 +157,17 @@ impl CellResult<'_> {
         match self.granted() {
             Some(granted) if granted == asked => self.label.clone(),
             Some(granted) => format!("{} (ran as {granted})", self.label),
-            None => format!("{} (ran in several ways)", self.label),
+            None => format!("{} (ran under several policies)", self.label),
         }
     }
 
-    /// What the load achieved, `4.83 k write/s, 1.20 MB/s`; `None` where nothing can be counted.
+    /// What the load achieved, `4.83 k writes/s, 1.20 MB/s`; `None` if the load counts nothing.
     pub(crate) fn load_achieved(&self) -> Option<String> {
         achieved(&self.summary.load)
     }
 
     /// What the machine did during the cell's windows, each as text in the order of [`RATES`];
-    /// `None` where it could not be read.
+    /// `None` if it could not be read.
     pub(crate) fn rates(&self) -> [Option<String>; RATES.len()] {
         let rates = || self.measurements.iter().map(|measurement| &measurement.rates);
         let over: Nanos = rates().map(|rates| rates.over).sum();
@@ -174,9 +177,8 @@ impl CellResult<'_> {
         let share = |of: fn(&MachineRates) -> Option<Nanos>| {
             total(rates().map(of)).map(|time| format::share(time.as_nanos(), over.as_nanos()))
         };
-        let cpus = |time: Nanos| {
-            format::cpus(time.as_nanos() as f64 / over.as_nanos().max(1) as f64)
-        };
+        let cpus =
+            |time: Nanos| format::cpus(time.as_nanos() as f64 / over.as_nanos().max(1) as f64);
         [
             self.summary.load.cpus.map(format::cpus),
             total(rates().map(|rates| rates.busy)).map(cpus),
@@ -193,7 +195,7 @@ impl CellResult<'_> {
     }
 }
 
-/// What a load achieved; each of several side by side after its name.
+/// What a load achieved; for several loads side by side, each after its name.
 fn achieved(load: &LoadRate) -> Option<String> {
     let operations = load
         .operations_per_second
@@ -215,37 +217,37 @@ fn achieved(load: &LoadRate) -> Option<String> {
 /// A rate that is shown.
 pub(crate) struct Rate {
     pub(crate) name: &'static str,
-    /// What it means, in a sentence; empty where the word says it.
+    /// Its meaning; empty if the name is enough.
     pub(crate) meaning: &'static str,
 }
 
 /// The rates that are shown, in the order of [`CellResult::rates`].
 pub(crate) const RATES: [Rate; 11] = [
-    rate("load cpu", "CPU time of the load's copies; 100 % is one CPU"),
-    rate("busy", "CPU time not spent idle; 100 % is one CPU"),
+    rate("load CPU", "CPU time of all copies of the load; 100 % is one CPU"),
+    rate("busy", "CPU time not idle, all CPUs together; 100 % is one CPU"),
     rate("switches", "context switches"),
     rate("interrupts", ""),
     rate("softirqs", ""),
     rate("page faults", ""),
-    rate("forks", "processes and threads made"),
-    rate("cpu wait", "share of the time in which some task waited for a CPU"),
-    rate("io wait", "share of the time in which some task waited for I/O"),
-    rate("memory wait", "share of the time in which some task waited for memory"),
-    rate("steal", "CPU time that the hypervisor gave to others, all CPUs together"),
+    rate("forks", "processes and threads created"),
+    rate("CPU wait", "share of the time in which at least one task waited for a CPU (PSI)"),
+    rate("I/O wait", "share of the time in which at least one task waited for I/O (PSI)"),
+    rate("memory wait", "share of the time in which at least one task waited for memory (PSI)"),
+    rate("steal", "steal time: CPU time that the hypervisor gave to others, all CPUs together"),
 ];
 
 const fn rate(name: &'static str, meaning: &'static str) -> Rate {
     Rate { name, meaning }
 }
 
-/// The sum of values that are all known, `None` where one is not.
+/// The sum of the values; `None` if any is unknown.
 pub(crate) fn total<T: std::iter::Sum>(values: impl Iterator<Item = Option<T>>) -> Option<T> {
     values.sum()
 }
 
 /// The latencies that ascending shares of a histogram did not exceed, found in one pass.
 ///
-/// The same as asking [`LatencyHistogram::quantile`] for each of them.
+/// The same as [`LatencyHistogram::quantile`] of each share.
 pub(crate) fn quantiles(histogram: &LatencyHistogram, shares: &[f64]) -> Vec<Nanos> {
     let (Some(min), Some(max)) = (histogram.min(), histogram.max()) else { return Vec::new() };
     let mut buckets = histogram.buckets();
@@ -263,11 +265,11 @@ pub(crate) fn quantiles(histogram: &LatencyHistogram, shares: &[f64]) -> Vec<Nan
     found
 }
 
-/// What measuring cost, in a sentence; `None` when nothing was measured.
+/// The cost of measuring, in a sentence; `None` if nothing was measured.
 pub(crate) fn cost_in_words(results: &[CellResult<'_>]) -> Option<String> {
     let costs: Vec<_> = results
         .iter()
-        // What measuring cost another program is not known.
+        // The cost is unknown for other programs.
         .filter(|result| result.cell.imported.is_none())
         .flat_map(|result| &result.measurements)
         .map(|measurement| measurement.cost)
@@ -279,8 +281,8 @@ pub(crate) fn cost_in_words(results: &[CellResult<'_>]) -> Option<String> {
     let clock = middle(costs.iter().map(|cost| cost.clock_read_ns).collect())?;
     let turn = middle(costs.iter().map(|cost| cost.loop_ns).collect())?;
     Some(format!(
-        "Reading the clock took {clock:.1} ns and a turn of the measured loop {turn:.1} ns besides \
-         its sleep: the median of {}.",
+        "Reading the clock took {clock:.1} ns and one pass of the measured loop {turn:.1} ns, not counting \
+         its sleep (medians over {}).",
         format::counted(costs.len() as u64, "turn")
     ))
 }
@@ -290,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_in_one_pass_are_those_asked_for_singly() {
+    fn quantiles_in_one_pass_equal_single_quantiles() {
         let mut random = tactus_model::random::SplitMix64::new(3);
         let histogram: LatencyHistogram = (0..5000)
             .map(|_| {

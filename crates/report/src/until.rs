@@ -1,4 +1,4 @@
-//! How far a run came that was to go on until its intervals are narrow.
+//! Progress of a run that continues until its confidence intervals are narrow.
 
 use tactus_model::experiment::Plan;
 use tactus_model::format::percentile_number;
@@ -9,12 +9,12 @@ use tactus_stats::narrow::Narrowness;
 use crate::format;
 use crate::table::wrapped;
 
-/// How many rounds a plan has, and what further ones are for.
+/// How many rounds a plan has, and when further rounds end.
 pub fn rounds_text(plan: &Plan) -> String {
     let rounds = format::counted(plan.rounds.into(), "round");
     match plan.until {
         Some(until) => format!(
-            "{rounds}, then more until {}, for {} at most",
+            "{rounds}, then more until {}, at most {}",
             until.aim,
             format::span(until.limit)
         ),
@@ -22,40 +22,39 @@ pub fn rounds_text(plan: &Plan) -> String {
     }
 }
 
-/// How many rounds a run has come to, and what they were for.
+/// How many rounds a run has taken, and why.
 pub fn rounds_taken_text(run: &Run) -> String {
     let plan = &run.header.plan;
     let rounds = format::counted(plan.rounds.into(), "round");
     match plan.until {
-        Some(until) if run.header.status == RunStatus::Complete => format!(
-            "{rounds}, taken until {}, for {} at most",
-            until.aim,
-            format::span(until.limit)
-        ),
+        Some(until) if run.header.status == RunStatus::Complete => {
+            format!("{rounds}, taken until {}, at most {}", until.aim, format::span(until.limit))
+        }
         _ => rounds_text(plan),
     }
 }
 
-/// How far a run has come after a round: how many cells are there, and which is the widest.
+/// Progress after a round: how many cells have reached the aim, and which has the widest interval.
 pub fn narrowing_line(aim: Aim, rounds: u32, labels: &[String], cells: &[Narrowness]) -> String {
     let met = cells.iter().filter(|cell| cell.met).count();
     let rounds = format::counted(rounds.into(), "round");
-    let stands =
-        format!("{rounds}: {aim} in {met} of {}", format::counted(cells.len() as u64, "cell"));
+    let progress = format!(
+        "{rounds}: {aim} reached in {met} of {}",
+        format::counted(cells.len() as u64, "cell")
+    );
     let widest = labels.iter().zip(cells).max_by(|(_, a), (_, b)| {
-        // Without an interval nothing is known, which is wider than any.
+        // A missing interval counts as wider than any other.
         let width = |cell: &Narrowness| cell.relative_width().unwrap_or(f64::INFINITY);
         width(a).total_cmp(&width(b))
     });
-    widest.map_or(stands.clone(), |(label, cell)| {
+    widest.map_or(progress.clone(), |(label, cell)| {
         let width = width(aim, cell)
             .map_or_else(|| "no interval yet".to_owned(), |width| format!("widest {width}"));
-        format!("{stands}, {width} under {}", format::printable(label))
+        format!("{progress}, {width} in {}", format::printable(label))
     })
 }
 
-/// Says of each cell of a run that was to go on until its intervals are narrow how narrow
-/// they became; nothing of other runs.
+/// Writes the width of each cell's interval for a run with an aim; empty for other runs.
 pub fn until_text(run: &Run, columns: usize) -> String {
     let plan = &run.header.plan;
     let Some(until) = plan.until else { return String::new() };
@@ -70,7 +69,7 @@ pub fn until_text(run: &Run, columns: usize) -> String {
     let (met, wide): (Vec<_>, Vec<_>) = cells.into_iter().partition(|(_, cell)| cell.met);
     let mut text = wrapped(
         &format!(
-            "The interval of p{} was to become as narrow as {}; {} taken.",
+            "The aim was a 95 % interval of p{} no wider than {}; {} taken.",
             percentile_number(until.aim.quantile()),
             until.aim.width,
             match plan.rounds {
@@ -81,43 +80,43 @@ pub fn until_text(run: &Run, columns: usize) -> String {
         "",
         columns,
     );
-    let goes_on = anew(run, until).filter(|_| !wide.is_empty());
-    for (heading, cells) in [("It did: ", met), ("It did not: ", wide)] {
+    let more = further_rounds(run, until).filter(|_| !wide.is_empty());
+    for (heading, cells) in [("Reached: ", met), ("Not reached: ", wide)] {
         if !cells.is_empty() {
-            let said: Vec<String> =
-                cells.iter().map(|(label, cell)| told(until.aim, label, cell)).collect();
-            text.push_str(&wrapped(&format!("{heading}{}.", said.join("; ")), "  ", columns));
+            let widths: Vec<String> =
+                cells.iter().map(|(label, cell)| width_of_cell(until.aim, label, cell)).collect();
+            text.push_str(&wrapped(&format!("{heading}{}.", widths.join("; ")), "  ", columns));
         }
     }
-    if let Some(goes_on) = goes_on {
-        text.push_str(&wrapped(&goes_on, "  ", columns));
+    if let Some(more) = more {
+        text.push_str(&wrapped(&more, "  ", columns));
     }
     text
 }
 
-/// How a run that ended before its intervals were narrow is gone on with; nothing of one that
-/// has not ended, which is continued.
-fn anew(run: &Run, until: Until) -> Option<String> {
+/// How to get more rounds of a complete run that missed its aim; `None` for an incomplete run,
+/// which `--continue` resumes.
+fn further_rounds(run: &Run, until: Until) -> Option<String> {
     (run.header.status == RunStatus::Complete).then(|| {
         format!(
-            "Its limit of {} ended it. It is complete, and a complete run is never altered: to have more \
-             rounds, measure anew with --limit {}.",
+            "The run stopped at its limit of {}. Complete runs are never changed; for more rounds, measure \
+             again with --limit {}.",
             format::span(until.limit),
             until.limit.saturating_mul(2)
         )
     })
 }
 
-fn told(aim: Aim, label: &str, cell: &Narrowness) -> String {
-    let said = match (width(aim, cell), cell.unsupported) {
+fn width_of_cell(aim: Aim, label: &str, cell: &Narrowness) -> String {
+    let width = match (width(aim, cell), cell.unsupported) {
         (Some(width), _) => width,
-        (None, Some(reason)) => format!("no interval, since {reason}"),
+        (None, Some(reason)) => format!("no interval: {reason}"),
         (None, None) => "no interval".to_owned(),
     };
-    format!("{} {said}", format::printable(label))
+    format!("{} {width}", format::printable(label))
 }
 
-/// The width as the aim is written: a share of the percentile, or a length.
+/// The width in the aim's unit: a share of the percentile, or a duration.
 fn width(aim: Aim, cell: &Narrowness) -> Option<String> {
     Some(match aim.width {
         Width::Millionths(_) => format!("{}%", format::quantity(cell.relative_width()? * 100.0)),
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_is_said_once_with_its_width_or_what_is_missing() {
+    fn every_cell_appears_once_with_its_width_or_the_reason_for_none() {
         assert_eq!(until_text(&fixture::quick(), 100), "");
         let run = narrowed("p99:25%");
         let text = until_text(&run, 100);
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_the_widest_and_none_is_wider_than_no_interval() {
+    fn a_line_names_the_widest_and_no_interval_is_the_widest() {
         let run = narrowed("p99:25%");
         let plan = &run.header.plan;
         let aim = plan.until.unwrap().aim;
@@ -163,19 +162,22 @@ mod tests {
         insta::assert_snapshot!(narrowing_line(aim, plan.rounds, &labels, &cells));
         cells[3] = Narrowness::of(&[], aim);
         let line = narrowing_line(aim, plan.rounds, &labels, &cells);
-        assert!(line.ends_with(&format!("no interval yet under {}", labels[3])), "{line}");
+        assert!(line.ends_with(&format!("no interval yet in {}", labels[3])), "{line}");
     }
 
     #[test]
-    fn rounds_to_come_and_rounds_taken_are_told_apart() {
+    fn planned_rounds_and_rounds_taken_read_differently() {
         let mut run = narrowed("p99:25%");
         let check = |run: &Run, expected: &str| {
             assert_eq!(rounds_taken_text(run).replace(format::THIN_SPACE, " "), expected);
         };
-        check(&run, "2 rounds, taken until p99:25%, for 1 min 30 s at most");
+        check(&run, "2 rounds, taken until p99:25%, at most 1 min 30 s");
         run.header.status = RunStatus::Interrupted;
-        check(&run, "2 rounds, then more until p99:25%, for 1 min 30 s at most");
-        assert!(!until_text(&run, 1000).contains("anew"), "what is left is taken by --continue");
+        check(&run, "2 rounds, then more until p99:25%, at most 1 min 30 s");
+        assert!(
+            !until_text(&run, 1000).contains("measure again"),
+            "--continue takes the remaining rounds"
+        );
         run.header.plan.until = None;
         check(&run, "2 rounds");
     }

@@ -8,19 +8,19 @@ use tactus_judge::verdict::Verdict;
 use crate::format;
 use crate::table::wrapped;
 
-/// Writes whether a run's figures can be relied on, what is held against them with the
-/// way out, and what is not known, in lines of at most `width` columns.
+/// Writes whether a run is valid, its warnings with their fixes, and the checks that could not be
+/// made, in lines of at most `width` columns.
 pub fn verdict_text(verdict: &Verdict, width: usize) -> String {
     let mut text = format!("{}\n", headline(verdict));
     for (mark, state) in [("×", State::Invalidates), ("-", State::Warning)] {
         for finding in verdict.of_state(state) {
-            let told = format!("{}: {}", finding.check, sentence(finding));
-            let lines = wrapped(&told, "    ", width);
+            let words = format!("{}: {}", finding.check, sentence(finding));
+            let lines = wrapped(&words, "    ", width);
             // Writing to a String cannot fail.
             let _ = write!(text, "  {mark} {}", lines.trim_start());
             if let Some(fix) = &finding.fix {
-                // Not broken into lines: it is there to be copied.
-                let _ = writeln!(text, "    to fix it: {}", format::printable(fix));
+                // Not wrapped: the reader copies it.
+                let _ = writeln!(text, "    fix: {}", format::printable(fix));
             }
         }
     }
@@ -38,22 +38,22 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
     };
     match verdict.of_state(State::Invalidates).count() {
         0 => format!("Valid{warnings}."),
-        1 => "Invalid, for one reason.".to_owned(),
-        count => format!("Invalid, for {count} reasons."),
+        1 => "Invalid for 1 reason.".to_owned(),
+        count => format!("Invalid for {count} reasons."),
     }
 }
 
-/// What was found and what it does to the figures.
+/// The finding and its effect on the figures.
 pub(crate) fn sentence(finding: &Finding) -> String {
     let fact = finding.fact.trim_end_matches('.');
     let effect = finding.effect.as_deref().unwrap_or_default();
     format!("{fact}. {effect}").trim_end().to_owned()
 }
 
-/// The checks that could not be made, in a sentence; `None` where all could.
+/// The checks that could not be made, in a sentence; `None` if all were made.
 pub(crate) fn unknown(verdict: &Verdict) -> Option<String> {
     let checks: Vec<&str> = verdict.of_state(State::Unknown).map(|found| found.check).collect();
-    (!checks.is_empty()).then(|| format!("Not known of this machine: {}.", checks.join(", ")))
+    (!checks.is_empty()).then(|| format!("Could not check: {}.", checks.join(", ")))
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_was_refused_is_a_warning_with_its_mend() {
+    fn a_refused_policy_is_a_warning_with_its_fix() {
         let mut run = small();
         let refused = Shortfall {
             asked: "policy fifo:90".to_owned(),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_invalidates_stands_first() {
+    fn reasons_for_invalidity_come_first() {
         let mut run = small();
         run.header.facts_before.cpu.clock_source = Some("jiffies".to_owned());
         run.header.facts_after = Some(run.header.facts_before.clone());

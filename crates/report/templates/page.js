@@ -1,5 +1,5 @@
 "use strict";
-// What the page does beyond showing: a percentile graph that can be asked, and tables that can be ordered.
+// The interactive parts of the page: a percentile graph and sortable tables.
 (() => {
   const THIN_SPACE = "\u202f";
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -25,7 +25,7 @@
     return made;
   }
 
-  /** A short line as a curve looks, beside its switch. */
+  /** A short line in the style of a curve, next to its switch. */
   function swatch(curve) {
     const space = "http://www.w3.org/2000/svg";
     const picture = document.createElementNS(space, "svg");
@@ -63,12 +63,12 @@
     });
     switches.append(here, ...groups.values());
 
-    /** Shows every curve's value at a point of the axis; beyond a curve's end there is none. */
+    /** Shows every curve's value at a point of the axis; there is none beyond a curve's end. */
     function ask(index) {
       const share = data.shares[index];
       const rarity = Math.round(1 / (1 - share));
       const percent = (100 * share).toFixed(4).replace(/\.?0+$/, "");
-      here.textContent = `At ${percent}${THIN_SPACE}%, one wakeup in ${rarity.toLocaleString("en").replaceAll(",", THIN_SPACE)} is later than:`;
+      here.textContent = `At ${percent}${THIN_SPACE}%, 1 wakeup in ${rarity.toLocaleString("en").replaceAll(",", THIN_SPACE)} is later than:`;
       curves.forEach((curve, place) => {
         outputs[place].textContent = index < curve.values.length ? latency(curve.values[index]) : "–";
       });
@@ -78,7 +78,7 @@
       return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     }
 
-    /** Marks that do not lie on each other. */
+    /** Marks that do not overlap. */
     function marks(width) {
       const kept = [];
       for (const mark of axis.marks) {
@@ -136,7 +136,7 @@
     ask(nearest < 0 ? data.shares.length - 1 : nearest);
   }
 
-  /** Lets a press on a column's head order the rows by it. */
+  /** Sorts the rows by a column when its head is clicked. */
   function sortable(table) {
     const body = table.tBodies[0];
     const key = (row, column) => row.cells[column].dataset.order ?? row.cells[column].textContent;

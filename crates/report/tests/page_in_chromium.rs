@@ -16,10 +16,10 @@ use tactus_testing::{Need, require};
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/// A browser that has not answered by then hangs.
+/// A browser that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Gives a browser, or says that none is installed.
+/// Returns an installed browser, or skips the test.
 #[track_caller]
 fn browser() -> Option<&'static str> {
     let found = BROWSERS.into_iter().find(|name| {
@@ -51,20 +51,20 @@ fn dump(browser: &str, folder: &Path, page: &Path, width: u32) -> String {
     while child.try_wait().unwrap().is_none() {
         if began.elapsed() > PATIENCE {
             child.kill().unwrap();
-            panic!("the browser did not answer within {PATIENCE:?}");
+            panic!("the browser did not finish within {PATIENCE:?}");
         }
         std::thread::sleep(Duration::from_millis(50));
     }
     std::fs::read_to_string(dumped).unwrap()
 }
 
-/// The part of `text` from `start` to the next `end`.
+/// The part of `text` between `start` and the next `end`.
 fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(start)?;
     rest.split_once(end).map(|(part, _)| part)
 }
 
-/// What the browser writes of a text when it dumps the document.
+/// A text as the browser writes it when it dumps the document.
 fn as_dumped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\u{a0}', "&nbsp;")
 }
@@ -72,10 +72,10 @@ fn as_dumped(text: &str) -> String {
 fn check(dom: &str, run: &Run) {
     let root = between(dom, "<html", ">").expect("the dump is a document");
     assert!(!root.contains("data-error"), "a script failed: {root}");
-    assert!(root.contains("data-ready=\"yes\""), "the script did not come to its end: {root}");
-    let graph = between(dom, "id=\"graph\"", "id=\"switches\"").expect("the graph has its place");
+    assert!(root.contains("data-ready=\"yes\""), "the script did not finish: {root}");
+    let graph = between(dom, "id=\"graph\"", "id=\"switches\"").expect("the page has a graph");
     assert!(graph.contains("<canvas"), "uPlot drew nothing");
-    let switches = between(dom, "id=\"switches\"", "</section>").expect("the switches have theirs");
+    let switches = between(dom, "id=\"switches\"", "</section>").expect("the graph has switches");
     assert!(as_dumped(switches).contains("99.9"), "the values are those at 99.9 %");
     for (cell, label) in run.header.plan.labels().iter().enumerate() {
         let measurements: Vec<_> = run.of_cell(cell).collect();
@@ -97,7 +97,7 @@ fn check(dom: &str, run: &Run) {
     }
 }
 
-/// The number of a cell's curve: panel by panel, the cells of a panel in their order.
+/// The number of a cell's curve: panel by panel, in the order of the panel's cells.
 fn curve_of(run: &Run, cell: usize) -> usize {
     let all: Vec<usize> = (0..run.header.plan.cells.len()).collect();
     let panels = tactus_report::layout::panels(&run.header.plan.cells, &all);

@@ -79,7 +79,7 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
     assert_eq!(rows, nanos(&pareto["time"]));
 
     let text = tactus.succeed(&["explain", "last", "--threshold", "1ns", "--cell", "0"]);
-    assert!(text.contains("of the time over 1ns") || text.contains("worst"), "{text}");
+    assert!(text.contains("Main cause of latency over 1ns") || text.contains("worst"), "{text}");
     // The recording of a turn has the same format as any other.
     let recording = tactus.folder().join("turn.tactusrec").to_str().unwrap().to_owned();
     let turn = ["export", "last", "--cell", "0", "--round", "2", "--as"];

@@ -20,7 +20,7 @@ fn a_result_of_cyclictest_is_shown_as_a_run() {
     assert!(tactus.succeed(&["list"]).contains("cyclictest 2.40"));
     let shown = tactus.succeed(&["show", &run]).replace('\u{202f}', " ");
     for part in [
-        "As cyclictest 2.40 measured, wakeups came within 86 µs 99 % of the time",
+        "Measured by cyclictest 2.40: wakeups came within 86 µs 99 % of the time",
         "measured this, tactus did not",
         "49 latencies were longer than 100 µs",
         "cyclictest -q -m -p 80",
@@ -35,7 +35,7 @@ fn a_result_of_cyclictest_is_shown_as_a_run() {
     let page = tactus.folder().join("page.html");
     tactus.succeed(&["report", &run, "-o", page.to_str().unwrap()]);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("As cyclictest 2.40 measured") && !page.contains("tactus measure FILE"));
+    assert!(page.contains("Measured by cyclictest 2.40") && !page.contains("tactus measure FILE"));
 
     let shown = tactus.succeed(&["show", &run, "--json"]);
     let shown: Value = serde_json::from_str(&shown).unwrap();

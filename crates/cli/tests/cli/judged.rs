@@ -171,7 +171,7 @@ fn every_run_has_a_verdict() {
     assert_eq!(of_ticks.expect("the imported run")["validity"], "invalid");
     assert!(tactus.succeed(&["list"]).contains("invalid"));
     let output = tactus.succeed(&["show", "ticks"]);
-    assert!(output.contains("Invalid, for one reason.\n  × clock source: jiffies."), "{output}");
+    assert!(output.contains("Invalid for 1 reason.\n  × clock source: jiffies."), "{output}");
 }
 
 #[test]

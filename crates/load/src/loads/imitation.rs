@@ -31,8 +31,8 @@ use crate::error::{During, LoadError};
 use crate::request::{Companion, Pass, Role, WorkerRequest};
 use crate::site::Site;
 
-/// The name of one operation.
-pub(super) const UNIT: &str = "compile-like build";
+/// The name of operations, in the plural.
+pub(super) const UNIT: &str = "compile-like builds";
 
 /// Headers that a source includes, directly or not, and the bytes of each.
 const HEADERS: usize = 28;

@@ -48,8 +48,8 @@ const LEAD: Nanos = Nanos::from_millis(100);
 /// The time after which a player that shows nothing counts as started.
 const PATIENCE: Nanos = Nanos::from_secs(2);
 
-/// What is counted besides the frames that are shown, by number.
-pub(super) const OTHERS: &[&str] = &["frame skipped", "alarm missed"];
+/// The names of what is counted besides the frames that are shown, by number.
+pub(super) const OTHERS: &[&str] = &["frames skipped", "alarms missed"];
 const FRAMES_SKIPPED: usize = 0;
 const ALARMS_MISSED: usize = 1;
 

@@ -121,7 +121,7 @@ fn is_imitated(text: &str) {
         assert!(Instant::now() < deadline, "never seen: {passes:?}");
     }
     let result = measure(&mut load);
-    assert_eq!((result.ended, result.unit.as_str()), (0, "compile-like build"));
+    assert_eq!((result.ended, result.unit.as_str()), (0, "compile-like builds"));
     assert_eq!(load.stop(), Vec::<String>::new());
     none_is_left();
 }
@@ -275,9 +275,9 @@ fn loads_run_side_by_side() {
     assert_eq!(
         achieved,
         [
-            ("syscall:2".to_owned(), 2, "call"),
-            ("editor@100".to_owned(), 1, "keystroke"),
-            ("compute".to_owned(), 1, "round of arithmetic"),
+            ("syscall:2".to_owned(), 2, "calls"),
+            ("editor@100".to_owned(), 1, "keystrokes"),
+            ("compute".to_owned(), 1, "rounds of arithmetic"),
         ]
     );
     load.stop();
@@ -322,7 +322,7 @@ fn a_player_plays_at_its_rate() {
         let result = load.snapshot().since(&opened);
         let slots = begun.elapsed().as_secs_f64() * 50.0;
         let skipped =
-            result.others.iter().find(|other| other.what == "frame skipped").unwrap().count;
+            result.others.iter().find(|other| other.what == "frames skipped").unwrap().count;
         let shown = result.operations.unwrap();
         // No frame is shown before its slot; some may have been due before and be counted now.
         // A decoder that is behind skips frames that are still to come.

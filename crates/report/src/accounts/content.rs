@@ -9,28 +9,32 @@ use super::AccountsBy;
 use crate::format;
 use crate::table::column::{Column, Entry};
 
-/// A column for a reason why quanta end: its head, what that means, and which ends it counts.
+/// A column for a reason why quanta end: its head, its meaning, and the ends it counts.
 type EndColumn = (&'static str, &'static str, fn(End) -> bool);
 
 /// The columns of the reasons why quanta end.
 const ENDS: [EndColumn; 10] = [
-    ("slept", "It went to sleep until something wakes it", |end| matches!(end, End::Slept { .. })),
-    ("blocked", "It waited for the kernel or a device", |end| end == End::Blocked),
-    ("tick", "The tick found that others had waited long enough", |end| end == End::TickExpiry),
-    ("woken", "A thread that woke took its place", |end| end == End::PreemptedByWoken),
-    ("priority", "A real-time or deadline thread of higher priority took its place", |end| {
+    ("slept", "It went to sleep until an event woke it", |end| matches!(end, End::Slept { .. })),
+    ("blocked", "It waited in the kernel or for a device (uninterruptible sleep)", |end| {
+        end == End::Blocked
+    }),
+    ("tick", "The tick preempted it because other threads had waited long enough", |end| {
+        end == End::TickExpiry
+    }),
+    ("wakeup", "A woken thread preempted it", |end| end == End::PreemptedByWoken),
+    ("priority", "A real-time or deadline thread of higher priority preempted it", |end| {
         end == End::PreemptedByPriority
     }),
-    ("other", "Another thread took its place, why then is not told", |end| end == End::Preempted),
-    ("yielded", "It gave way of itself and could have gone on", |end| end == End::Yielded),
-    ("moved", "The scheduler moved it to another CPU while it ran", |end| {
-        end == End::Migrated
+    ("other", "Another thread preempted it; the reason was not recorded", |end| {
+        end == End::Preempted
     }),
+    ("yielded", "It gave up the CPU while still runnable", |end| end == End::Yielded),
+    ("migrated", "The scheduler moved it to another CPU while it ran", |end| end == End::Migrated),
     ("stopped", "A signal or a tracer stopped it", |end| end == End::Stopped),
-    ("exited", "It ended", |end| end == End::Exited),
+    ("exited", "It exited", |end| end == End::Exited),
 ];
 
-/// A row of the table of use: of one account, or of what no account tells.
+/// A row of the usage table: one account, or time outside the accounts shown.
 enum Row<'a> {
     Account(&'a Account),
     Others { count: usize, used: Nanos },
@@ -55,7 +59,7 @@ impl Row<'_> {
     }
 }
 
-/// Who used the CPUs: rows that add up to the recorded time.
+/// Use of the CPUs; the rows add up to the recorded time.
 pub(super) fn usage(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Column> {
     let all = by.rows(accounts);
     let (shown, others) = all.split_at(all.len().min(most));
@@ -90,16 +94,16 @@ pub(super) fn usage(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Col
         Column::of("share", &rows, |row| {
             Entry::number(format::share(row.time().as_nanos(), whole), row.time().as_nanos())
         })
-        .meaning("Of the time of all CPUs"),
+        .meaning("Share of the time of all CPUs"),
         Column::of("quanta", &rows, of(|account| Entry::count(account.turns())))
-            .meaning("Times it was on a CPU, from switch to switch"),
-        Column::of("a second", &rows, rate).dispensable(2),
+            .meaning("Number of times it ran on a CPU, from switch-in to switch-out"),
+        Column::of("quanta/s", &rows, rate).dispensable(2),
         Column::of("median", &rows, of_histogram(|account| &account.quanta, 0.5))
-            .meaning("Of the lengths of its effective quanta"),
+            .meaning("Median duration of its effective quanta"),
         Column::of("p99", &rows, of_histogram(|account| &account.quanta, 0.99)).dispensable(3),
         Column::of("longest", &rows, of_histogram(|account| &account.quanta, 1.0)),
         Column::of("wakeup p50", &rows, of_histogram(|account| &account.wakeup_latency, 0.5))
-            .meaning("From a wakeup to the switch to the thread that was woken")
+            .meaning("Median time from a wakeup to the switch to the woken thread")
             .dispensable(6),
         Column::of("wakeup p99", &rows, of_histogram(|account| &account.wakeup_latency, 0.99))
             .dispensable(1),
@@ -107,10 +111,10 @@ pub(super) fn usage(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Col
             Row::Account(account) | Row::Idle(account) => part(account.interrupted, account.used),
             _ => Entry::empty(),
         })
-        .meaning("The share of its time that interrupts, softirqs and timers took")
+        .meaning("Share of its time spent in interrupts, softirqs and timers")
         .dispensable(5),
-        Column::of("stolen", &rows, of(|account| part(account.stolen, account.used)))
-            .meaning("The share of its time that the host took")
+        Column::of("steal time", &rows, of(|account| part(account.stolen, account.used)))
+            .meaning("Share of its time that the hypervisor took")
             .dispensable(7),
     ]
 }
@@ -120,18 +124,18 @@ fn name(row: &Row<'_>, by: AccountsBy) -> String {
         Row::Account(account) => by.name(account),
         Row::Others { count, .. } => format!("{} more", format::count(*count as u64)),
         Row::Idle(_) => "idle".to_owned(),
-        Row::Unknown(_) => "not known".to_owned(),
+        Row::Unknown(_) => "unknown".to_owned(),
     }
 }
 
-/// Why quanta ended: for each row the share of every reason.
+/// Why quanta ended: the share of each reason, by row.
 pub(super) fn ends(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Column> {
     let rows = shown(accounts, by, most);
     let all = |account: &Account| account.ends.iter().map(|end| end.count).sum::<u64>();
     let mut columns = vec![
         Column::names(by.head(), &rows, |account| Entry::text(by.name(account))),
         Column::of("ended", &rows, |account| Entry::count(all(account)))
-            .meaning("Quanta of which the end was recorded"),
+            .meaning("Number of quanta whose end was recorded"),
     ];
     for (rank, (head, meaning, is_it)) in (1..).zip(ENDS) {
         let column = Column::of(head, &rows, |account| {
@@ -151,11 +155,13 @@ pub(super) fn ends(accounts: &Accounts, by: AccountsBy, most: usize) -> Vec<Colu
         });
         Entry::optional(call.map(|call| call.to_string()))
     });
-    columns.push(calls.meaning("The system call, where it was recorded").dispensable(11));
+    columns.push(
+        calls.meaning("The system call in which it slept most often, if recorded").dispensable(11),
+    );
     columns
 }
 
-/// What the ticks of `clock` billed; no column where nothing is known of them.
+/// The time billed by the ticks of `clock`; no columns if they are unknown.
 pub(super) fn billing(
     accounts: &Accounts,
     by: AccountsBy,
@@ -173,7 +179,7 @@ pub(super) fn billing(
         Column::names(by.head(), &rows, |(name, _)| Entry::text(name.clone())),
         Column::of("used", &rows, |(_, billing)| Entry::latency(Some(billing.used))),
         Column::of("billed", &rows, |(_, billing)| Entry::latency(Some(billing.billed())))
-            .meaning("A whole tick for each that fell into its time")
+            .meaning("A whole tick for each tick that occurred while it ran")
             .dispensable(1),
         Column::of("billed/used", &rows, |(_, billing)| ratio(billing.ratio())),
     ];
@@ -184,20 +190,22 @@ pub(super) fn billing(
             None => Entry::empty(),
         };
         columns.push(
-            Column::of("at any phase", &rows, |(_, billing)| range(billing.ratio_range()))
-                .meaning("The least and the greatest over all phases of the ticks")
-                .dispensable(2),
+            Column::of("billed/used (all phases)", &rows, |(_, billing)| {
+                range(billing.ratio_range())
+            })
+            .meaning("The minimum and maximum of billed/used over all phases of the ticks")
+            .dispensable(2),
         );
     }
     columns.push(
         Column::of("missed", &rows, |(_, billing)| {
             Entry::number(format::share(billing.missed.value, billing.quanta), billing.missed.value)
         })
-        .meaning("The share of whole quanta into which no tick fell"),
+        .meaning("Share of the complete quanta during which no tick occurred"),
     );
     if is_simulated {
         let percent = |share: f64| format!("{:.1}", share * 100.0);
-        let missed = Column::of("at any phase", &rows, |(_, billing)| {
+        let missed = Column::of("missed (all phases)", &rows, |(_, billing)| {
             Entry::optional(billing.missed_range().map(|(least, greatest)| {
                 format!("{}–{}{}%", percent(least), percent(greatest), format::THIN_SPACE)
             }))

@@ -1,7 +1,7 @@
 //! Where CPU time went, for people: quanta, why they ended, and billing.
 //!
-//! What is concluded comes from `tactus_explain::account` as it stands in
-//! [`Accounts`]; here it only gets its words and its place.
+//! `tactus_explain::account` draws the conclusions, as [`Accounts`]; this module only puts them
+//! into words and tables.
 
 mod content;
 pub(crate) mod section;
@@ -12,16 +12,16 @@ use tactus_explain::account::{Account, Accounts};
 
 pub use text::accounts_text;
 
-/// The accounts of a recording, under the name by which a reader knows it.
+/// The accounts of a recording, with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedAccounts {
-    /// The name of the file, or what the cell is called within its run.
+    /// The name of the file, or the cell's name within its run.
     pub label: String,
     /// Where its CPU time went.
     pub accounts: Accounts,
 }
 
-/// By what the rows of accounts are.
+/// The grouping of the rows of accounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccountsBy {
     /// By program: processes of one name together.
@@ -32,7 +32,7 @@ pub enum AccountsBy {
 }
 
 impl AccountsBy {
-    /// The rows, the one that used most first.
+    /// The rows, the greatest user first.
     pub(crate) fn rows(self, accounts: &Accounts) -> &[Account] {
         match self {
             Self::Program => &accounts.programs,
@@ -40,7 +40,7 @@ impl AccountsBy {
         }
     }
 
-    /// What a row is called.
+    /// The head of the column of names.
     pub(crate) fn head(self) -> &'static str {
         match self {
             Self::Program => "program",

@@ -1,4 +1,4 @@
-//! Accounts as a page shows them.
+//! Accounts on a page.
 
 use tactus_explain::account::{Account, Accounts, TickClock};
 use tactus_stats::LatencyHistogram;
@@ -10,18 +10,18 @@ use crate::svg::percentiles::Curve;
 use crate::svg::quanta;
 use crate::svg::style::CurveStyle;
 
-/// The programs that stand in a table.
+/// The most programs in a table.
 const ROWS: usize = 12;
 
-/// The programs that are drawn.
+/// The most programs that are drawn.
 const DRAWN: usize = 6;
 
-/// What the page shows of the accounts of a run or of recordings.
+/// The accounts of a run or of recordings on a page.
 pub(crate) struct AccountsView {
     pub(crate) recordings: Vec<RecordingView>,
 }
 
-/// What the page shows of one recording.
+/// The accounts of one recording.
 pub(crate) struct RecordingView {
     pub(crate) label: String,
     pub(crate) headline: String,
@@ -32,11 +32,11 @@ pub(crate) struct RecordingView {
     pub(crate) ends: Table,
     pub(crate) tick: String,
     pub(crate) clocks: Vec<ClockView>,
-    /// Whether it lies open at first.
+    /// Whether it is open at first.
     pub(crate) is_open: bool,
 }
 
-/// What ticks of one clock billed.
+/// The time billed by the ticks of one clock.
 pub(crate) struct ClockView {
     pub(crate) head: String,
     pub(crate) table: Table,
@@ -45,7 +45,7 @@ pub(crate) struct ClockView {
 }
 
 impl AccountsView {
-    /// What there is to show, or nothing.
+    /// The view, or `None` if there is nothing to show.
     pub(crate) fn of(recordings: &[NamedAccounts]) -> Option<Self> {
         let views = recordings.iter().enumerate();
         let recordings: Vec<RecordingView> =
@@ -80,7 +80,7 @@ impl RecordingView {
     }
 }
 
-/// The distribution of the effective quanta of those programs that used most.
+/// The distribution of effective quanta of the programs that used most time.
 fn lengths(accounts: &Accounts) -> Option<String> {
     let programs = accounts.programs.iter().filter(|program| program.quanta.count > 0);
     let curves: Vec<Curve> = programs
@@ -95,7 +95,7 @@ fn lengths(accounts: &Accounts) -> Option<String> {
     (!curves.is_empty()).then(|| quanta::panel("", &curves).inline())
 }
 
-/// The share of the quanta that are not longer than each length.
+/// The share of the quanta that are at most as long as each duration.
 pub(crate) fn cumulative(program: &Account) -> Vec<(f64, tactus_model::time::Nanos)> {
     let histogram = LatencyHistogram::from_record(&program.quanta);
     let (all, longest) = (histogram.count().max(1) as f64, program.quanta.max);

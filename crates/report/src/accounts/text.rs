@@ -4,9 +4,9 @@ use super::{AccountsBy, NamedAccounts, content, words};
 use crate::format;
 use crate::table::{TableOptions, grid, wrapped};
 
-/// Writes where the CPU time of each recording went: who used it in which
-/// quanta, why those ended, and what ticks billed for it. At most `most` rows a
-/// table; the time of the others is told.
+/// Writes where the CPU time of each recording went: users and their quanta, why quanta ended, and
+/// the time billed by ticks. Each table has at most `most` rows; one more row has the time of the
+/// others.
 pub fn accounts_text(
     recordings: &[NamedAccounts],
     by: AccountsBy,
@@ -74,7 +74,7 @@ mod tests {
         insta::assert_snapshot!(text);
     }
 
-    /// Programs like those of Etsion 2003, and ticks of the rates of its Table 3.
+    /// Programs like those of Etsion 2003, and the tick rates of its Table 3.
     #[test]
     fn programs_billed_as_in_the_paper_at_110() {
         let named = named_at("billing", "programs.tactusrec", &[100, 1000]);
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(clocks.len(), 2);
         assert!(clocks.iter().all(|clock| clock.panels.iter().all(|svg| svg.contains("<circle"))));
         assert!(view.recordings[0].lengths.as_ref().is_some_and(|svg| svg.contains("<path")));
-        let page = accounts_page("a <name>", &recordings, vec!["Exact time".to_owned()])
+        let page = accounts_page("a <name>", &recordings, vec!["Deterministic time".to_owned()])
             .expect("it can be put together");
         assert!(!page.contains("<name>") && !page.contains("<script"), "{page}");
         assert!(accounts_page("", &[], Vec::new()).is_err());

@@ -1,11 +1,11 @@
-//! Sentences on accounts, for the terminal and the page alike.
+//! Sentences about accounts, shared by terminal and page.
 
 use tactus_explain::account::{Accounts, TickClock, TickKind};
 use tactus_model::time::Nanos;
 
 use crate::format;
 
-/// What the recording came to.
+/// The totals of the recording.
 pub(super) fn headline(accounts: &Accounts) -> String {
     let whole = accounts.time().as_nanos();
     let share = |part: Nanos| format::share(part.as_nanos(), whole);
@@ -17,26 +17,26 @@ pub(super) fn headline(accounts: &Accounts) -> String {
         share(accounts.idle.used),
     );
     if accounts.unknown() > Nanos::ZERO {
-        text.push_str(&format!(", {} not known", share(accounts.unknown())));
+        text.push_str(&format!(", {} unknown", share(accounts.unknown())));
     }
     text.push('.');
     text
 }
 
-/// The length of a recording: of one below a second more than a person would wait for.
+/// The duration of a recording; below one second, with more digits.
 fn length(length: Nanos) -> String {
     const SECOND: Nanos = Nanos::from_secs(1);
     if length < SECOND { format::latency(length) } else { format::span(length) }
 }
 
-/// What is not known as well as the figures look.
+/// The limits of the figures.
 pub(super) fn remainders(accounts: &Accounts) -> Vec<String> {
     let mut texts = Vec::new();
     let cut = accounts.cut();
     if cut.count > 0 {
         texts.push(format!(
-            "{} of the used time lies in {} cut off by an edge of the recording, by lost events or by a \
-             switch that was not recorded; the time counts, the lengths do not.",
+            "{} of the used time is in {} cut off by the start or end of the recording, lost events or a \
+             missing sched_switch event. That time is counted; the durations of these quanta are not.",
             format::share(cut.time.as_nanos(), accounts.used().as_nanos()),
             match cut.count {
                 1 => "1 quantum".to_owned(),
@@ -46,17 +46,17 @@ pub(super) fn remainders(accounts: &Accounts) -> Vec<String> {
     }
     if accounts.missing_switches > 0 {
         texts.push(format!(
-            "{} not recorded: around them time may be entered under the wrong name.",
+            "{}: nearby time may be attributed to the wrong thread.",
             match accounts.missing_switches {
-                1 => "1 switch was".to_owned(),
-                count => format!("{} switches were", format::count(count)),
+                1 => "1 sched_switch event is missing".to_owned(),
+                count => format!("{} sched_switch events are missing", format::count(count)),
             }
         ));
     }
     texts
 }
 
-/// What is known of the kernel's own tick.
+/// The kernel's own tick.
 pub(super) fn tick(accounts: &Accounts) -> String {
     match &accounts.tick {
         Ok(tick) => {
@@ -65,24 +65,23 @@ pub(super) fn tick(accounts: &Accounts) -> String {
                 TickKind::Periodic => "every interrupt of the local timer".to_owned(),
             };
             format!(
-                "The kernel's tick ({kind}) came {} times, every {} ({}{}Hz) where it was not stopped \
-                 on an idle CPU.",
+                "The kernel's tick ({kind}) fired {} times, every {} ({}{}Hz) except while stopped on an idle CPU.",
                 format::count(tick.ticks),
                 format::latency(tick.period),
                 tick.hertz(),
                 format::THIN_SPACE,
             )
         }
-        Err(reason) => format!("Nothing is told of the kernel's own tick: {reason}."),
+        Err(reason) => format!("The kernel's own tick is unknown: {reason}."),
     }
 }
 
-/// The heading of what a clock billed.
+/// The heading of the time billed by a clock.
 pub(super) fn billing(clock: TickClock) -> String {
     format!("Billed by {clock}")
 }
 
-/// The clocks that billed in these accounts.
+/// The clocks of these accounts.
 pub(super) fn clocks(accounts: &Accounts) -> Vec<TickClock> {
     accounts.idle.billing.iter().map(|billing| billing.clock).collect()
 }

@@ -1,15 +1,14 @@
-//! Which CPUs of a timeline are worth a line, and what takes part in it.
+//! Selects the CPUs of a timeline to show, and lists what ran there.
 
 use tactus_explain::timeline::{Bar, Lane, Occupant, Timeline};
 use tactus_model::time::Nanos;
 
-/// The most CPUs that are shown: a machine of hundreds would hide the one that matters.
+/// The most CPUs that are shown: hundreds would hide the one that matters.
 const LANES: usize = 8;
 
-/// The CPUs that are shown, by number, and how many are left out.
+/// The CPUs to show, by number, and how many are omitted.
 ///
-/// Those on which the sample's own thread ran come first, then those that were
-/// the least idle.
+/// CPUs on which the sample's own thread ran come first, then the least idle.
 pub(super) fn shown(timeline: &Timeline) -> (Vec<&Lane>, usize) {
     let mut lanes: Vec<&Lane> = timeline.lanes.iter().collect();
     lanes.sort_by_key(|lane| (!runs_probe(lane), std::cmp::Reverse(busy(lane)), lane.cpu));
@@ -27,13 +26,13 @@ fn busy(lane: &Lane) -> Nanos {
     lane.bars.iter().filter(|bar| bar.occupant != Occupant::Idle).map(length).sum()
 }
 
-/// How long a bar is.
+/// The duration of a bar.
 pub(super) fn length(bar: &Bar) -> Nanos {
     bar.to - bar.from
 }
 
-/// The occupant as it is named in a legend: a thread that has been asked to give
-/// way is no other thread, and short stretches are all alike.
+/// The occupant as named in a legend: the same with need_resched set or clear, and the same for all
+/// short stretches.
 pub(super) fn named(occupant: &Occupant) -> Occupant {
     match occupant {
         Occupant::Thread { thread, .. } => {
@@ -44,7 +43,7 @@ pub(super) fn named(occupant: &Occupant) -> Occupant {
     }
 }
 
-/// What takes part in these lanes and for how long, the longest first.
+/// The occupants of these lanes with their time, the longest first.
 pub(super) fn parts(lanes: &[&Lane]) -> Vec<(Occupant, Nanos)> {
     let mut parts: Vec<(Occupant, Nanos)> = Vec::new();
     for bar in lanes.iter().flat_map(|lane| &lane.bars) {
@@ -58,7 +57,7 @@ pub(super) fn parts(lanes: &[&Lane]) -> Vec<(Occupant, Nanos)> {
     parts
 }
 
-/// What a legend calls an occupant.
+/// The name of an occupant in a legend.
 pub(super) fn name(occupant: &Occupant) -> String {
     match occupant {
         Occupant::Several { .. } => "several, each too short to draw".to_owned(),

@@ -1,7 +1,7 @@
-//! Why wakeups were late, for people: a Pareto of causes, then the worst samples.
+//! Why wakeups were late, for people: a Pareto table of causes, then the worst samples.
 //!
-//! What is concluded comes from `tactus_explain` as it stands in an
-//! [`Explanation`]; here it only gets its words and its place.
+//! `tactus_explain` draws the conclusions, as an [`Explanation`]; this module only puts them into
+//! words.
 
 mod lanes;
 pub(crate) mod section;
@@ -17,31 +17,31 @@ pub use text::explanation_text;
 pub use waits::waits_text;
 pub(crate) use words::cost as cost_in_words;
 
-/// The explanation of a cell, under its name.
+/// The explanation of a cell, with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellExplanation {
-    /// What the cell is called within its run.
+    /// The cell's name within its run.
     pub label: String,
     /// Why its samples were late.
     pub explanation: Explanation,
-    /// What tracing did to its latency; none where fewer than two pairs of stretches tell it.
+    /// The effect of tracing on its latency; `None` with fewer than two pairs of stretches.
     pub tracing_cost: Option<TracingCost>,
 }
 
-/// By how much a cell's median latency was longer in traced stretches than in
-/// the untraced ones beside them.
+/// The difference of a cell's median latency between traced stretches and the untraced stretches
+/// next to them.
 ///
-/// The difference is taken within each pair of neighbouring stretches, so that
-/// drift of the machine does not enter it.
+/// The difference is taken within each pair of adjacent stretches, so drift of the machine cancels
+/// out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracingCost {
-    /// The difference of the medians, traced less untraced, in nanoseconds;
-    /// below zero where the traced stretches were the faster ones.
+    /// The difference of the medians, traced minus untraced, in nanoseconds; negative if the traced
+    /// stretches were faster.
     pub difference_ns: i64,
     /// The lower end of its 95 % confidence interval, in nanoseconds.
     pub low_ns: i64,
     /// The upper end of its 95 % confidence interval, in nanoseconds.
     pub high_ns: i64,
-    /// How many pairs of a traced and an untraced stretch were compared.
+    /// The number of pairs of a traced and an untraced stretch.
     pub pairs: u64,
 }

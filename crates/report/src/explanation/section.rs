@@ -1,4 +1,4 @@
-//! Explanations as the page shows them.
+//! Explanations on the page.
 
 use tactus_explain::{ExplainedSample, Explanation};
 use tactus_model::time::Nanos;
@@ -9,20 +9,20 @@ use crate::format;
 use crate::svg::segments::{self, Stack};
 use crate::svg::timeline::{self, Lateness};
 
-/// The worst samples whose timelines lie open; those of the others are folded.
+/// The number of worst samples whose timelines are open; the others are folded.
 const OPEN: usize = 6;
 
 /// The most samples whose segments are stacked in one drawing.
 const STACKED: usize = 12;
 
-/// What the page shows of all cells of a run.
+/// The explanations of all cells of a run.
 pub(crate) struct ExplanationView {
     pub(crate) cells: Vec<CellView>,
-    /// The key to the timelines; none where there is no timeline.
+    /// The key to the timelines; `None` without timelines.
     pub(crate) key: Option<String>,
 }
 
-/// What the page shows of a cell.
+/// The explanation of a cell.
 pub(crate) struct CellView {
     pub(crate) label: String,
     pub(crate) headline: String,
@@ -32,15 +32,15 @@ pub(crate) struct CellView {
     pub(crate) stacked: Option<String>,
     pub(crate) open: Vec<SampleView>,
     pub(crate) folded: Vec<SampleView>,
-    /// Whether it lies open at first.
+    /// Whether it is open at first.
     pub(crate) is_open: bool,
 }
 
-/// A row of the Pareto.
+/// A row of the Pareto table.
 pub(crate) struct CauseView {
     pub(crate) cause: String,
     pub(crate) share: String,
-    /// The length of its bar, from 0 to 100 for that of the greatest.
+    /// The length of its bar; 100 for the greatest cause.
     pub(crate) bar: f64,
     pub(crate) time: String,
     pub(crate) samples: String,
@@ -58,7 +58,7 @@ pub(crate) struct LengthsView {
 
 /// A late sample.
 pub(crate) struct SampleView {
-    /// An SVG element; none where no timeline was kept.
+    /// An SVG element; `None` if no timeline was kept.
     pub(crate) drawing: Option<String>,
     pub(crate) head: String,
     /// Share, time and name of each cause.
@@ -66,7 +66,7 @@ pub(crate) struct SampleView {
 }
 
 impl ExplanationView {
-    /// What there is to show, or nothing.
+    /// The view, or `None` if there is nothing to show.
     pub(crate) fn of(explanations: &[CellExplanation]) -> Option<Self> {
         if explanations.is_empty() {
             return None;
@@ -92,7 +92,7 @@ impl CellView {
         ];
         let mut open: Vec<SampleView> =
             (1..).zip(&explanation.worst).map(|(number, worst)| sample(number, worst)).collect();
-        // Folding one or two away would only hide them.
+        // Folding one or two saves no room.
         let folded = if open.len() > OPEN + 2 { open.split_off(OPEN) } else { Vec::new() };
         Self {
             label: cell.label.clone(),
@@ -141,7 +141,7 @@ fn lengths(explanation: &Explanation) -> Vec<LengthsView> {
         .collect()
 }
 
-/// The mean of all samples and each of the worst, from their segments.
+/// The segments of the mean and of each of the worst samples.
 fn stacked(label: &str, explanation: &Explanation) -> Option<String> {
     let mut stacks: Vec<Stack> = mean(explanation).into_iter().collect();
     let worst = (1..).zip(&explanation.worst).filter_map(|(number, worst)| {
@@ -157,7 +157,7 @@ fn stacked(label: &str, explanation: &Explanation) -> Option<String> {
     (!stacks.is_empty()).then(|| segments::panel(label, &stacks).inline())
 }
 
-/// The mean of each segment. Means add up to the mean latency, which medians would not.
+/// The mean of each segment. Means add up to the mean latency; medians do not.
 fn mean(explanation: &Explanation) -> Option<Stack> {
     let mut lengths = [Nanos::ZERO; 5];
     for segment in &explanation.segments {
@@ -188,7 +188,7 @@ fn sample(number: usize, explained: &ExplainedSample) -> SampleView {
             (share, format::latency(part.time), part.cause.to_string())
         })
         .collect();
-    // The drawing says the number and the latency already.
+    // The drawing already has the number and the latency.
     let head = match drawing {
         Some(_) => words::place(explained),
         None => format!("{number}. {}", words::sample(explained)),

@@ -1,4 +1,5 @@
-//! A timeline in letters: a row for each CPU, a letter for who had most of each column.
+//! A timeline in letters: a row for each CPU, in each column the letter of the occupant with most
+//! of the time.
 
 use std::fmt::Write;
 
@@ -9,16 +10,16 @@ use super::lanes;
 use crate::columns::columns_of;
 use crate::format;
 
-/// What stands where nothing is known.
+/// The character for unknown time.
 const UNKNOWN: char = ' ';
 
 /// The most columns for time; more would only repeat letters.
 const COLUMNS: usize = 100;
 
-/// The most moments that are told one by one.
+/// The most moments that are listed one by one.
 const MOMENTS: usize = 8;
 
-/// Draws a timeline in at most `width` columns, each line behind `indent`.
+/// Draws a timeline in at most `width` columns, each line after `indent`.
 pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
     let (lanes, left_out) = lanes::shown(timeline);
     let parts = lanes::parts(&lanes);
@@ -40,7 +41,7 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
     if left_out > 0 {
         let _ = writeln!(
             text,
-            "{indent}and {} that did less",
+            "{indent}({} with less activity not shown)",
             format::counted(left_out as u64, "CPU")
         );
     }
@@ -58,7 +59,7 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
     text
 }
 
-/// Sets items side by side in lines of at most `width`, none of them broken.
+/// Puts items side by side in lines of at most `width`, without breaking any.
 pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for item in items.iter().map(|item| format::printable(item)) {
@@ -78,12 +79,12 @@ pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
 /// The due time on the left, the arrival on the right.
 fn ruler(timeline: &Timeline, columns: usize) -> String {
     let left = "due";
-    let right = format!("came after {}", format::latency(timeline.length));
+    let right = format!("arrived after {}", format::latency(timeline.length));
     let between = columns.saturating_sub(left.len() + columns_of(&right));
     format!("{left}{}{right}", " ".repeat(between.max(1)))
 }
 
-/// Who had the most of each column's time.
+/// The occupant with most of the time of each column.
 fn row(lane: &Lane, length: Nanos, columns: usize) -> Vec<Option<&Occupant>> {
     let place = |column: usize| {
         let nanos = u128::from(length.as_nanos()) * column as u128 / columns as u128;
@@ -102,8 +103,8 @@ fn row(lane: &Lane, length: Nanos, columns: usize) -> Vec<Option<&Occupant>> {
         .collect()
 }
 
-/// A letter for each: threads small, interrupts and softirqs capital, by their
-/// own initials where those are free.
+/// A letter for each occupant: lower case for threads, upper case for interrupts and softirqs; the
+/// initial if it is free.
 fn letters(parts: &[(Occupant, Nanos)]) -> Vec<(Occupant, char)> {
     let mut taken: Vec<(Occupant, char)> = Vec::new();
     for (occupant, _) in parts {
@@ -141,23 +142,23 @@ fn letter(letters: &[(Occupant, char)], occupant: &Occupant) -> char {
     letters.iter().find(|(other, _)| *other == name).map_or(UNKNOWN, |(_, letter)| *letter)
 }
 
-/// What happened to the sample's thread and when, since the due time.
+/// The moments of the sample's thread, counted from the due time.
 fn moments(marks: &[Mark]) -> Option<String> {
     if marks.is_empty() {
         return None;
     }
-    let told: Vec<String> = if marks.len() > MOMENTS {
+    let moments: Vec<String> = if marks.len() > MOMENTS {
         let (first, last) = (&marks[..MOMENTS - 1], &marks[marks.len() - 1]);
         let between = marks.len() - MOMENTS;
         let more = format!("{} more", format::count(between as u64));
-        first.iter().map(said).chain([more, said(last)]).collect()
+        first.iter().map(moment).chain([more, moment(last)]).collect()
     } else {
-        marks.iter().map(said).collect()
+        marks.iter().map(moment).collect()
     };
-    Some(format!("the late thread, since due: {}", told.join(", ")))
+    Some(format!("the late thread, from its due time: {}", moments.join(", ")))
 }
 
-fn said(mark: &Mark) -> String {
+fn moment(mark: &Mark) -> String {
     format!("{} {}", word(mark.moment), format::latency(mark.at))
 }
 
@@ -167,9 +168,9 @@ pub(crate) const fn word(moment: Moment) -> &'static str {
         Moment::Irq => "interrupt",
         Moment::Timer => "timer",
         Moment::Wakeup => "woken",
-        Moment::SwitchedIn => "on",
-        Moment::SwitchedOut => "off",
+        Moment::SwitchedIn => "on CPU",
+        Moment::SwitchedOut => "off CPU",
         Moment::Fault => "page fault",
-        Moment::Came => "came",
+        Moment::Came => "arrived",
     }
 }

@@ -10,22 +10,22 @@ use crate::format;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid, wrapped};
 
-/// The width of the longest bar of the Pareto, in columns.
+/// The width of the longest bar of the Pareto table, in columns.
 const BAR: u64 = 10;
 
-/// The width from which on the Pareto says in how many samples a cause had its part.
+/// The least width at which the Pareto table has columns of sample counts.
 const FOR_COUNTS: usize = 70;
 
-/// The width from which on the Pareto has bars.
+/// The least width at which the Pareto table has bars.
 const FOR_BARS: usize = 90;
 
-/// How far lines under a sample's head are set in.
+/// The indentation of lines below a sample's head.
 const INDENT: &str = "   ";
 
-/// Writes why the samples of each cell were late: what delayed them most, in
-/// the order of the time it took, then the worst samples with who ran meanwhile.
+/// Writes why the samples of each cell were late: the causes, the greatest first, then the worst
+/// samples with what ran during their delay.
 ///
-/// All of [`Explanation::worst`] is written; a caller that wants fewer gives fewer.
+/// All of [`Explanation::worst`] is written; truncate it for fewer samples.
 pub fn explanation_text(cells: &[CellExplanation], options: &TableOptions) -> String {
     let texts: Vec<String> = cells.iter().map(|cell| cell_text(cell, options.width)).collect();
     texts.join("\n")
@@ -70,15 +70,15 @@ pub(super) fn pareto(explanation: &Explanation, width: usize) -> String {
     if width >= FOR_COUNTS {
         columns.extend([
             Column::of("samples", &rows, |row| Entry::text(samples(row.samples))),
-            Column::of("first in", &rows, |row| Entry::count(row.first)),
-            Column::of("most in one", &rows, |row| Entry::latency(Some(row.max))),
+            Column::of("main in", &rows, |row| Entry::count(row.first)),
+            Column::of("max in one", &rows, |row| Entry::latency(Some(row.max))),
         ]);
     }
     if width >= FOR_BARS {
         columns
             .insert(1, Column::names("", &rows, |row| Entry::text(bar(row.time.as_nanos(), most))));
     }
-    // The names of causes stand last, where the longest has room.
+    // The names of causes come last, where the longest has room.
     let causes = rows.iter().map(|row| row.name.clone());
     let figures = grid(columns, usize::MAX);
     let lines = figures.lines().zip(["cause".to_owned()].into_iter().chain(causes));
@@ -86,14 +86,14 @@ pub(super) fn pareto(explanation: &Explanation, width: usize) -> String {
     format!("\n{written}")
 }
 
-/// Writes `text` behind `figures`, its further lines under its first.
+/// Writes `text` after `figures`, with its further lines aligned below its first.
 fn beside(figures: &str, text: &str, width: usize) -> String {
     let indent = " ".repeat(columns_of(figures) + 2);
     let wrapped = wrapped(text, &indent, width);
     format!("{figures}  {}", wrapped.trim_start())
 }
 
-/// How long each stage of the way was, over all samples whose timer was found.
+/// The duration of each segment, over all samples whose timer was found.
 fn segments(explanation: &Explanation, width: usize) -> String {
     let counted = explanation.segments.iter().filter(|segment| segment.histogram.count > 0);
     let rows: Vec<(String, LatencyHistogram)> = counted
@@ -122,7 +122,7 @@ fn bar(part: u64, most: u64) -> String {
     "█".repeat(length.min(u128::from(BAR)) as usize)
 }
 
-/// One late sample under `head`: its segments, its parts, and who ran where.
+/// One late sample below `head`: its segments, its causes, and what ran on which CPU.
 pub(super) fn sample(
     number: usize,
     head: &str,
@@ -154,21 +154,21 @@ pub(super) fn sample(
     text
 }
 
-/// The most parts of a sample that have a line of their own.
+/// The most causes of a sample that have a line of their own.
 const PARTS: usize = 8;
 
-/// The parts of a sample in words, the lesser ones together where there are many.
+/// The causes of a sample in words; the smaller ones together if there are many.
 fn parts(parts: &[Part]) -> Vec<(String, Nanos)> {
-    // A line for a single lesser part would take the place of that part.
+    // A group of one cause takes as much room as the cause itself.
     let own = if parts.len() > PARTS + 1 { PARTS } else { parts.len() };
     let (greatest, lesser) = parts.split_at(own);
-    let mut told: Vec<(String, Nanos)> =
+    let mut parts: Vec<(String, Nanos)> =
         greatest.iter().map(|part| (part.cause.to_string(), part.time)).collect();
     if !lesser.is_empty() {
-        let name = format!("{} together", format::counted(lesser.len() as u64, "lesser cause"));
-        told.push((name, lesser.iter().map(|part| part.time).sum()));
+        let name = format!("{} together", format::counted(lesser.len() as u64, "smaller cause"));
+        parts.push((name, lesser.iter().map(|part| part.time).sum()));
     }
-    told
+    parts
 }
 
 #[cfg(test)]
@@ -191,20 +191,23 @@ mod tests {
     }
 
     #[test]
-    fn the_remainder_is_shown_where_it_is_nothing() {
+    fn an_unexplained_gap_of_zero_is_shown() {
         let mut cell = explanation_fixture::cell("net", &["softirq-storm"], None);
         cell.explanation.pareto.rows.retain(|row| row.cause.explains());
         let text = explanation_text(&[cell], &TableOptions::default());
         assert!(text.contains("unexplained gap"), "{text}");
-        assert!(text.contains("nothing remains"), "{text}");
+        assert!(
+            text.replace(format::THIN_SPACE, " ").contains("explain 100 % of that time."),
+            "{text}"
+        );
     }
 
     #[test]
-    fn late_samples_without_events_are_told() {
+    fn late_samples_without_events_are_counted() {
         let mut cell = explanation_fixture::cell("net", &[], None);
         cell.explanation.pareto.undivided = 3;
         let text = explanation_text(&[cell], &TableOptions::default());
-        assert!(text.contains("3 samples came later than"), "{text}");
+        assert!(text.contains("3 samples later than"), "{text}");
     }
 
     #[test]

@@ -9,10 +9,10 @@ use crate::format;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid, wrapped};
 
-/// The most names of threads that have a row of their own.
+/// The most thread names that have a row of their own.
 const ROWS: usize = 20;
 
-/// The threads of one name, added up.
+/// The threads of one name together.
 struct Row {
     name: String,
     threads: u64,
@@ -34,8 +34,8 @@ impl Row {
     }
 }
 
-/// Writes how long the threads of a recording waited for a CPU: those that
-/// waited longest above `threshold` first, then why some of them did.
+/// Writes how long the threads of a recording waited for a CPU, those with the longest waits above
+/// `threshold` first, then why some of them waited.
 pub fn waits_text(
     waits: &Waits,
     explained: &[&WaitExplanation],
@@ -52,16 +52,16 @@ pub fn waits_text(
         Column::of("p99", &rows, |row| Entry::latency(row.lengths.quantile(0.99))),
         Column::of("max", &rows, |row| Entry::latency(row.lengths.max())),
         Column::of(&format!("over {limit}"), &rows, |row| Entry::count(row.late)),
-        Column::of("together", &rows, |row| Entry::latency(Some(row.late_time))),
+        Column::of("total", &rows, |row| Entry::latency(Some(row.late_time))),
     ];
     let mut text = format!(
-        "How long threads waited for a CPU, since they could run or their timer was due\n\n{}",
+        "Runqueue waits, from when a thread became runnable or its timer was due\n\n{}",
         grid(columns, options.width)
     );
     if let Some(more) = waits.names.len().checked_sub(ROWS).filter(|more| *more > 0) {
         let names = format::counted(more as u64, "name");
         text.push_str(&wrapped(
-            &format!("and threads of {names} more, which waited less"),
+            &format!("Not shown: {names} with shorter waits."),
             "",
             options.width,
         ));
@@ -77,7 +77,7 @@ fn group_text(waits: &WaitExplanation, width: usize) -> String {
     let explanation = &waits.explanation;
     let mut written = format!("{}\n\n", format::printable(&waits.name));
     let late = format!(
-        "{} of {} took longer than {}, {} together.",
+        "{} of {} took longer than {}, {} in total.",
         format::count(explanation.samples),
         format::counted(waits.lengths.count, "wait"),
         format::axis_length(explanation.threshold),

@@ -1,4 +1,4 @@
-//! The sentences that the terminal and the page have in common.
+//! The sentences that terminal and page share.
 
 use tactus_explain::{
     Cause, CauseKind, Circumstances, ExplainedSample, Explanation, MatchOutcome, ParetoRow,
@@ -8,34 +8,36 @@ use tactus_model::time::Nanos;
 use super::TracingCost;
 use crate::format::{self, THIN_SPACE};
 
-/// What delayed the late samples most: `71.0 % of the time over 100 µs: softirq NET_RX on cpu 1.`
+/// The main cause: `Main cause of latency over 100 µs: softirq NET_RX on CPU 1, 71.0 %.`
 pub(super) fn headline(explanation: &Explanation) -> String {
     let pareto = &explanation.pareto;
     let threshold = format::axis_length(explanation.threshold);
     match pareto.rows.first() {
         Some(row) => {
+            let rank = if row.cause.explains() { "Main cause" } else { "Largest share" };
             let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
-            format!("{share} of the time over {threshold}: {}.", row.cause)
+            format!("{rank} of latency over {threshold}: {}, {share}.", row.cause)
         }
         None if pareto.undivided > 0 => format!(
-            "{} came later than {threshold}, and the events do not tell why.",
+            "{} later than {threshold}; the recorded events do not show why.",
             format::counted(pareto.undivided, "sample")
         ),
         None => format!(
-            "None of {} came later than {threshold}.",
+            "None of {} was later than {threshold}.",
             format::counted(explanation.samples, "sample")
         ),
     }
 }
 
-/// How many samples were late, what time is divided, and what could not be; none where none was late.
+/// How many samples were late, what the shares are of, and which samples are not included; `None`
+/// if no sample was late.
 pub(super) fn divided(explanation: &Explanation) -> Option<String> {
     let pareto = &explanation.pareto;
     if pareto.samples == 0 {
         return None;
     }
     let mut said = format!(
-        "{} of {} came later than {}. The time that is divided is their whole latency, {} together.",
+        "{} of {} were later than {}. Shares are of their total latency, {}.",
         format::count(pareto.samples + pareto.undivided),
         format::counted(explanation.samples, "sample"),
         format::axis_length(explanation.threshold),
@@ -43,14 +45,14 @@ pub(super) fn divided(explanation: &Explanation) -> Option<String> {
     );
     if pareto.undivided > 0 {
         said.push_str(&format!(
-            " Left out of it: {} for which events are lacking.",
+            " Not included: {} with missing events.",
             format::count(pareto.undivided)
         ));
     }
     Some(said)
 }
 
-/// How much of the divided time the events account for, and how much remains.
+/// How much of the total latency the events explain, and how much they do not.
 pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
     let whole = explanation.pareto.time.as_nanos();
     if whole == 0 {
@@ -59,9 +61,9 @@ pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
     let gap = unexplained(explanation).as_nanos();
     let explained = format::share(whole.saturating_sub(gap), whole);
     Some(match gap {
-        0 => format!("{explained} of that time is explained; nothing remains."),
+        0 => format!("The events explain {explained} of that time."),
         _ => format!(
-            "{explained} of that time is explained; {} ({}) remains.",
+            "The events explain {explained} of that time; {} ({}) is unexplained.",
             format::share(gap, whole),
             format::latency(Nanos::from_nanos(gap))
         ),
@@ -72,11 +74,11 @@ fn unexplained(explanation: &Explanation) -> Nanos {
     explanation.pareto.rows.iter().filter(|row| !row.cause.explains()).map(|row| row.time).sum()
 }
 
-/// The most kinds of service that are named.
+/// The most interrupts and softirqs that are named.
 const SERVICES: usize = 3;
 
-/// What was being served when samples came due, and how many saw a transfer; none
-/// where there was no sample.
+/// Which interrupts and softirqs ran when samples were due, and how many samples saw a transfer;
+/// `None` without samples.
 pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
     let Circumstances { samples, transfers, serving } = &explanation.circumstances;
     if *samples == 0 {
@@ -84,7 +86,7 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
     }
     let all: u64 = serving.iter().map(|row| row.count).sum();
     let mut said = format!(
-        "{} of {} came due while their CPU served an interrupt or a softirq",
+        "{} of {} were due while their CPU was handling an interrupt or a softirq",
         format::count(all),
         format::counted(*samples, "sample")
     );
@@ -101,11 +103,12 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
         said.push_str(&format!(": {}", parts.join(", ")));
     }
     said.push_str(&match transfers {
+        Some(0) => ". No block device had a request in flight.".to_owned(),
         Some(transfers) => format!(
-            ". While {} were open, a block device had a request in flight.",
-            format::count(*transfers)
+            ". A block device had a request in flight during {}.",
+            format::counted(*transfers, "sample")
         ),
-        None => ". Transfers of block devices were not recorded.".to_owned(),
+        None => ". Requests of block devices were not recorded.".to_owned(),
     });
     Some(said)
 }
@@ -113,32 +116,32 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
 /// The most causes that have a row of their own.
 const ROWS: usize = 12;
 
-/// The most gaps of which something is known that get a row of their own.
+/// The most partly explained gaps that have a row of their own.
 const GAP_ROWS: usize = 3;
 
-/// A row of the Pareto as it is shown.
+/// A row of the Pareto table.
 pub(super) struct Row {
-    /// What the row stands for.
+    /// The name of the cause or of the group.
     pub(super) name: String,
-    /// The time it took in all late samples.
+    /// Its time in all late samples.
     pub(super) time: Nanos,
-    /// In how many late samples it had a part; none where that cannot be told of several causes.
+    /// The number of late samples it contributed to; `None` for several causes together.
     pub(super) samples: Option<u64>,
-    /// In how many late samples it had the greatest part.
+    /// The number of late samples of which it was the main cause.
     pub(super) first: u64,
-    /// The most that one cause took in one sample.
+    /// The maximum of one cause in one sample.
     pub(super) max: Nanos,
 }
 
-/// The rows of the Pareto: the greatest causes, the lesser ones together, and
-/// last the remainder, even where it is nothing.
+/// The rows of the Pareto table: the greatest causes, the smaller ones together, and last the
+/// unexplained gap, even if it is zero.
 pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
     let (causes, gaps): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
         explanation.pareto.rows.iter().partition(|row| row.cause.explains());
     if causes.is_empty() && gaps.is_empty() {
         return Vec::new();
     }
-    // A row for a single lesser cause would take the place of that cause.
+    // A group of one cause takes as much room as the cause itself.
     let own = if causes.len() > ROWS + 1 { ROWS } else { causes.len() };
     let (greatest, lesser) = causes.split_at(own);
     let mut rows: Vec<Row> = greatest
@@ -152,7 +155,7 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
         })
         .collect();
     if !lesser.is_empty() {
-        let name = format!("{} together", format::counted(lesser.len() as u64, "lesser cause"));
+        let name = format!("{} together", format::counted(lesser.len() as u64, "smaller cause"));
         rows.push(Row { samples: None, ..together(name, lesser) });
     }
     let (mut nowhere, somewhere): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
@@ -174,7 +177,7 @@ fn together(name: String, rows: &[&ParetoRow]) -> Row {
     }
 }
 
-/// For how many samples the timer was found, and what is known of the others.
+/// How many samples were matched to their timer, and the outcomes of the others.
 pub(super) fn matched(explanation: &Explanation) -> String {
     let recorded = |outcome| !matches!(outcome, MatchOutcome::Untraced | MatchOutcome::Void);
     let counted = || explanation.outcomes.iter().filter(|counted| counted.count > 0);
@@ -191,27 +194,26 @@ pub(super) fn matched(explanation: &Explanation) -> String {
     let whole = sum(&recorded);
     let found = sum(&MatchOutcome::has_timer);
     let mut said = format!(
-        "{} of {} in recorded, unbroken time ({}) were matched with the timer that ended the wait.",
+        "{} of {} in gap-free recorded time ({}) were matched to the timer that woke the task.",
         format::share(found, whole),
         format::counted(whole, "sample"),
-        format::share(whole, explanation.samples) + " of all"
+        format::share(whole, explanation.samples) + " of all samples"
     );
     if found < whole {
         let others = named(&|outcome| recorded(outcome) && !outcome.has_timer());
-        said.push_str(&format!(" The rest: {others}."));
+        said.push_str(&format!(" Others: {others}."));
     }
     if whole < explanation.samples {
         let apart = named(&|outcome| !recorded(outcome));
-        said.push_str(&format!(" Not in that time: {apart}."));
+        said.push_str(&format!(" Outside that time: {apart}."));
     }
     said
 }
 
-/// What tracing cost.
+/// The cost of tracing.
 pub(crate) fn cost(cost: Option<&TracingCost>) -> String {
     let Some(cost) = cost else {
-        return "What tracing cost is not known: that takes two pairs of a traced and an untraced \
-                stretch."
+        return "Cost of tracing: unknown; two pairs of a traced and an untraced stretch are needed."
             .to_owned();
     };
     let low = signed(cost.low_ns);
@@ -222,7 +224,7 @@ pub(crate) fn cost(cost: Option<&TracingCost>) -> String {
         format!("Cost of tracing: no difference found between the medians ({between}).")
     } else {
         let difference = signed(cost.difference_ns);
-        format!("Cost of tracing: {difference} on the median, traced less untraced ({between}).")
+        format!("Cost of tracing: {difference} at the median, traced minus untraced ({between}).")
     }
 }
 
@@ -236,12 +238,12 @@ fn signed(nanos: i64) -> String {
     format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.unsigned_abs())))
 }
 
-/// How late a sample was, which it is, and how it was woken.
+/// The latency of a sample, its place, and how it was woken.
 pub(super) fn sample(explained: &ExplainedSample) -> String {
     format!("{} late: {}", format::latency(explained.sample.latency()), place(explained))
 }
 
-/// Which sample it is, and how it was woken.
+/// The place of a sample, and how it was woken.
 pub(super) fn place(explained: &ExplainedSample) -> String {
     format!(
         "sample {} of task {}, due {} into the window; {}",

@@ -13,10 +13,10 @@ use crate::layout::{Panel, panels};
 use crate::summary::{CellResult, quantiles};
 use crate::svg::style::CurveStyle;
 
-/// Points of a curve for every further nine.
+/// Points of a curve per decade of rarity.
 const POINTS_IN_DECADE: u32 = 32;
 
-/// Up to so many curves are all switched on at first.
+/// Up to this many curves are all switched on at first.
 const SHOWN_AT_FIRST: usize = 12;
 
 /// Everything that the page's script draws.
@@ -32,12 +32,12 @@ struct Data {
 /// One of the two axes.
 #[derive(Serialize)]
 struct Axis {
-    /// Where each share stands: 0 at the left end, 1 at the right.
+    /// The place of each share: 0 at the left end, 1 at the right.
     places: Vec<f64>,
     marks: Vec<Mark>,
 }
 
-/// A share that is written under an axis.
+/// A share that is marked on an axis.
 #[derive(Serialize)]
 struct Mark {
     text: String,
@@ -48,16 +48,16 @@ struct Mark {
 #[derive(Serialize)]
 struct Curve {
     name: String,
-    /// What the cells of its panel have in common; the heading of its switch.
+    /// What the cells of its panel have in common; the heading of its switches.
     group: String,
     colour: usize,
     dashes: &'static [f64],
     shown: bool,
-    /// Latencies in nanoseconds at the shares; the last is the greatest.
+    /// Latencies in nanoseconds at the shares; the last is the maximum.
     values: Vec<u64>,
 }
 
-/// The data of all runs, safe to stand in a script element.
+/// The data of all runs, safe inside a script element.
 pub(super) fn data(runs: &[(&Run, Vec<CellResult<'_>>)]) -> Result<String, serde_json::Error> {
     let counts = runs.iter().flat_map(|(_, results)| results);
     let shares = shares(counts.map(|result| result.accounting().observed).max().unwrap_or(0));
@@ -93,7 +93,7 @@ fn curves_of(
             let Some(result) = results.iter().find(|result| result.index == member.cell) else {
                 continue;
             };
-            // Dashes tell panels apart here, since all of them share one graph.
+            // Dashes distinguish panels here, since all share one graph.
             let style = match (panels.len(), several) {
                 (1, false) => member.style,
                 _ => CurveStyle::crossed(member.style.colour(), panels_before + place),
@@ -119,9 +119,9 @@ fn group(run: &Run, panel: &str, several: bool) -> String {
     }
 }
 
-/// The panels whose curves are switched on at first: all where they are few, else
-/// the first one and the one with the worst wakeup, so that a graph of many loads
-/// opens with the quiet machine against the worst of them.
+/// The panels whose curves are switched on at first: all if they are few, otherwise the first panel
+/// and the panel with the worst wakeup. So a graph of many loads opens with the idle machine and
+/// the worst load.
 fn panels_at_first(panels: &[Panel], results: &[&CellResult<'_>]) -> Vec<usize> {
     if results.len() <= SHOWN_AT_FIRST {
         return (0..panels.len()).collect();
@@ -140,13 +140,13 @@ fn shares(most: u64) -> Vec<f64> {
     (0..=steps).map(share_at).collect()
 }
 
-/// A share of the grid, rounded so that 0.999 is the very number that tables ask for.
+/// A share of the grid, rounded so that 0.999 is exactly the number that tables use.
 fn share_at(step: u32) -> f64 {
     let share = 1.0 - 10_f64.powf(-f64::from(step) / f64::from(POINTS_IN_DECADE));
     (share * 1e12).round() / 1e12
 }
 
-/// The curve as far as the cell's samples reach, ending in its greatest latency.
+/// The curve as far as the cell's samples reach, up to its maximum.
 fn values(result: &CellResult<'_>, shares: &[f64]) -> Vec<u64> {
     let histogram = &result.summary.per_wakeup;
     let last = greatest_share(histogram.count());
@@ -172,7 +172,7 @@ impl Axis {
 
 /// Escapes what could end a script element or begin a comment in it.
 ///
-/// In JSON these letters stand in strings only, where `\u` escapes mean the same.
+/// In JSON these characters occur only in strings, where `\u` escapes mean the same.
 fn safe_in_script(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for letter in json.chars() {

@@ -60,63 +60,73 @@ pub fn comparison_in_words(comparison: &Comparison) -> String {
     let count = |wanted| figures().filter(|figure| figure.verdict == Some(wanted)).count();
     let compared = figures().filter(|figure| figure.verdict.is_some()).count();
     if compared == 0 {
-        return "Nothing could be compared with confidence.".to_owned();
+        return "No figure has enough data to be compared.".to_owned();
     }
     if count(Verdict::NoDifferenceFound) == compared {
         let figures = format::counted(compared as u64, "figure");
-        return format!("No difference was found, in {figures}.");
+        return format!("No difference found in {figures}.");
     }
     let parts: Vec<String> = [
         (count(Verdict::Worse), "worse"),
         (count(Verdict::Better), "better"),
         (count(Verdict::Same), "the same"),
-        (count(Verdict::NoDifferenceFound), "without a difference that was found"),
+        (count(Verdict::NoDifferenceFound), "with no difference found"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
     .map(|(count, words)| format!("{count} {words}"))
     .collect();
-    format!("Of {}, B has {}.", format::counted(compared as u64, "figure"), parts.join(", "))
+    format!(
+        "B compared with A in {}: {}.",
+        format::counted(compared as u64, "figure"),
+        parts.join(", ")
+    )
 }
 
-/// How the comparison was made and what its words mean, in sentences.
+/// How the comparison was made and what its verdicts mean, in sentences.
 pub fn how_compared(comparison: &Comparison) -> Vec<String> {
     let margin = format!("{}{}%", comparison.margin * 100.0, format::THIN_SPACE);
-    let mut told = vec![
-        format!(
-            "The same: the interval lies within ±{margin}. Better and worse: all {} tests together give a \
-             false alarm in at most 5 of 100 comparisons (Hochberg). Intervals hold the true value in 95 of \
-             100 repetitions, each for itself; rounds are the unit, and A and B the geometric means over them.",
+    let mut words = Vec::new();
+    if comparison.tests() > 0 {
+        words.push(format!(
+            "The same: the interval is within ±{margin}. Better and worse: adjusted for all {} tests together \
+             (Hochberg), with a false alarm in at most 5 of 100 comparisons. Intervals are at 95 % confidence \
+             and not adjusted for multiple comparisons. The unit is the round; A and B are geometric means \
+             over rounds.",
             comparison.tests()
-        ),
+        ));
+    }
+    words.push(
         match comparison.design {
             Design::Interleaved => {
-                "Both are cells of one run and took turns, so what became of the machine meanwhile befell both."
-                    .to_owned()
+                "Both are cells of one run and took turns, so drift affected both sides equally."
             }
-            Design::Seeds => "Both were measured in exact time, into which nothing of the machine enters: rounds \
-                differ by their seeds alone. Figures that every seed gave alike differ exactly by what is shown."
-                .to_owned(),
-            Design::Apart => "A and B are two runs, one after the other: what changed on the machine between \
-                them is part of the difference. How far it drifts is judged by how much alike rounds are \
-                that follow each other; intervals leave out what may be drift, and are the wider for it. Cells of one \
-                run take turns, and tell more with fewer rounds."
-                .to_owned(),
-        },
-    ];
+            Design::Seeds => {
+                "Both were measured in deterministic time, which does not depend on the host: rounds differ \
+                 only by their seeds. For figures that are the same in every seed, the difference shown is \
+                 exact."
+            }
+            Design::Apart => {
+                "A and B are two runs, one after the other, so the difference includes drift between them. \
+                 Drift is estimated from the similarity of successive rounds, and intervals are widened by \
+                 it. Cells of a single run take turns and need fewer rounds."
+            }
+        }
+        .to_owned(),
+    );
     if let Some(rounds) = comparison.rounds_for_margin() {
-        told.push(match rounds {
+        words.push(match rounds {
             Some(rounds) => format!(
-                "Where no difference was found, one of {margin} may be there: to find it, about {rounds} rounds \
-                 of each would be needed."
+                "Where no difference was found, a difference of {margin} is still possible; about {rounds} \
+                 rounds of each would detect it."
             ),
             None => format!(
-                "Where no difference was found, one of {margin} may be there: rounds differ or drift so much \
-                 that not even 1000 of each would find it."
+                "Where no difference was found, a difference of {margin} is still possible; rounds vary or \
+                 drift so much that even 1000 rounds of each would not detect it."
             ),
         });
     }
-    told
+    words
 }
 
 fn curve(run: &Run, cell: &ComparedCell, number: usize) -> Curve {
@@ -143,17 +153,17 @@ fn title_of(comparison: &Comparison) -> String {
     if a == b { format!("Cells of {a}") } else { format!("A {a} · B {b}") }
 }
 
-/// Says of each side whose figures cannot be relied on that it is so.
+/// A sentence for each side that is invalid.
 fn invalid(comparison: &Comparison) -> Vec<String> {
     let sides = [("A", &comparison.a), ("B", &comparison.b)];
     let invalid = sides.into_iter().filter_map(|(side, validity)| {
         let why = validity.why_invalid.as_ref()?;
-        Some(format!("{side} is invalid, and what differs may come from that: {why}"))
+        Some(format!("{side} is invalid, which may explain a difference: {why}"))
     });
     invalid.collect()
 }
 
-/// Which quantile was left out, and why; nothing of those that were compared.
+/// Why a quantile was not compared; `None` if it was.
 fn not_compared(figure: &QuantileComparison) -> Option<String> {
     let reason = figure.not_compared.as_ref()?;
     Some(format!("{} was not compared: {reason}.", format::percentile(figure.quantile)))
@@ -167,7 +177,7 @@ fn side(cell: &ComparedCell) -> String {
 }
 
 fn missed(pair: &PairComparison) -> Option<String> {
-    let told = |cell: &ComparedCell| match cell.missed {
+    let of_side = |cell: &ComparedCell| match cell.missed {
         None => "unknown".to_owned(),
         Some(missed) => {
             format!("{} ({})", format::count(missed), format::share(missed, cell.intended))
@@ -175,9 +185,9 @@ fn missed(pair: &PairComparison) -> Option<String> {
     };
     (pair.a.missed != Some(0) || pair.b.missed != Some(0)).then(|| {
         format!(
-            "Missed due times, which these quantiles do not hold: {} → {}.",
-            told(&pair.a),
-            told(&pair.b)
+            "Missed due times, not included in these quantiles: {} → {}.",
+            of_side(&pair.a),
+            of_side(&pair.b)
         )
     })
 }
@@ -189,10 +199,10 @@ fn only(comparison: &Comparison) -> Vec<String> {
     [of("A", &comparison.only_a), of("B", &comparison.only_b)].concat()
 }
 
-/// A difference of lengths with its sign.
+/// A difference of durations with its sign.
 pub fn signed(nanos: f64) -> String {
     let sign = if nanos < 0.0 { '−' } else { '+' };
-    // A cast saturates; no difference of lengths lies outside their range.
+    // The cast saturates; no difference of durations is out of range.
     format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.abs().round() as u64)))
 }
 
@@ -202,7 +212,7 @@ struct PairView {
     a: String,
     b: String,
     figures: Vec<FigureView>,
-    /// Why quantiles are missing from these.
+    /// Why some quantiles are missing.
     not_compared: Vec<String>,
     missed: Option<String>,
     unknown: String,
@@ -219,13 +229,13 @@ struct FigureView {
     nanos: String,
     lengths: String,
     verdict: &'static str,
-    /// The class by which the verdict is drawn.
+    /// The CSS class of the verdict.
     class: &'static str,
 }
 
 impl FigureView {
     fn of(figure: &QuantileComparison) -> Self {
-        let told = |length: Option<Nanos>, unit| {
+        let latency = |length: Option<Nanos>, unit| {
             length.map_or(format::NOTHING.to_owned(), |length| format::latency_to(length, unit))
         };
         let nothing = || format::NOTHING.to_owned();
@@ -241,8 +251,8 @@ impl FigureView {
         };
         Self {
             quantile: format::percentile(figure.quantile),
-            a: told(figure.a, unit_a),
-            b: told(figure.b, unit_b),
+            a: latency(figure.a, unit_a),
+            b: latency(figure.b, unit_b),
             ratio,
             ratios,
             nanos,
@@ -263,9 +273,9 @@ impl FigureView {
 struct Page {
     title: String,
     sentence: String,
-    /// What is held against a side, where it invalidates.
+    /// Why a side is invalid, if it is.
     invalid: Vec<String>,
-    /// How time passed where it was measured in guests.
+    /// The notes on the guests' clock.
     limits: Vec<String>,
     how: Vec<String>,
     pairs: Vec<PairView>,

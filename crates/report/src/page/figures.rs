@@ -17,10 +17,10 @@ use crate::svg::scope::{self, Scope};
 use crate::svg::series::{self, Round, Series};
 use crate::svg::style::CurveStyle;
 
-/// The most cells that are drawn. A page of more would be too large to read or to load.
+/// The most cells that are drawn; with more, the page would be too large to read or to load.
 const DRAWN: usize = 120;
 
-/// The cells whose own drawings (scope and seconds) lie open; those of the others are folded.
+/// The number of cells whose own drawings (scope and seconds) are open; the others are folded.
 ///
 /// Nine fill three columns.
 const OPEN: usize = 9;
@@ -35,7 +35,7 @@ pub(super) struct Figure {
     pub(super) folded: Vec<String>,
 }
 
-/// The drawings of a run, and how many of its cells they leave out.
+/// The drawings of a run, and the number of cells not drawn.
 pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, usize) {
     let drawn = drawn(results);
     let indices: Vec<usize> = drawn.iter().map(|result| result.index).collect();
@@ -49,19 +49,19 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
             &groups,
             PercentileAxis::Reciprocal,
             "Percentiles by 1/(1−p)",
-            "Latency of each wakeup. To the right wakeups are rarer: 99.9 is the latency that one in a thousand exceeds. \
-             Lower is better, flatter is more predictable; a curve ends at its worst case.",
+            "Latency per wakeup. Wakeups are rarer to the right: at 99.9, one wakeup in a thousand has a \
+             higher latency. Lower is better, flatter is more predictable; each curve ends at its worst case.",
         ),
         percentiles(
             &groups,
             PercentileAxis::Exponential,
-            "Percentiles by their exponential",
-            "The same on the axis of Faller (1992), the exponential of the percentile: the bulk is pressed \
-             to the left, the late tenth has most of the width.",
+            "Percentiles on an exponential axis",
+            "The same on the axis of Faller (1992), the exponential of the percentile: the bulk is compressed \
+             to the left, and the slowest tenth takes most of the width.",
         ),
         densities(&groups),
     ]);
-    // Another program tells how often each latency came, and not when.
+    // Other programs record how often each latency occurred, but not when.
     let timed: Vec<&CellResult<'_>> =
         drawn.iter().copied().filter(|result| result.cell.imported.is_none()).collect();
     if !timed.is_empty() {
@@ -70,7 +70,7 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
     (figures, results.len() - drawn.len())
 }
 
-/// The cells that are drawn, those of the longest worst cases, in the order of the plan.
+/// The cells to draw, those with the highest worst cases, in the order of the plan.
 pub(super) fn drawn<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<&'a CellResult<'r>> {
     let mut ordered: Vec<&CellResult<'_>> = results.iter().collect();
     ordered.sort_by_key(|result| Reverse(result.max()));
@@ -145,9 +145,9 @@ fn densities(groups: &[Grouped<'_, '_>]) -> Figure {
         .collect();
     let ranges = Ranges::of(densities.iter().flat_map(|(_, members)| members));
     Figure {
-        title: "Densities",
-        about: "How many wakeups took how long, per wakeup. Both axes are logarithmic, so a single late wakeup is \
-                seen beside a million prompt ones; the triangle marks the worst case."
+        title: "Histograms",
+        about: "Number of wakeups by latency. Both axes are logarithmic, so one late wakeup is visible among \
+            a million timely ones; the triangle marks the worst case."
             .to_owned(),
         panels: densities
             .iter()
@@ -157,7 +157,7 @@ fn densities(groups: &[Grouped<'_, '_>]) -> Figure {
     }
 }
 
-/// How many wakeups had which latency, ascending.
+/// The number of wakeups of each latency, ascending.
 fn counts(result: &CellResult<'_>) -> Vec<(Nanos, u64)> {
     result.summary.per_wakeup.buckets().map(|bucket| (bucket.low, bucket.count)).collect()
 }
@@ -167,8 +167,8 @@ fn scopes(results: &[&CellResult<'_>]) -> Figure {
         open_and_folded(results, |result| scope::panel(&scope_of(result)).inline());
     Figure {
         title: "Times between arrivals",
-        about: "The scope of the Mach testbed (1993): in a perfect system every point lies on the line of the \
-                interval. The round with the longest time is shown; a triangle marks what is off the scale."
+        about: "The scope of the Mach testbed (1993): in a perfect system, every point is on the line of the \
+            interval. The graph shows the round with the longest time; a triangle marks a time off the scale."
             .to_owned(),
         panels: open,
         folded,
@@ -222,22 +222,23 @@ fn seconds(results: &[&CellResult<'_>]) -> Figure {
     });
     Figure {
         title: "Second by second",
-        about: "Whether late wakeups came together, with a period, or more and more. Of several tasks the middle \
-                median and the slowest p99 and maximum are shown."
+        about: "Shows whether late wakeups are clustered, periodic or increasing. For several tasks, the \
+            median is that of the middle task, p99 and maximum those of the slowest task."
             .to_owned(),
         panels: open,
         folded,
     }
 }
 
-/// Draws the cells of the longest worst cases openly and folds the others, both in the order of the plan.
+/// Draws the cells with the highest worst cases open and folds the others, both in the order of the
+/// plan.
 fn open_and_folded(
     results: &[&CellResult<'_>],
     draw: impl Fn(&CellResult<'_>) -> String,
 ) -> (Vec<String>, Vec<String>) {
     let mut ordered: Vec<&CellResult<'_>> = results.to_vec();
     ordered.sort_by_key(|result| Reverse(result.max()));
-    // Folding one or two away would only hide them.
+    // Folding one or two saves no room.
     let open = if ordered.len() <= OPEN + 2 { ordered.len() } else { OPEN };
     let open: Vec<usize> = ordered.iter().take(open).map(|result| result.index).collect();
     let (open, folded): (Vec<&CellResult<'_>>, Vec<&CellResult<'_>>) =

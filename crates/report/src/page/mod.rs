@@ -1,8 +1,8 @@
 //! One self-contained page for one or more runs.
 //!
-//! The page asks nothing of any network: styles, scripts and data stand in it,
-//! and its own content security policy refuses everything else. Without scripts
-//! it says all that it says with them; they add a graph that can be asked.
+//! The page uses no network: it contains its styles, scripts and data, and its content security
+//! policy refuses everything else. Without scripts it has the same content; they add an interactive
+//! graph and sortable tables.
 
 mod chart;
 pub mod comparison;
@@ -22,22 +22,18 @@ use crate::svg;
 use crate::tail::CellTail;
 use view::RunView;
 
-/// Why no page could be made.
+/// Why a page could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// There is nothing to write about.
-    #[error(
-        "no run was given, so there is nothing to write about; name one, as `tactus list` shows them"
-    )]
+    /// No run was given.
+    #[error("no run given; name one that `tactus list` shows")]
     NoRuns,
-    /// Explanations were given, but not one list for each run.
-    #[error(
-        "explanations of {explained} runs were given for {runs} runs; give one list for each run"
-    )]
+    /// The number of lists of explanations differs from the number of runs.
+    #[error("explanations of {explained} runs given for {runs} runs; give one list for each run")]
     Explanations {
-        /// Of how many runs explanations were given.
+        /// The number of lists of explanations.
         explained: usize,
-        /// How many runs were given.
+        /// The number of runs.
         runs: usize,
     },
     /// The template failed, which is a defect of Tactus.
@@ -73,22 +69,21 @@ pub fn page_with(
     page_of(runs, &concluded.collect::<Vec<_>>())
 }
 
-/// What was concluded from the samples and the recordings of a run.
+/// The conclusions from the samples and the recordings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Conclusions {
     /// Why the samples of its cells were late.
     pub explanations: Vec<CellExplanation>,
     /// Where the CPU time of its cells went.
     pub accounts: Vec<NamedAccounts>,
-    /// What its cells say of longer times.
+    /// The tail estimations of its cells.
     pub tails: Vec<CellTail>,
-    /// How its cells stand to what the machine is for, purpose by purpose; empty where
-    /// nothing was asked.
+    /// The verdicts of its cells for each purpose; empty if none was requested.
     pub purposes: Vec<PurposeVerdict>,
 }
 
-/// Writes the page of `runs` with what was concluded from their recordings: one
-/// for each run, in the same order.
+/// Writes the page of `runs` with the conclusions from their recordings: one entry for each run, in
+/// the same order.
 ///
 /// # Errors
 /// As [`page_with`].
@@ -126,8 +121,8 @@ fn title(runs: &[Run]) -> String {
     }
 }
 
-/// Writes a page on where the CPU time of recordings went; `limits` is what has to be
-/// known beside the figures, as [`guests_notes`](crate::guests_notes) tells it.
+/// Writes a page on where the CPU time of recordings went. `limits` are the notes that belong
+/// beside the figures, from [`guests_notes`](crate::guests_notes).
 ///
 /// # Errors
 /// The page could not be put together.

@@ -1,4 +1,4 @@
-//! What a page says, without a browser.
+//! The content of a page, without a browser.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use tactus_model::run::Run;
 use super::*;
 use crate::fixture;
 
-/// A label that would break out of HTML, SVG, JSON and comments, if anything did.
+/// A label that tries to break out of HTML, SVG, JSON and comments.
 const HOSTILE: &str = "name = \"hostile\"\nrounds = 1\n[settings]\nduration = \"1s\"\n\
     load = [\"idle\", 'cmd:\"</script><script>document.title=1</script><!-- & \u{2028} <img src=x onerror=alert(1)>\"']";
 
@@ -22,12 +22,12 @@ fn quick() -> &'static str {
 }
 
 #[test]
-fn no_run_is_no_page() {
+fn a_page_needs_a_run() {
     assert!(matches!(page(&[]), Err(ReportError::NoRuns)));
 }
 
 #[test]
-fn a_page_says_what_the_tables_say() {
+fn a_page_has_the_figures_of_the_tables() {
     let run = fixture::quick();
     let page = quick();
     for result in crate::summary::cell_results(&run) {
@@ -50,7 +50,7 @@ fn a_page_loads_nothing() {
     {
         assert!(!page.contains(loading), "{loading}");
     }
-    // uPlot names its home in a comment; nothing else names any address.
+    // uPlot has its address in a comment; nothing else has an address.
     let addresses: Vec<&str> = page
         .match_indices("http")
         .map(|(place, _)| &page[place..place + 30])
@@ -115,7 +115,7 @@ fn explained() -> String {
 }
 
 #[test]
-fn explanations_stand_on_the_page_of_their_run_alone() {
+fn explanations_are_on_the_page_of_their_run_only() {
     let heading = "<h2>Why wakeups were late</h2>";
     assert!(!quick().contains(heading));
     let explained = explained();
@@ -132,7 +132,7 @@ fn explanations_stand_on_the_page_of_their_run_alone() {
 }
 
 #[test]
-fn explanations_belong_to_as_many_runs_as_there_are() {
+fn there_is_one_list_of_explanations_per_run() {
     let refused = page_with(&[fixture::quick()], &[]);
     assert!(matches!(refused, Err(ReportError::Explanations { explained: 0, runs: 1 })));
 }

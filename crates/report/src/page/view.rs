@@ -1,4 +1,4 @@
-//! What the template shows of a run: texts, in the order in which they stand.
+//! The texts of a run in the order of the template.
 
 use tactus_judge::doctor::{Finding, State};
 use tactus_judge::verdict::{Validity, Verdict, changed_facts, shortfalls, verdict as judged};
@@ -34,12 +34,12 @@ pub(super) struct RunView {
     pub(super) status: String,
     pub(super) machine: String,
     pub(super) outcome: String,
-    /// How time passed in guests; `None` where there were none.
+    /// The note on the guests' clock; `None` without guests.
     pub(super) guests_note: Option<String>,
     pub(super) verdict: VerdictView,
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
-    /// The same by kernels; empty where there are not several.
+    /// The same by kernels; empty for fewer than two kernels.
     pub(super) kernels: Table,
     pub(super) kernels_head: &'static str,
     pub(super) without_result: Vec<Fault>,
@@ -57,20 +57,20 @@ pub(super) struct RunView {
     pub(super) facts: Vec<FactGroup>,
     pub(super) facts_after_known: bool,
     pub(super) made: Vec<(&'static str, String)>,
-    /// The plan as a file; `None` for what another program measured.
+    /// The plan as a file; `None` if another program measured.
     pub(super) experiment: Option<String>,
 }
 
-/// Whether the figures can be relied on.
+/// Whether the run is valid.
 pub(super) struct VerdictView {
-    /// A word for its looks.
+    /// Its CSS class.
     pub(super) class: &'static str,
     pub(super) headline: String,
     pub(super) findings: Vec<FindingView>,
     pub(super) unknown: Option<String>,
 }
 
-/// Something that is held against a run.
+/// A warning, or a reason why a run is invalid.
 pub(super) struct FindingView {
     pub(super) invalidates: bool,
     pub(super) check: &'static str,
@@ -85,7 +85,7 @@ impl VerdictView {
         Self {
             class: match verdict.validity {
                 Validity::Invalid => "invalid",
-                Validity::WithWarnings => "reserved",
+                Validity::WithWarnings => "warned",
                 Validity::Valid => "valid",
             },
             headline: verdict::headline(verdict),
@@ -119,7 +119,7 @@ pub(super) struct Fault {
     pub(super) hint: Option<String>,
 }
 
-/// A table whose first column names the row.
+/// A table whose first column has the names of the rows.
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
 }
@@ -142,13 +142,13 @@ impl Table {
     }
 }
 
-/// Facts of one group, and what became of them.
+/// The facts of one group.
 pub(super) struct FactGroup {
     pub(super) name: &'static str,
     pub(super) facts: Vec<Fact>,
 }
 
-/// A fact before the run, and after where it is another.
+/// A fact before the run, and after it if it changed.
 pub(super) struct Fact {
     pub(super) name: &'static str,
     pub(super) value: String,
@@ -204,11 +204,7 @@ impl RunView {
 
 fn machine(run: &Run) -> String {
     let facts = &run.header.facts_before;
-    let cpus = facts
-        .cpu
-        .online
-        .as_ref()
-        .map(|online| format::counted(online.len() as u64, "CPU"));
+    let cpus = facts.cpu.online.as_ref().map(|online| format::counted(online.len() as u64, "CPU"));
     let kernel = facts.kernel.release.as_ref().map(|release| format!("Linux {release}"));
     let are_guests = run.header.plan.cells.iter().any(|cell| cell.target.guest().is_some());
     let kernel = kernel.map(|kernel| match are_guests {
@@ -270,7 +266,7 @@ fn made(run: &Run) -> Vec<(&'static str, String)> {
         ("experiment", plan.name.clone()),
         ("cells", format::count(plan.cells.len() as u64)),
         ("rounds", rounds_taken_text(run)),
-        ("seed of the order", plan.seed.to_string()),
+        ("seed", plan.seed.to_string()),
         (made_by(run), format!("tactus {}", header.version)),
         ("all data", format!("tactus export {}", header.id)),
     ]);

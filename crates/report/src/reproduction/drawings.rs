@@ -15,8 +15,8 @@ use crate::svg::billing::Billed;
 use crate::svg::percentiles::{Curve, Shared, panel};
 use crate::svg::style::CurveStyle;
 
-/// The panels of a view of what was measured in `run`; those of lengths are on the axes of
-/// those of `beside` that tell the same figures, and so are to compare with it.
+/// The panels of a view of `run`. Panels of durations share their axes with the panels of `beside`
+/// that show the same figures, so they are comparable.
 pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<String> {
     match view.graph.draw {
         Draw::Percentiles { axis } => percentiles(view, beside, axis),
@@ -30,8 +30,8 @@ pub(super) fn panels(view: &View<'_>, beside: &[View<'_>], run: &Run) -> Vec<Str
     }
 }
 
-/// One panel for each measure and choice of samples of a view, those of a measure
-/// on the same axes, so that they compare.
+/// One panel per measure and selection of samples of a view. Panels of a measure share their axes,
+/// so they are comparable.
 fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Vec<String> {
     let mut names: Vec<&str> = Vec::new();
     for row in beside.iter().flat_map(|view| &view.rows) {
@@ -40,12 +40,12 @@ fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Ve
         }
     }
     let groups_of = |view: &View<'_>| -> Vec<(Measure, String, Vec<Curve>)> {
-        let told = view.groups().into_iter();
+        let groups = view.groups().into_iter();
         let group = |group: Vec<&Row<'_>>| {
             let first = group.first()?;
             Some((first.measure, first.head(), curves(&group, &names)))
         };
-        told.filter_map(group).collect()
+        groups.filter_map(group).collect()
     };
     let comparable = beside.iter().filter(|other| other.graph.columns == view.graph.columns);
     let all: Vec<(Measure, String, Vec<Curve>)> = comparable.flat_map(groups_of).collect();
@@ -57,8 +57,8 @@ fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Ve
     panels.collect()
 }
 
-/// Curves of the same look for the same of `names` in every panel, also where one has nothing
-/// of another.
+/// Curves with the same style for the same name in every panel, even if a panel lacks some of the
+/// `names`.
 fn curves(group: &[&Row<'_>], names: &[&str]) -> Vec<Curve> {
     let curves = group.iter().filter_map(|row| {
         let number = names.iter().position(|name| *name == row.name());
@@ -85,7 +85,7 @@ fn quanta(view: &View<'_>) -> Vec<String> {
     panel.into_iter().collect()
 }
 
-/// What ticks billed over the length of each effective quantum, program by program.
+/// The time billed by ticks over the duration of each effective quantum, program by program.
 fn billing(view: &View<'_>, rate: Option<TickRate>) -> Vec<String> {
     let clock = rate.map_or(TickClock::Kernel, |rate| TickClock::Simulated { rate });
     let programs: Vec<Billed<'_>> = accounts(view)
@@ -99,7 +99,7 @@ fn billing(view: &View<'_>, rate: Option<TickRate>) -> Vec<String> {
     programs.iter().map(|program| svg::billing::panel(program, reach).inline()).collect()
 }
 
-/// The programs of a view that had any effective quantum, each once, or one in several
+/// The programs of a view with at least one effective quantum, each once, or one program in several
 /// kernels.
 fn accounts<'v>(view: &'v View<'_>) -> impl Iterator<Item = (&'v str, &'v Account)> {
     let first = view.rows.first().map(|row| row.measure);
@@ -108,8 +108,8 @@ fn accounts<'v>(view: &'v View<'_>) -> impl Iterator<Item = (&'v str, &'v Accoun
         .filter(|(_, account)| account.quanta.count > 0)
 }
 
-/// Points without those of no length at all, which a logarithmic axis has no place for:
-/// an interrupt may have been entered for something else before the due time.
+/// The points above zero, since a logarithmic axis has no zero. A latency is zero if the CPU was
+/// already in an interrupt at the due time.
 fn drawable(points: Vec<(f64, Nanos)>) -> Vec<(f64, Nanos)> {
     points.into_iter().filter(|(_, length)| *length > Nanos::ZERO).collect()
 }

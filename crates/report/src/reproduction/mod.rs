@@ -1,7 +1,7 @@
-//! A paper's figures beside this machine's, for people: text, and one page.
+//! A paper's figures next to this machine's, for people: text and a page.
 //!
-//! What is set side by side, what holds and the words for it come from `tactus_reproduce`;
-//! here it only gets its place.
+//! `tactus_reproduce` compares the figures and judges the claims; this module only lays out the
+//! result.
 
 mod drawings;
 mod page;
@@ -19,13 +19,13 @@ use crate::explanation::TracingCost;
 pub use page::reproduction_page;
 pub use text::{papers_table, reproduction_text};
 
-/// What is told of the measuring of one part of a paper on one machine.
+/// How one part of a paper was measured on one machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
     /// The run.
     pub run: &'a Run,
-    /// Which settings it had.
+    /// The form of the experiment.
     pub form: Form,
-    /// What recording events did to the latency, over all cells; none where that was not found out.
+    /// The effect of recording on the latency, over all cells; `None` if unknown.
     pub tracing_cost: Option<TracingCost>,
 }

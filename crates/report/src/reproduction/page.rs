@@ -64,7 +64,7 @@ struct Page<'a> {
     citation: String,
     then: &'a str,
     now: Option<String>,
-    /// What became of the claims of all parts.
+    /// The outcomes of the claims of all parts.
     tally: String,
     /// The parts that were measured on one machine.
     parts: Vec<PartView<'a>>,
@@ -74,19 +74,19 @@ struct Page<'a> {
     version: &'static str,
 }
 
-/// A part that was measured in several kernels, as the template shows it.
+/// A part that was measured in several kernels.
 struct AcrossView<'a> {
     name: &'a str,
     about: &'a str,
     said: Vec<String>,
     tally: String,
     claims: Vec<ClaimAcross<'a>>,
-    /// One for each cell, its curves a kernel each; one for a graph that shows all cells.
+    /// One per cell with a curve for each kernel; a single one for a graph that shows all cells.
     views: Vec<FigureView<'a>>,
-    /// Cells by kernels, one for each measure.
+    /// Cells by kernels, one table per measure.
     kernels: Vec<(String, Table)>,
     guests: Vec<String>,
-    /// The same in each kernel alone.
+    /// The same for each kernel alone.
     machines: Vec<PartView<'a>>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> AcrossView<'a> {
     fn of(across: &'a Across<'a>, of_it: &[(&'a PartFound<'a>, &Measured<'_>)]) -> Option<Self> {
         let (first, measured) = of_it.first()?;
         let views = across.views.iter().enumerate().filter_map(|(number, view)| {
-            // Players are drawn all together, once for all of their cells.
+            // Players are drawn together, once for all their cells.
             let is_whole = view.graph.draw == Draw::Players;
             let before = &across.views[..number];
             let is_drawn =
@@ -124,7 +124,7 @@ impl<'a> AcrossView<'a> {
     }
 }
 
-/// A part on one machine as the template shows it.
+/// A part that was measured on one machine.
 struct PartView<'a> {
     name: &'a str,
     kernel: &'a str,
@@ -134,13 +134,13 @@ struct PartView<'a> {
     tally: String,
     claims: Vec<ClaimView<'a>>,
     views: Vec<FigureView<'a>>,
-    /// What was being served when samples came due, where that was recorded.
+    /// The interrupts and softirqs that ran when samples were due, if recorded.
     served: Option<Table>,
     tables: Vec<TableView<'a>>,
     apart: Vec<TableView<'a>>,
 }
 
-/// A claim and what became of it.
+/// A claim and its outcome.
 struct ClaimView<'a> {
     outcome: &'static str,
     text: &'a str,
@@ -199,11 +199,11 @@ impl<'a> PartView<'a> {
     }
 }
 
-/// The figures of a view, a table for each measure and choice of samples.
+/// The figures of a view, one table per measure and selection of samples.
 fn figures(view: &View<'_>) -> Vec<(String, Table)> {
-    let told =
+    let table =
         |group: Vec<&Row<'_>>| Some((group.first()?.head(), Table::of(tables::here(&group))));
-    view.groups().into_iter().filter_map(told).collect()
+    view.groups().into_iter().filter_map(table).collect()
 }
 
 impl<'a> TableView<'a> {

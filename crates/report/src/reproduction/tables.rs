@@ -7,7 +7,7 @@ use tactus_reproduce::{
 use crate::format;
 use crate::table::column::{Column, Entry};
 
-/// This machine's figures of one measure and one choice of samples.
+/// This machine's figures of one measure and one selection of samples.
 pub(super) fn here(rows: &[&Row<'_>]) -> Vec<Column> {
     let mut columns = vec![match rows.iter().any(|row| row.kernel.is_some()) {
         true => Column::names("kernel", rows, |row| Entry::optional(row.kernel.map(str::to_owned))),
@@ -32,7 +32,7 @@ pub(super) fn here(rows: &[&Row<'_>]) -> Vec<Column> {
     columns
 }
 
-/// Kernels beside each other: a row for each cell, a column for each kernel.
+/// Kernels compared: a row for each cell, a column for each kernel.
 pub(super) fn kernels(across: &Across<'_>, compared: &Compared) -> Vec<Column> {
     let rows = across.rows_of(compared);
     let mut columns =
@@ -49,20 +49,20 @@ pub(super) fn kernels(across: &Across<'_>, compared: &Compared) -> Vec<Column> {
 
 fn shown(row: &Row<'_>) -> Entry {
     let figures = row.representative();
-    let told: Vec<String> =
+    let written: Vec<String> =
         figures.iter().map(|figure| figure.statistic.written(figure.beside.here)).collect();
     let order = figures.last().and_then(|figure| figure.beside.here);
     let order = order.map_or(0, |value| format::rounded_nanos(value * 1e3).as_nanos());
-    Entry::number(told.join(" / "), order)
+    Entry::number(written.join(" / "), order)
 }
 
-/// A row of a table that has the paper's figures above this machine's.
+/// A row of a table with the paper's figures above this machine's.
 struct Line<'t, 'a> {
     row: &'t Row<'a>,
     here: bool,
 }
 
-/// The rows of one measure in a table of the paper, this machine's under the paper's.
+/// The rows of one measure in a table of the paper, this machine's below the paper's.
 pub(super) fn beside(table: &TableFound<'_>, measure: Measure) -> Vec<Column> {
     let lines: Vec<Line<'_, '_>> = table
         .rows
@@ -87,7 +87,7 @@ pub(super) fn beside(table: &TableFound<'_>, measure: Measure) -> Vec<Column> {
     columns
 }
 
-/// What was being served when samples came due, cell by cell.
+/// The interrupts and softirqs that ran when samples were due, cell by cell.
 pub(super) fn served(cells: &[CellServed<'_>]) -> Vec<Column> {
     let rows: Vec<(&str, u64, &Served)> = cells
         .iter()
@@ -98,7 +98,7 @@ pub(super) fn served(cells: &[CellServed<'_>]) -> Vec<Column> {
         .collect();
     vec![
         Column::names("cell", &rows, |(cell, ..)| Entry::text(*cell)),
-        Column::names("in service", &rows, |(.., served)| {
+        Column::names("handling", &rows, |(.., served)| {
             Entry::text(served.serving.map_or_else(|| "nothing".to_owned(), |one| one.to_string()))
         }),
         Column::of("samples", &rows, |(.., served)| Entry::count(served.samples)),
@@ -106,16 +106,16 @@ pub(super) fn served(cells: &[CellServed<'_>]) -> Vec<Column> {
             Entry::number(Kind::Share.written(served.samples as f64 / *all as f64), served.samples)
         }),
         Column::of("median", &rows, |(.., served)| Entry::latency(Some(served.median)))
-            .meaning("the median of interrupt acknowledge of these samples"),
+            .meaning("median interrupt acknowledge of these samples"),
         Column::of("max", &rows, |(.., served)| Entry::latency(Some(served.max)))
-            .meaning("the greatest interrupt acknowledge of these samples"),
+            .meaning("maximum interrupt acknowledge of these samples"),
     ]
 }
 
 fn entry(figure: Option<&Figure>, of: impl Fn(&Figure) -> Option<f64>) -> Entry {
     let Some(figure) = figure else { return Entry::empty() };
     let value = of(figure);
-    // Shares and rates have their digits behind the point.
+    // Shares and rates have digits after the decimal point.
     let order = value.map_or(0, |value| format::rounded_nanos(value * 1e3).as_nanos());
     Entry::number(figure.statistic.written(value), order)
 }

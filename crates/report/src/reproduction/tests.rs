@@ -1,4 +1,4 @@
-//! What a person reads of a reproduction, from made-up samples.
+//! The text and the page of a reproduction, from made-up samples.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ use crate::fixture;
 use crate::format::THIN_SPACE;
 use crate::table::TableOptions;
 
-/// 128 samples of a cell: the more of the load, the worse the worst; one in 32 saw
-/// a transfer and was late for it.
+/// 128 samples of a cell: the maximum grows with the load; one in 32 saw a transfer and was late
+/// because of it.
 fn samples(cell: usize) -> Vec<WitnessedSample> {
     let mut random = SplitMix64::new(cell as u64);
     let at = |nanos: u64| Instant::from_nanos(nanos);
@@ -65,8 +65,8 @@ fn with_made_up<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>
     let facts = &run.header.facts_before;
     let evidence = [vec![StudyRun { run: &run.header.id, guest: None, facts, measured }]];
     let cost = TracingCost { difference_ns: 2100, low_ns: 900, high_ns: 3300, pairs: 7 };
-    let told = Measured { run: &run, form: Form::Quick, tracing_cost: Some(cost) };
-    use_it(&reproduce(&paper, &evidence), &[Some(told)])
+    let measured = Measured { run: &run, form: Form::Quick, tracing_cost: Some(cost) };
+    use_it(&reproduce(&paper, &evidence), &[Some(measured)])
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_reproduction_as_text() {
 }
 
 #[test]
-fn the_page_says_what_the_text_says_and_loads_nothing() {
+fn the_page_has_what_the_text_has_and_loads_nothing() {
     let page = with_made_up(|found, measured| reproduction_page(found, measured).unwrap());
     for part in ["Table 7", "not testable", "preempt=none", "<svg"] {
         assert!(page.contains(part), "{part} is missing");
@@ -92,8 +92,8 @@ fn the_page_says_what_the_text_says_and_loads_nothing() {
     );
 }
 
-/// The same in two guests, of which the one that does not preempt itself is later the more
-/// the load.
+/// The same in two guests. The kernel without preemption is later, the more so the greater the
+/// load.
 fn with_guests<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>]) -> T) -> T {
     let paper = find("latency-method").expect("it is shipped");
     let text = include_str!("../../../../experiments/papers/latency-method-guests.toml");
@@ -134,8 +134,8 @@ fn with_guests<T>(use_it: impl FnOnce(&Reproduction<'_>, &[Option<Measured<'_>>]
         measured: Figures::of(&paper.parts[0], &run, Some(&guest.kernel), &recorded),
     });
     let evidence = [machines.collect()];
-    let told = Some(Measured { run: &run, form: Form::Quick, tracing_cost: None });
-    use_it(&reproduce(&paper, &evidence), &[told, told])
+    let measured = Some(Measured { run: &run, form: Form::Quick, tracing_cost: None });
+    use_it(&reproduce(&paper, &evidence), &[measured, measured])
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn kernels_beside_each_other_as_text() {
 #[test]
 fn a_page_of_kernels_has_a_pair_for_each_load_with_a_curve_for_each_kernel() {
     let page = with_guests(|found, measured| reproduction_page(found, measured).unwrap());
-    let (beside, alone) = page.split_once("Each kernel beside the paper").unwrap();
+    let (beside, alone) = page.split_once("Each kernel compared with the paper").unwrap();
     assert_eq!(beside.matches("<svg").count(), 7 * 2, "seven loads, two measures");
     assert_eq!(alone.matches("<svg").count(), 2 * 2 * 2, "two graphs in each of two kernels");
     for part in ["preempt=none against preempt=full", "caches, TLBs", "kernel sha256 k1"] {
@@ -156,7 +156,7 @@ fn a_page_of_kernels_has_a_pair_for_each_load_with_a_curve_for_each_kernel() {
     }
 }
 
-/// What the ticks of a kernel billed one program, `ticks` of them.
+/// The accounts of one program that `ticks` ticks of a kernel billed.
 fn billed(rate: u64, ticks: u64) -> Accounts {
     let at = |nanos: u64| Instant::<Monotonic>::from_nanos(nanos);
     let range =
@@ -184,7 +184,7 @@ fn billed(rate: u64, ticks: u64) -> Accounts {
 }
 
 #[test]
-fn what_the_ticks_of_kernels_billed_stands_beside_each_other() {
+fn billing_by_ticks_is_compared_between_kernels() {
     let paper = find("clock-resolution").unwrap();
     let (place, part) =
         paper.parts.iter().enumerate().find(|(_, part)| part.name == "billing").unwrap();
@@ -224,9 +224,9 @@ fn what_the_ticks_of_kernels_billed_stands_beside_each_other() {
     let mut evidence: Vec<Vec<StudyRun<'_>>> = paper.parts.iter().map(|_| Vec::new()).collect();
     evidence[place] = machines.collect();
     let found = reproduce(&paper, &evidence);
-    let told = Some(Measured { run: &run, form: Form::Quick, tracing_cost: None });
+    let measured = Some(Measured { run: &run, form: Form::Quick, tracing_cost: None });
     let measured: Vec<_> =
-        found.parts.iter().map(|one| told.filter(|_| std::ptr::eq(one.part, part))).collect();
+        found.parts.iter().map(|one| measured.filter(|_| std::ptr::eq(one.part, part))).collect();
     let text = reproduction_text(&found, &measured, &TableOptions::of_width(100));
     for line in ["Billing: billed / missed", "0.02 / 75.0 %", "0.98 / 75.0 %"] {
         assert!(text.replace(THIN_SPACE, " ").contains(line), "{line} is missing in {text}");

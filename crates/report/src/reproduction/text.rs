@@ -28,10 +28,10 @@ pub fn papers_table(papers: &[Paper], options: &TableOptions) -> String {
     text + &grid(columns, options.width)
 }
 
-/// Writes a reproduction: this machine's figures, the paper's tables with this
-/// machine's beside, and the claims. Where a part was measured in several kernels, these
-/// stand beside each other, and the paper's tables are left to the page. `measured` has
-/// one entry for each of the reproduction's parts.
+/// Writes a reproduction: this machine's figures, the paper's tables with this machine's rows, and
+/// the claims. If a part was measured in several kernels, they are compared with each other, and
+/// only the page has the paper's tables. `measured` has one entry for each of the reproduction's
+/// parts.
 pub fn reproduction_text(
     reproduction: &Reproduction<'_>,
     measured: &[Option<Measured<'_>>],
@@ -44,17 +44,17 @@ pub fn reproduction_text(
     if let Some(measured) = measured.iter().flatten().next() {
         text.push_str(&wrapped(&format!("Now: {}", words::now(measured.run)), "", width));
     }
-    let mut told: Option<&Part> = None;
+    let mut last: Option<&Part> = None;
     let mut guests = Vec::new();
     for (part, measured) in reproduction.parts.iter().zip(measured) {
         let Some(measured) = measured else { continue };
         let is_part = |across: &&Across<'_>| std::ptr::eq(across.part, part.part);
         match reproduction.across.iter().find(is_part) {
             None => put_part(&mut text, part, measured, width),
-            Some(_) if told.is_some_and(|told| std::ptr::eq(told, part.part)) => {}
+            Some(_) if last.is_some_and(|last| std::ptr::eq(last, part.part)) => {}
             Some(across) => put_across(&mut text, across, part, measured, &mut guests, width),
         }
-        told = Some(part.part);
+        last = Some(part.part);
     }
     text
 }
@@ -73,8 +73,8 @@ fn put_guests(text: &mut String, kernels: &[&str], run: &Run, width: usize) {
     }
 }
 
-/// Writes what was found of a part in several kernels. `guests` are those told last, which
-/// are not told again.
+/// Writes a part that was measured in several kernels. `guests` are the guests listed last, which
+/// are not repeated.
 fn put_across(
     text: &mut String,
     across: &Across<'_>,
@@ -90,7 +90,7 @@ fn put_across(
     }
     if !across.claims.is_empty() {
         let tally = tally(across.claims.iter().map(|found| &found.judged));
-        let _ = writeln!(text, "\nClaims by kernels: {tally}");
+        let _ = writeln!(text, "\nClaims by kernel: {tally}");
     }
     for claim in across.claims_by_kernel() {
         text.push_str(&wrapped(&claim.claim.with_place(), "", width));
@@ -103,7 +103,7 @@ fn put_across(
     text.push_str("\nGuests\n");
     let these = words::guest_lines(&across.kernels, measured.run);
     if these == *guests {
-        text.push_str("  the same as before\n");
+        text.push_str("  as above\n");
     } else {
         these.iter().for_each(|guest| text.push_str(&wrapped(guest, "  ", width)));
         *guests = these;

@@ -1,9 +1,8 @@
-//! What ticks bill for effective quanta: a scatter beside the ideal diagonal.
+//! Ticks billed for effective quanta: a scatter plot with the ideal diagonal.
 //!
-//! After Figure 4 of Etsion, Tsafrir and Feitelson, *Effects of Clock Resolution
-//! on the Scheduling of Interactive and Soft Real-Time Processes* (SIGMETRICS
-//! 2003): billing is in whole ticks, so the points lie on steps; many points in
-//! one place make a larger disk.
+//! After Figure 4 of Etsion, Tsafrir and Feitelson, *Effects of Clock Resolution on the Scheduling
+//! of Interactive and Soft Real-Time Processes* (SIGMETRICS 2003): billing is in whole ticks, so
+//! the points are on steps; more points in one place make a larger disk.
 
 use tactus_explain::account::Billing;
 use tactus_model::time::Nanos;
@@ -14,28 +13,28 @@ use super::style::CurveStyle;
 use super::{Anchor, Drawing};
 use crate::format;
 
-/// The most ticks that the axes reach to; what lies beyond is counted in words.
+/// The most ticks on the axes; quanta beyond are only counted.
 const TICKS_MAX: f64 = 8.0;
 
 /// The radius of the disk of a program's most frequent place.
 const RADIUS_MAX: f64 = 9.0;
 
-/// The room for what of the last mark of the horizontal axis stands beside it.
+/// The room for the overhang of the last label of the horizontal axis.
 const MARK_BESIDE: f64 = 20.0;
 
-/// What one program was billed.
+/// The billing of one program.
 #[derive(Clone, Copy, Debug)]
 pub struct Billed<'a> {
     /// Its name.
     pub name: &'a str,
-    /// How it looks.
+    /// Its style.
     pub style: CurveStyle,
-    /// What was billed.
+    /// Its billing.
     pub billing: &'a Billing,
 }
 
-/// How many ticks the axes of these panels reach to: as far as all but a
-/// hundredth of the quanta of each do, at least two and at most eight.
+/// The number of ticks on the axes of these panels: enough for 99 % of the quanta of each program,
+/// at least two and at most eight.
 pub fn reach(programs: &[Billed<'_>]) -> f64 {
     let reaches = programs.iter().map(|billed| {
         let billing = billed.billing;
@@ -54,7 +53,7 @@ pub fn reach(programs: &[Billed<'_>]) -> f64 {
 pub fn panel(billed: &Billed<'_>, reach: f64) -> Drawing {
     let billing = billed.billing;
     let frame = Frame::new(150.0, MARK_BESIDE);
-    let title = format!("What {} was billed for its quanta", billed.name);
+    let title = format!("Ticks billed to {} for its quanta", billed.name);
     let mut drawing = frame.begin(billed.name, title, describe(billed));
     let along = LinearScale::new(0.0, reach, frame.left, frame.right);
     let upward = LinearScale::new(0.0, reach, frame.bottom, frame.top);
@@ -95,8 +94,7 @@ fn ticks_of(length: Nanos, billing: &Billing) -> f64 {
 fn describe(billed: &Billed<'_>) -> String {
     let billing = billed.billing;
     let missed = format::share(billing.missed.value, billing.quanta);
-    let ratio = billing
-        .ratio()
-        .map_or_else(String::new, |ratio| format!("billed {ratio:.2} of the time that was used; "));
+    let ratio =
+        billing.ratio().map_or_else(String::new, |ratio| format!("billed/used {ratio:.2}; "));
     format!("{ratio}{missed} of {} quanta were not billed", format::count(billing.quanta))
 }

@@ -1,4 +1,4 @@
-//! Densities: how many wakeups took how long, both axes logarithmic, the worst case marked.
+//! Histograms: number of wakeups by latency, both axes logarithmic, the worst case marked.
 
 use tactus_model::time::Nanos;
 
@@ -15,7 +15,8 @@ const NAME_ROOM: f64 = 15.0;
 /// The height of one cell's histogram.
 const STRIP: f64 = 58.0;
 
-/// Bins in a power of ten: fine enough to part two peaks, coarse enough for clocks of 1 ns from 50 ns on.
+/// Bins per power of ten: fine enough to separate two peaks, coarse enough for clocks of 1 ns from
+/// 50 ns on.
 const BINS_IN_DECADE: f64 = 24.0;
 
 /// The histogram of a cell.
@@ -23,11 +24,11 @@ const BINS_IN_DECADE: f64 = 24.0;
 pub struct Density {
     /// Its name.
     pub name: String,
-    /// How it looks.
+    /// Its style.
     pub style: CurveStyle,
-    /// Latencies, ascending, and how many wakeups there were of each.
+    /// Latencies, ascending, with the number of wakeups of each.
     pub counts: Vec<(Nanos, u64)>,
-    /// The exact greatest latency; `None` when nothing was observed.
+    /// The exact maximum latency; `None` if nothing was observed.
     pub max: Option<Nanos>,
 }
 
@@ -55,16 +56,16 @@ impl Ranges {
     }
 }
 
-/// Draws the histograms of one panel under each other, over one axis of time.
+/// Draws the histograms of one panel one below the other, over one time axis.
 ///
-/// Strips instead of an overlay: overlaid histograms hide each other just where
-/// they differ, in the bins of few wakeups.
+/// Strips instead of an overlay: overlaid histograms hide each other where they differ, in bins of
+/// few wakeups.
 pub fn panel(head: &str, densities: &[Density], ranges: Ranges) -> Drawing {
     let height = (STRIP + NAME_ROOM) * densities.len() as f64;
     let frame = Frame::new(height, 12.0);
     let title = match head {
-        "" => "How many wakeups took how long".to_owned(),
-        head => format!("How many wakeups took how long: {head}"),
+        "" => "Number of wakeups by latency".to_owned(),
+        head => format!("Number of wakeups by latency: {head}"),
     };
     let mut drawing = frame.begin(head, title, describe(densities));
     let along = LogScale::covering(ranges.low, ranges.high, frame.left, frame.right);
@@ -102,7 +103,7 @@ fn mark_worst(drawing: &mut Drawing, strip: &Frame, density: &Density, x: f64, m
     drawing.text("mark halo", Anchor::Middle, (centre, strip.bottom - 22.0), &worst);
 }
 
-/// Counts wakeups by bins of equal width on the logarithmic axis, leaving out empty ones.
+/// Counts wakeups in bins of equal width on the logarithmic axis, without empty bins.
 fn bins(counts: &[(Nanos, u64)]) -> Vec<(i32, u64)> {
     let mut bins: Vec<(i32, u64)> = Vec::new();
     for (latency, count) in counts {
@@ -126,7 +127,7 @@ fn describe(densities: &[Density]) -> String {
         .filter_map(|density| {
             let (most, _) = density.counts.iter().max_by_key(|(_, count)| *count)?;
             Some(format!(
-                "{}: most often {}, at worst {}",
+                "{}: mode {}, maximum {}",
                 density.name,
                 format::latency(*most),
                 format::latency_or_nothing(density.max)
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_case_is_written_out() {
+    fn the_worst_case_has_a_label() {
         let density = Density {
             name: "idle".into(),
             style: CurveStyle::numbered(0),

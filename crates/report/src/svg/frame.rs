@@ -1,4 +1,4 @@
-//! The box that every graph stands in: its place in the drawing, its axes and their marks.
+//! The box of a graph: its place in the drawing, its axes and their marks.
 
 use tactus_model::time::Nanos;
 
@@ -12,7 +12,7 @@ pub(super) const WIDTH: f64 = 360.0;
 /// The most room on the right that the names of curves may take.
 const NAMES_MOST: f64 = 132.0;
 
-/// The way from the end of the box to the names beside it.
+/// The distance from the box to the names on its right.
 pub(super) const TO_NAMES: f64 = 14.0;
 
 /// The height of a line of type.
@@ -33,7 +33,7 @@ impl Frame {
         Self { left: 52.0, right: WIDTH - names, top: 26.0, bottom: 26.0 + height }
     }
 
-    /// The height of a drawing with this box, its marks and the words under them.
+    /// The height of a drawing with this box, its marks and the text below them.
     pub(super) const fn drawing_height(&self) -> f64 {
         self.bottom + 34.0
     }
@@ -52,7 +52,7 @@ impl Frame {
         drawing
     }
 
-    /// Draws the horizontal lines of a logarithmic scale of lengths and writes their marks.
+    /// Draws the horizontal lines of a logarithmic scale of durations, with labels.
     pub(super) fn lengths_upward(&self, drawing: &mut Drawing, scale: &LogScale) {
         for mark in scale.marks() {
             let y = scale.at(mark.value);
@@ -65,7 +65,7 @@ impl Frame {
         self.outline(drawing);
     }
 
-    /// Draws the horizontal lines of a logarithmic scale of counts and writes their marks.
+    /// Draws the horizontal lines of a logarithmic scale of counts, with labels.
     pub(super) fn counts_upward(&self, drawing: &mut Drawing, scale: &LogScale) {
         for mark in scale.marks().iter().filter(|mark| mark.written) {
             let y = scale.at(mark.value);
@@ -78,8 +78,8 @@ impl Frame {
         self.outline(drawing);
     }
 
-    /// Writes the marks of a logarithmic scale of lengths under the box: all of
-    /// them, or the powers of ten alone where not all have room.
+    /// Writes the labels of a logarithmic scale of durations below the box: all of them, or only
+    /// the powers of ten if not all have room.
     pub(super) fn lengths_along(&self, drawing: &mut Drawing, scale: &LogScale) {
         let marks: Vec<(f64, bool, String)> = scale
             .marks()
@@ -102,7 +102,7 @@ impl Frame {
         }
     }
 
-    /// Writes seconds under the box.
+    /// Writes seconds below the box.
     pub(super) fn seconds_along(&self, drawing: &mut Drawing, scale: &LinearScale) {
         for mark in scale.marks(6.0) {
             let text = format!("{}", (mark * 1000.0).round() / 1000.0);
@@ -110,13 +110,13 @@ impl Frame {
         }
     }
 
-    /// Writes one mark under the box.
+    /// Writes one mark below the box.
     pub(super) fn mark_below(&self, drawing: &mut Drawing, x: f64, text: &str) {
         drawing.line("axis", (x, self.bottom), (x, self.bottom + 3.0));
         drawing.text("mark", Anchor::Middle, (x, self.bottom + 14.0), text);
     }
 
-    /// Writes what the horizontal axis shows.
+    /// Writes the name of the horizontal axis.
     pub(super) fn name_below(&self, drawing: &mut Drawing, text: &str) {
         let middle = f64::midpoint(self.left, self.right);
         drawing.text("mark", Anchor::Middle, (middle, self.bottom + 28.0), text);

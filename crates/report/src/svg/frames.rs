@@ -1,4 +1,4 @@
-//! Players: the rate they achieved against the rate desired, and where frames meet ticks.
+//! Players: achieved against desired rates, and frames over ticks.
 //!
 //! After Figures 1 and 5 of *Effects of Clock Resolution on the Scheduling of
 //! Interactive and Soft Real-Time Processes* (SIGMETRICS 2003).
@@ -16,22 +16,22 @@ use super::{Anchor, Drawing};
 /// The players of one tick rate.
 #[derive(Clone, Debug)]
 pub struct Players {
-    /// What sets them apart from others: `100 ticks/s`.
+    /// Their label: `100 ticks/s`.
     pub name: String,
-    /// How they look.
+    /// Their style.
     pub style: CurveStyle,
-    /// Frames a second desired, ascending, and expected by the model.
+    /// Desired frames per second, ascending, and those expected by the model.
     pub model: Vec<(f64, f64)>,
-    /// Frames a second desired and achieved.
+    /// Desired and achieved frames per second.
     pub measured: Vec<(f64, f64)>,
 }
 
-/// Draws achieved against desired frame rates: the model as lines, what was measured as dots.
+/// Draws achieved against desired frame rates: the model as lines, measurements as dots.
 pub fn rates(head: &str, players: &[Players]) -> Drawing {
     let frame = Frame::new(230.0, Frame::room_for(players.iter().map(|of| of.name.as_str())));
     let title = match head {
-        "" => "Frames a second, desired and achieved".to_owned(),
-        head => format!("Frames a second, desired and achieved: {head}"),
+        "" => "Frames per second, desired and achieved".to_owned(),
+        head => format!("Frames per second, desired and achieved: {head}"),
     };
     let mut drawing = frame.begin(head, title, describe(players));
     let all = || players.iter().flat_map(|of| of.model.iter().chain(&of.measured));
@@ -46,7 +46,7 @@ pub fn rates(head: &str, players: &[Players]) -> Drawing {
     }
     drawing.line("axis", (frame.left, frame.top), (frame.left, frame.bottom));
     drawing.line("axis", (frame.left, frame.bottom), (frame.right, frame.bottom));
-    frame.name_below(&mut drawing, "frames a second desired; upward: achieved");
+    frame.name_below(&mut drawing, "desired frames per second; upward: achieved");
     let at = |(desired, achieved): &(f64, f64)| (along.at(*desired), upward.at(*achieved));
     for of in players {
         drawing.path(&of.style.line(), of.model.iter().map(|point| Some(at(point))));
@@ -77,7 +77,10 @@ fn describe(players: &[Players]) -> String {
             let loss = |(desired, achieved): &&(f64, f64)| desired - achieved;
             let (desired, achieved) =
                 of.measured.iter().max_by(|a, b| loss(a).total_cmp(&loss(b)))?;
-            Some(format!("{}: of {desired:.2} desired {achieved:.1} achieved at worst", of.name))
+            Some(format!(
+                "{}: in the worst case {achieved:.1} of {desired:.2} frames per second",
+                of.name
+            ))
         })
         .collect();
     parts.join("; ")
@@ -86,9 +89,8 @@ fn describe(players: &[Players]) -> String {
 /// The most frames of a pattern that are drawn: more would be too narrow to read.
 pub const FRAMES_DRAWN: u64 = 9;
 
-/// Draws one pattern of frames and the ticks that serve their timers, a tick coming
-/// `shift` ticks after the first frame: a frame is shown if a tick falls into the
-/// first half of its slot.
+/// Draws one pattern of frames and the ticks that serve their timers, with a tick `shift` ticks
+/// after the first frame. A frame is shown if a tick falls into the first half of its slot.
 pub fn pattern(frame_rate: Rate, ticks: Rate, shift: Ratio<u64>) -> Drawing {
     let model = FrameModel::new(frame_rate, ticks);
     let frame = Frame::new(96.0, 12.0);
@@ -96,7 +98,7 @@ pub fn pattern(frame_rate: Rate, ticks: Rate, shift: Ratio<u64>) -> Drawing {
     let head = format!("{frame_rate} frames/s on {ticks} ticks/s");
     let shown = model.shown_at(shift);
     let description = format!(
-        "{shown} of {frames} frames are shown when a tick comes {} ms after the first",
+        "{shown} of {frames} frames are shown if a tick is {} ms after the first",
         millis(shift, ticks)
     );
     let mut drawing = frame.begin(&head, format!("Frames and ticks: {head}"), description);
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_lies_beside_the_model() {
+    fn measurements_are_drawn_with_the_model() {
         let players = [Players {
             name: "100 ticks/s".into(),
             style: CurveStyle::numbered(0),
@@ -172,6 +174,6 @@ mod tests {
         }];
         let svg = rates("", &players).inline();
         assert_eq!(svg.matches("<circle").count(), 2);
-        assert!(svg.contains("of 60.00 desired 49.5 achieved at worst"), "{svg}");
+        assert!(svg.contains("in the worst case 49.5 of 60.00 frames per second"), "{svg}");
     }
 }

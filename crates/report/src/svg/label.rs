@@ -1,17 +1,17 @@
-//! Names at the ends of curves: short enough for the margin, and none on top of another.
+//! Names at the ends of curves: short enough for the margin, without overlap.
 
 use crate::columns::{beginning, columns_of};
 
-/// The average width of a letter at the drawings' size of type, in a wide typeface: a name that is cut
-/// off says less than one with room to spare.
+/// The average width of a letter at the drawings' font size, in a wide typeface: spare room is
+/// better than a truncated name.
 const LETTER: f64 = 6.8;
 
-/// About how wide a text is.
+/// The approximate width of a text.
 pub(super) fn width(text: &str) -> f64 {
     columns_of(text) as f64 * LETTER
 }
 
-/// Cuts a text to `limit` units of width, saying so with an ellipsis.
+/// Truncates a text to `limit` units of width, with an ellipsis.
 pub(super) fn shorten(text: &str, limit: f64) -> String {
     let most = (limit / LETTER).floor().max(2.0) as usize;
     if columns_of(text) <= most {
@@ -22,7 +22,7 @@ pub(super) fn shorten(text: &str, limit: f64) -> String {
 
 /// Moves places apart until neighbours are `gap` from each other, within `top ..= bottom`.
 ///
-/// The order is kept. Where there is not room for all, the gap shrinks.
+/// The order is kept. Without room for all, the gap shrinks.
 pub(super) fn spread(places: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
     let Some(intervals) = places.len().checked_sub(1) else { return Vec::new() };
     let gap = if intervals == 0 { gap } else { gap.min((bottom - top) / intervals as f64) };
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_do_not_lie_on_each_other() {
+    fn names_do_not_overlap() {
         let moved = spread(&[50.0, 51.0, 10.0, 99.0, 99.5], 12.0, 0.0, 100.0);
         let mut sorted = moved.clone();
         sorted.sort_by(f64::total_cmp);
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_shares_the_room_there_is() {
+    fn crowded_names_share_the_room() {
         let moved = spread(&[5.0; 30], 12.0, 0.0, 100.0);
         assert!(moved.iter().all(|place| (-0.001..=100.001).contains(place)), "{moved:?}");
     }

@@ -1,10 +1,9 @@
 //! Static drawings, written by hand as SVG.
 //!
-//! Each drawing is small, made to be read at its own size on a phone and put
-//! side by side on a wider page. Colours are CSS variables with fixed
-//! fallbacks, so a page can darken them and a file alone still shows them. No
-//! line is told by its colour alone: each has a dash pattern of its own and its
-//! name at its end.
+//! Each drawing is small: readable at its own size on a phone, and side by side on a wider page.
+//! Colours are CSS variables with fixed fallbacks, so a page can darken them and a separate file
+//! still shows them. No line depends on colour alone: each has its own dash pattern and its name at
+//! its end.
 
 pub mod billing;
 pub mod density;
@@ -23,7 +22,7 @@ pub mod timeline;
 
 use std::fmt::Write;
 
-/// A drawing in the making: elements in a box of `width` by `height` units.
+/// A drawing under construction: elements in a box of `width` by `height` units.
 #[derive(Clone, Debug)]
 pub struct Drawing {
     title: String,
@@ -33,7 +32,7 @@ pub struct Drawing {
     body: String,
 }
 
-/// Where a text stands against its point.
+/// The alignment of a text at its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The text begins at the point.
@@ -55,7 +54,7 @@ impl Anchor {
 }
 
 impl Drawing {
-    /// Begins a drawing. `title` and `description` are what a screen reader says instead of it.
+    /// Begins a drawing. Screen readers read `title` and `description`.
     pub fn new(
         title: impl Into<String>,
         description: impl Into<String>,
@@ -93,7 +92,7 @@ impl Drawing {
         ));
     }
 
-    /// Draws a rectangle of a class that says what it is when it is pointed at.
+    /// Draws a rectangle of a class with a tooltip.
     pub fn titled_rectangle(
         &mut self,
         class: &str,
@@ -111,7 +110,7 @@ impl Drawing {
         ));
     }
 
-    /// Draws a line through points, broken where one is missing.
+    /// Draws a line through points, with a gap at each missing point.
     pub fn path(&mut self, class: &str, points: impl IntoIterator<Item = Option<(f64, f64)>>) {
         let mut commands = String::new();
         let mut drawing = false;
@@ -162,7 +161,7 @@ impl Drawing {
         ));
     }
 
-    /// The drawing for a page that has [`style::STYLE`] among its styles.
+    /// The drawing for a page that includes [`style::STYLE`].
     pub fn inline(&self) -> String {
         format!(
             "<svg class=\"drawing\" role=\"img\" aria-label=\"{title}\" viewBox=\"0 0 {} {}\">\
@@ -205,7 +204,7 @@ pub fn escape(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
-            // XML has no place for most control characters, not even escaped.
+            // XML does not allow most control characters, even escaped.
             control if control.is_control() => safe.push(' '),
             other => safe.push(other),
         }
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_breaks_where_a_point_is_missing() {
+    fn a_line_has_a_gap_at_a_missing_point() {
         let mut drawing = Drawing::new("", "", 10.0, 10.0);
         drawing.path("curve", [Some((0.0, 1.0)), Some((1.0, 1.55)), None, Some((3.0, 0.0))]);
         assert!(drawing.inline().contains(r#"d="M0 1L1 1.6M3 0""#), "{}", drawing.inline());

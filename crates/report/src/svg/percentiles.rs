@@ -1,10 +1,9 @@
 //! The percentile graph: log time against an axis that stretches the tail.
 //!
-//! After Faller, *Measuring latency without external instruments* (ICSI
-//! TR-92-037, 1992): lower is better, flatter is more predictable, and a
-//! horizontal line is a deterministic system. Two axes are offered: the paper's
-//! exponential of the percentile, and 1/(1−p), on which a step to the right
-//! makes a wakeup ten times as rare.
+//! After Faller, *Measuring latency without external instruments* (ICSI TR-92-037, 1992): lower is
+//! better, flatter is more predictable, and a horizontal line is a deterministic system. There are
+//! two axes: the paper's exponential of the percentile, and 1/(1−p), on which each step to the
+//! right is ten times rarer.
 
 use tactus_model::time::Nanos;
 use tactus_stats::axis::PercentileAxis;
@@ -21,10 +20,10 @@ use crate::format;
 pub struct Curve {
     /// Its name.
     pub name: String,
-    /// How it looks.
+    /// Its style.
     pub style: CurveStyle,
-    /// Shares of the wakeups, ascending, and the latency that each share did not exceed.
-    /// The last is the greatest latency, at the share of all wakeups but one.
+    /// Shares of the wakeups, ascending, and the latency that each share did not exceed. The last
+    /// is the maximum, at the share of all wakeups but one.
     pub points: Vec<(f64, Nanos)>,
 }
 
@@ -53,7 +52,7 @@ impl TimeRange {
     }
 }
 
-/// What the panels of a group share, so that they compare side by side.
+/// What the panels of a group share, so that they are comparable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shared {
     axis: PercentileAxis,
@@ -103,7 +102,7 @@ pub fn panel(head: &str, curves: &[Curve], shared: Shared) -> Drawing {
     drawing
 }
 
-/// What an axis is called under the graph.
+/// The name of an axis below the graph.
 pub fn axis_name(axis: PercentileAxis) -> &'static str {
     match axis {
         PercentileAxis::Exponential => "exponential of the percentile",
@@ -124,7 +123,7 @@ fn marks(drawing: &mut Drawing, frame: &Frame, shared: Shared, along: impl Fn(f6
     }
 }
 
-/// Leaves out points that lie less than half a unit from the one before, which no eye tells apart.
+/// Omits points less than half a unit from the one before; they are indistinguishable.
 fn thinned(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let mut left_out = None;
@@ -142,7 +141,7 @@ fn thinned(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     kept
 }
 
-/// Writes each curve's name beside its end, where it does not lie on another's.
+/// Writes each curve's name next to its end, without overlap.
 pub(super) fn name_curves(
     drawing: &mut Drawing,
     frame: &Frame,
@@ -172,7 +171,7 @@ fn describe(curves: &[Curve]) -> String {
             let (_, worst) = curve.points.last()?;
             let median = curve.points.iter().find(|(share, _)| *share >= 0.5)?.1;
             Some(format!(
-                "{}: median {}, worst {}",
+                "{}: median {}, maximum {}",
                 curve.name,
                 format::latency(median),
                 format::latency(*worst)

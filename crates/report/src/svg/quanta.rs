@@ -1,4 +1,4 @@
-//! How long effective quanta were: their cumulative distribution on a logarithmic axis.
+//! Durations of effective quanta: their cumulative distribution on a logarithmic axis.
 //!
 //! After Figure 6 of Etsion, Tsafrir and Feitelson, *Effects of Clock Resolution
 //! on the Scheduling of Interactive and Soft Real-Time Processes* (SIGMETRICS 2003).
@@ -12,14 +12,13 @@ use crate::format;
 /// The marks of the vertical axis, in per cent.
 const MARKS: [u32; 5] = [0, 25, 50, 75, 100];
 
-/// Draws the curves: to the right a length, upward the share of the quanta that
-/// are not longer.
+/// Draws the curves: duration to the right, share of the quanta that are at most as long upward.
 pub fn panel(head: &str, curves: &[Curve]) -> Drawing {
     let names = Frame::room_for(curves.iter().map(|curve| curve.name.as_str()));
     let frame = Frame::new(190.0, names);
     let title = match head {
-        "" => "How long effective quanta were".to_owned(),
-        head => format!("How long effective quanta were: {head}"),
+        "" => "Durations of effective quanta".to_owned(),
+        head => format!("Durations of effective quanta: {head}"),
     };
     let mut drawing = frame.begin(head, title, describe(curves));
     let ends = curves.iter().flat_map(|curve| [curve.points.first(), curve.points.last()]);
@@ -47,14 +46,14 @@ pub fn panel(head: &str, curves: &[Curve]) -> Drawing {
         drawing.path(&curve.style.line(), steps(points).into_iter().map(Some));
     }
     name_curves(&mut drawing, &frame, curves, |curve| {
-        // Where the curve is half way up, since all of them end at the same height.
+        // At the middle of the curve, since all curves end at the same height.
         let (share, length) = curve.points.iter().find(|(share, _)| *share >= 0.5)?;
         Some((along.at(length.as_nanos() as f64), upward.at(share.min(0.5))))
     });
     drawing
 }
 
-/// Points at least half a unit apart, which the eye can tell from each other.
+/// Points at least half a unit apart; closer points are indistinguishable.
 fn steps(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
@@ -77,7 +76,7 @@ fn describe(curves: &[Curve]) -> String {
             let (_, longest) = curve.points.last()?;
             let (_, median) = curve.points.iter().find(|(share, _)| *share >= 0.5)?;
             Some(format!(
-                "{}: half of them up to {}, the longest {}",
+                "{}: median {}, maximum {}",
                 curve.name,
                 format::latency(*median),
                 format::latency(*longest)

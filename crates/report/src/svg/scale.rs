@@ -1,4 +1,4 @@
-//! From quantities to places in a drawing.
+//! Scales from quantities to places in a drawing.
 
 /// A logarithmic scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct LogScale {
 pub struct Mark {
     /// The quantity there.
     pub value: f64,
-    /// Whether it is written out, or only a line.
+    /// Whether it has a label or only a line.
     pub written: bool,
     /// Whether it is a power of ten.
     pub is_power: bool,
@@ -23,15 +23,15 @@ pub struct Mark {
 impl LogScale {
     /// Makes a scale from `low` at the place `from` to `high` at the place `to`.
     ///
-    /// Both ends move outward to 1, 2 or 5 times a power of ten; what is below 1 counts as 1,
-    /// which is a nanosecond or a sample: nothing shorter can be told.
+    /// Both ends move outward to 1, 2 or 5 times a power of ten. Values below 1 count as 1: a
+    /// nanosecond or a sample, the smallest value measured.
     pub fn covering(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = round_down(low.max(1.0));
         let high = round_up(high.max(low * 1.01));
         Self { low, high, from, to }
     }
 
-    /// The place of a value; one beyond an end is put at that end.
+    /// The place of a value; values beyond an end are placed at that end.
     pub fn at(&self, value: f64) -> f64 {
         let share =
             (value.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
@@ -48,7 +48,7 @@ impl LogScale {
         self.high
     }
 
-    /// Marks at 1, 2 and 5 times each power of ten; as many written out as have room.
+    /// Marks at 1, 2 and 5 times each power of ten, with as many labels as have room.
     pub fn marks(&self) -> Vec<Mark> {
         let decades = (self.high / self.low).log10();
         let room = (self.to - self.from).abs() / 16.0;
@@ -74,7 +74,7 @@ impl LogScale {
     }
 }
 
-/// A scale whose steps are all alike.
+/// A linear scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearScale {
     low: f64,
@@ -89,7 +89,7 @@ impl LinearScale {
         Self { low, high: if high > low { high } else { low + 1.0 }, from, to }
     }
 
-    /// The place of a value; one beyond an end is put at that end.
+    /// The place of a value; values beyond an end are placed at that end.
     pub fn at(&self, value: f64) -> f64 {
         let share = (value.clamp(self.low, self.high) - self.low) / (self.high - self.low);
         self.from + share * (self.to - self.from)
@@ -128,16 +128,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ends_are_round_and_cover_what_they_must() {
+    fn the_ends_are_round_and_cover_the_range() {
         let scale = LogScale::covering(3_700.0, 2_100_000.0, 200.0, 0.0);
         assert_eq!((scale.low().round(), scale.high().round()), (2_000.0, 5_000_000.0));
         assert_eq!(scale.at(scale.low()), 200.0);
         assert_eq!(scale.at(scale.high()), 0.0);
-        assert_eq!(scale.at(1e12), 0.0, "what lies beyond stays in the drawing");
+        assert_eq!(scale.at(1e12), 0.0, "values beyond the scale stay in the drawing");
     }
 
     #[test]
-    fn a_scale_of_a_single_value_has_a_range_all_the_same() {
+    fn a_scale_of_a_single_value_has_a_range() {
         let scale = LogScale::covering(0.0, 0.0, 0.0, 100.0);
         assert!(scale.high() > scale.low());
         assert!(scale.at(1.0).is_finite());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_decade_is_written() {
+    fn every_decade_has_a_label() {
         let scale = LogScale::covering(1e3, 1e8, 0.0, 150.0);
         let written: Vec<f64> = scale
             .marks()

@@ -1,11 +1,10 @@
 //! The interarrival scope, after Figure 1 of *The Mach multimedia testbed* (CMU-CS-93-205, 1993).
 //!
-//! Time runs to the right, the time between successive arrivals upward. In a
-//! perfect system every arrival lies on the line of the interval. As in the
-//! paper, what is off the scale is told by the worst case in the lower right
-//! corner; here a triangle marks each place as well. Where the paper's scope
-//! wraps around, this one shows the whole window, each column the shortest and
-//! the longest time in its slice.
+//! Time runs to the right, the time between successive arrivals upward. In a perfect system every
+//! arrival is on the line of the interval. As in the paper, the worst case is printed in the lower
+//! right corner; here a triangle also marks each place off the scale. The paper's scope wraps
+//! around; this scope shows the whole window, with the shortest and the longest time of a slice in
+//! each column.
 
 use tactus_model::result::ScopeColumn;
 use tactus_model::time::Nanos;
@@ -21,9 +20,9 @@ use crate::format;
 pub struct Scope {
     /// The cell's name.
     pub name: String,
-    /// How its columns look.
+    /// The style of its columns.
     pub style: CurveStyle,
-    /// The interval that was asked for, or its mean.
+    /// The interval requested, or its mean.
     pub nominal: Nanos,
     /// The columns of every task of one round, in any order.
     pub columns: Vec<ScopeColumn>,
@@ -33,7 +32,7 @@ pub struct Scope {
     pub window: Nanos,
 }
 
-/// The most columns that are drawn; more are joined.
+/// The most columns that are drawn; more are merged.
 const COLUMNS: usize = 290;
 
 /// Draws the scope of a cell.
@@ -80,7 +79,7 @@ fn draw(drawing: &mut Drawing, frame: &Frame, scope: &Scope, upward: &LinearScal
     }
 }
 
-/// The columns of all tasks joined to as many as are drawn.
+/// The columns of all tasks, merged into as many as are drawn.
 fn joined(scope: &Scope) -> Vec<(usize, (Nanos, Nanos))> {
     let mut slots: Vec<Option<(Nanos, Nanos)>> = vec![None; COLUMNS];
     let window = scope.window.as_nanos().max(1);
@@ -98,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_time_survives_when_columns_are_joined() {
+    fn merged_columns_keep_the_longest_time() {
         let column = |at, max| ScopeColumn {
             at: Nanos::from_millis(at),
             min: Nanos::from_micros(900),

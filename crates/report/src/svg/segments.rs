@@ -1,8 +1,8 @@
-//! Samples stacked from their segments: which stage of the way took the time.
+//! Samples as stacks of their segments: which stage of the path took the time.
 //!
-//! Every bar has the whole width, and within it the scale is linear. Lengths on
-//! a logarithmic scale do not add up, and one scale for all bars would show the
-//! longest alone; so a bar shows shares, and its length in time is written before it.
+//! Every bar has the full width and a linear scale. Durations on a logarithmic scale do not add up,
+//! and a common scale would show only the longest bar; so a bar shows shares, with its duration
+//! written before it.
 
 use tactus_explain::Segment;
 use tactus_model::time::Nanos;
@@ -11,12 +11,12 @@ use super::frame::{LINE, WIDTH};
 use super::{Anchor, Drawing};
 use crate::format;
 
-/// A bar: what it is called and how long each segment was, in the order of [`Segment::ALL`].
+/// A bar: its name and the duration of each segment, in the order of [`Segment::ALL`].
 #[derive(Clone, Debug)]
 pub struct Stack {
-    /// What stands before the bar.
+    /// The label before the bar.
     pub name: String,
-    /// The lengths.
+    /// The durations.
     pub lengths: [Nanos; 5],
 }
 
@@ -35,7 +35,7 @@ const STEP: f64 = 19.0;
 /// The least width of a block that has room for its number.
 const NUMBERED: f64 = 9.0;
 
-/// Draws the bars below each other, and a key to the segments under them.
+/// Draws the bars one below the other, with a key to the segments at the bottom.
 pub fn panel(head: &str, stacks: &[Stack]) -> Drawing {
     let bottom = TOP + STEP * stacks.len() as f64;
     let key = bottom + 14.0;
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_has_the_whole_width_whatever_its_length() {
+    fn every_bar_has_the_full_width() {
         let micros = Nanos::from_micros;
         let stack = |length| Stack {
             name: "1".to_owned(),

@@ -1,7 +1,6 @@
-//! Median, 99th percentile and greatest latency of every second.
+//! Median, 99th percentile and maximum latency of each second.
 //!
-//! They show what a histogram hides: whether the late wakeups came together,
-//! came with a period, or grew in number.
+//! They show what a histogram hides: whether late wakeups are clustered, periodic or increasing.
 
 use tactus_model::result::Second;
 use tactus_model::time::Nanos;
@@ -25,17 +24,17 @@ pub struct Series {
 /// The seconds of one round.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// How long it was measured.
+    /// The measured duration.
     pub window: Nanos,
-    /// One entry a second, ascending; seconds in which nothing was due are missing.
+    /// One entry per second, ascending; seconds without due times are missing.
     pub seconds: Vec<Second>,
 }
 
-/// Joins the tasks of a round: for each second the median of the task in the
-/// middle, and the p99 and the maximum of the slowest task.
+/// Joins the tasks of a round: for each second the median of the middle task, and the p99 and the
+/// maximum of the slowest task.
 ///
-/// Quantiles of several tasks cannot be added; the slowest task's p99 is never
-/// below that of all tasks together.
+/// Quantiles of several tasks cannot be added; the p99 of the slowest task is never below that of
+/// all tasks together.
 pub fn joined<'s>(tasks: impl IntoIterator<Item = &'s [Second]>) -> Vec<Second> {
     let mut all: Vec<Second> = tasks.into_iter().flatten().copied().collect();
     all.sort_by_key(|second| (second.at, second.median));
@@ -63,7 +62,7 @@ const LINES: [Line; 3] = [
     Line { name: "median", style: CurveStyle::numbered(0), value: |second| second.median },
 ];
 
-/// Draws the seconds of a cell, its rounds one after the other; `times` is that of the whole group.
+/// Draws the seconds of a cell, round after round; `times` is the range of the whole group.
 pub fn panel(series: &Series, times: TimeRange) -> Drawing {
     let frame = Frame::new(120.0, Frame::room_for(["median"]));
     let title = format!("Latency second by second: {}", series.name);
@@ -101,7 +100,7 @@ pub fn panel(series: &Series, times: TimeRange) -> Drawing {
     drawing
 }
 
-/// When each round ends, in time measured.
+/// The end of each round, in measured time.
 fn ends(series: &Series) -> Vec<Nanos> {
     let mut end = Nanos::ZERO;
     series
@@ -114,8 +113,8 @@ fn ends(series: &Series) -> Vec<Nanos> {
         .collect()
 }
 
-/// Both ends of every second, in time measured, so that a single one is seen
-/// too; `None` between those that do not follow each other.
+/// Both ends of each second, in measured time, so a single second is visible too; `None` between
+/// seconds that are not adjacent.
 fn steps(series: &Series) -> impl Iterator<Item = Option<(Nanos, &Second)>> {
     series.rounds.iter().zip(ends(series)).flat_map(|(round, end)| {
         let begin = end - round.window;
@@ -149,7 +148,7 @@ fn describe(series: &Series) -> String {
         return "no second was measured".to_owned();
     };
     format!(
-        "The slowest second had median {}, p99 {} and maximum {}",
+        "Highest values of any second: median {}, p99 {}, maximum {}",
         format::latency(worst.median),
         format::latency(worst.p99),
         format::latency(worst.max)
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_are_joined_to_the_slowest() {
+    fn tasks_are_joined_by_the_slowest() {
         let first = [second(0, 5, 9, 20), second(1, 6, 10, 11)];
         let second_task = [second(0, 7, 8, 90)];
         let joined = joined([&first[..], &second_task[..]]);

@@ -1,6 +1,6 @@
-//! How lines are told apart, in colour, in grey and by the colour-blind.
+//! Line styles that are distinct in colour, in grey and for the colour-blind.
 
-/// How many colours there are; each comes with as many dash patterns.
+/// The number of colours, and of dash patterns.
 const COLOURS: usize = 6;
 
 /// The colour and the dash pattern of a curve.
@@ -11,13 +11,13 @@ pub struct CurveStyle {
 }
 
 impl CurveStyle {
-    /// The style of the curve with a number; the first 36 are all different, and
-    /// the first six differ both in colour and in dashes.
+    /// The style of the curve with a number; the first 36 are all different, and the first six
+    /// differ in both colour and dashes.
     pub const fn numbered(number: usize) -> Self {
         Self { colour: number % COLOURS, dash: (number + number / COLOURS) % COLOURS }
     }
 
-    /// The style of two numbers, one told by colour and one by dashes, for curves that vary in two ways.
+    /// The style for curves that vary in two ways, one shown by colour, the other by dashes.
     pub const fn crossed(colour: usize, dash: usize) -> Self {
         Self { colour: colour % COLOURS, dash: dash % COLOURS }
     }
@@ -49,8 +49,8 @@ const DASHES: [&[f64]; COLOURS] =
 
 /// The styles of all drawings.
 ///
-/// The colours are those of Okabe and Ito (*Color universal design*, 2008),
-/// darkened until each stands out from white by 4.5 : 1.
+/// The colours are those of Okabe and Ito (*Color universal design*, 2008), darkened to a contrast
+/// of 4.5 : 1 against white.
 pub const STYLE: &str = "\
 .drawing{font:11px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:var(--ink,#1d2327)}\
 .drawing .grid{stroke:var(--grid,#e3e5e8);stroke-width:1}\

@@ -1,4 +1,4 @@
-//! Return levels: how late the latest of ever longer times is, seen and estimated.
+//! Return levels: the latency exceeded once in a period, observed and estimated.
 
 use tactus_model::time::Nanos;
 use tactus_stats::extreme::TailEstimate;
@@ -11,15 +11,16 @@ use crate::format;
 
 /// The height of the box.
 const HEIGHT: f64 = 170.0;
-/// Points of the estimate and of its interval; each takes a few milliseconds of computing.
+/// The number of points of the estimate and of its interval; each takes a few milliseconds to
+/// compute.
 const POINTS: u32 = 9;
-/// Late events that are drawn, at most: the latest of them.
+/// The most late events that are drawn; those with the highest latency.
 const DRAWN: usize = 150;
 
-/// Draws an estimate of longer times: a point for each late event, at the time in which as late a
-/// one came on average, the fitted line through them and its 95 % interval beyond them.
+/// Draws a tail estimation: a point for each late event at its mean recurrence interval, and the
+/// fitted line with its 95 % interval.
 ///
-/// Points that leave the interval's band say that the tail does not fit.
+/// Points outside the band of the interval show a poor fit.
 pub fn panel(head: &str, estimate: &TailEstimate, longest: Nanos) -> Drawing {
     let frame = Frame::new(HEIGHT, 12.0);
     let observed = estimate.observed.as_nanos() as f64;
@@ -44,11 +45,11 @@ pub fn panel(head: &str, estimate: &TailEstimate, longest: Nanos) -> Drawing {
     let upward = LogScale::covering(lowest, highest, frame.bottom, frame.top);
     let along = LogScale::covering(nearest, longest, frame.left, frame.right);
 
-    let title = format!("The level exceeded once in ever longer times: {head}");
+    let title = format!("Latency exceeded once per recurrence interval: {head}");
     let mut drawing = frame.begin(head, title, describe(estimate));
     frame.lengths_upward(&mut drawing, &upward);
     times_along(&frame, &mut drawing, &along);
-    frame.name_below(&mut drawing, "exceeded once in this time, on average");
+    frame.name_below(&mut drawing, "mean recurrence interval");
     let place = |time: f64, latency: f64| (along.at(time), upward.at(latency));
     for (time, latency) in &events {
         let (x, y) = place(*time, *latency);
@@ -56,7 +57,8 @@ pub fn panel(head: &str, estimate: &TailEstimate, longest: Nanos) -> Drawing {
     }
     let style = CurveStyle::numbered(1);
     let curve = |which: usize| -> Vec<Option<(f64, f64)>> {
-        let point = |(time, told): &(f64, [Nanos; 3])| place(*time, told[which].as_nanos() as f64);
+        let point =
+            |(time, levels): &(f64, [Nanos; 3])| place(*time, levels[which].as_nanos() as f64);
         levels.iter().map(|level| Some(point(level))).collect()
     };
     drawing.path(&format!("curve c{}", style.colour()), curve(0));
@@ -66,7 +68,7 @@ pub fn panel(head: &str, estimate: &TailEstimate, longest: Nanos) -> Drawing {
     drawing
 }
 
-/// Writes the marks of a scale of times that people wait.
+/// Writes the marks of a scale of long durations.
 fn times_along(frame: &Frame, drawing: &mut Drawing, along: &LogScale) {
     const MARKS: [(&str, u64); 9] = [
         ("1 s", 1),
@@ -91,7 +93,7 @@ fn times_along(frame: &Frame, drawing: &mut Drawing, along: &LogScale) {
 
 fn describe(estimate: &TailEstimate) -> String {
     format!(
-        "{} above {} in {}, and the line fitted to them with its interval",
+        "{} above {} in {}, and the fitted line with its interval",
         format::counted(estimate.events as u64, "late event"),
         format::latency(estimate.threshold),
         format::span(estimate.observed)

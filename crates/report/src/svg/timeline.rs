@@ -1,8 +1,8 @@
-//! Who ran where while a sample was late: a row for each CPU, a block for each stretch.
+//! What ran on which CPU while a sample was late: a row for each CPU, a block for each stretch.
 //!
-//! Kinds are told by place and height as well as by colour: threads fill their
-//! row, interrupts and timers keep to its upper part, softirqs to its lower
-//! part, and an idle CPU is a line. Nothing is drawn where nothing is known.
+//! Kinds differ in position and height as well as in colour: threads fill their row, interrupts and
+//! timers its upper part, softirqs its lower part, and an idle CPU is a line. Unknown time is
+//! blank.
 
 use tactus_explain::timeline::{Bar, Lane, Mark, Moment, Occupant};
 use tactus_model::time::Nanos;
@@ -12,10 +12,10 @@ use super::scale::LinearScale;
 use super::{Anchor, Drawing, label};
 use crate::format;
 
-/// What is drawn of a late sample.
+/// A late sample to draw.
 #[derive(Clone, Debug)]
 pub struct Lateness<'a> {
-    /// What stands above the drawing.
+    /// The heading of the drawing.
     pub head: &'a str,
     /// From the due time to the arrival.
     pub length: Nanos,
@@ -25,23 +25,23 @@ pub struct Lateness<'a> {
     pub marks: &'a [Mark],
 }
 
-/// The height of a CPU's row, and the way from one to the next.
+/// The height of a CPU's row, and the distance between rows.
 const ROW: f64 = 20.0;
 const STEP: f64 = 26.0;
 
 /// The room above the rows for the names of moments.
 const NAMES: f64 = 16.0;
 
-/// What is narrower than this is drawn together with its narrow neighbours.
+/// Narrower stretches are drawn together with their narrow neighbours.
 const NARROW: f64 = 0.8;
 
-/// What is narrower than this has no outline.
+/// Narrower blocks have no outline.
 const OUTLINED: f64 = 3.0;
 
-/// What is narrower than this does not part the name of what it interrupts.
+/// Narrower interruptions do not split the name of the interrupted block.
 const SEEN: f64 = 2.5;
 
-/// How a stretch looks.
+/// The appearance of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Look {
     Idle,
@@ -55,11 +55,11 @@ enum Look {
 }
 
 impl Look {
-    /// All in the order of the key, with what the key says.
+    /// All in the order of the key, with their text.
     const KEY: [(Self, &'static str); 8] = [
         (Self::Probe, "the late thread"),
         (Self::Thread, "another thread"),
-        (Self::Asked, "another, asked to give way"),
+        (Self::Asked, "another, asked to reschedule"),
         (Self::Several, "several, each too short"),
         (Self::Interrupt, "interrupt"),
         (Self::Timer, "timer function"),
@@ -101,7 +101,7 @@ impl Look {
         }
     }
 
-    /// From where to where it reaches within its row.
+    /// Its top and bottom within its row.
     const fn reach(self) -> (f64, f64) {
         match self {
             Self::Idle => (ROW / 2.0 - 0.5, ROW / 2.0 + 0.5),
@@ -112,7 +112,7 @@ impl Look {
     }
 }
 
-/// A stretch as it is drawn.
+/// A stretch to draw.
 struct Block {
     from: f64,
     to: f64,
@@ -141,7 +141,7 @@ pub fn panel(lateness: &Lateness<'_>) -> Drawing {
     let tints = Tints::of(lateness.lanes);
     for (row, lane) in lateness.lanes.iter().enumerate() {
         let y = frame.top + NAMES + STEP * row as f64 + 3.0;
-        let name = format!("cpu {}", lane.cpu);
+        let name = format!("CPU {}", lane.cpu);
         drawing.text("mark", Anchor::End, (frame.left - 5.0, y + 13.5), &name);
         let blocks = blocks(lane, &along);
         for block in &blocks {
@@ -150,7 +150,7 @@ pub fn panel(lateness: &Lateness<'_>) -> Drawing {
         self::name(&mut drawing, &blocks, y);
     }
     marks(&mut drawing, lateness, &frame, &along);
-    frame.name_below(&mut drawing, "since it was due");
+    frame.name_below(&mut drawing, "time since due");
     drawing
 }
 
@@ -161,7 +161,7 @@ fn put(drawing: &mut Drawing, block: &Block, tint: usize, y: f64) {
     if matches!(block.look, Look::Thread | Look::Asked) {
         class.push_str(&format!(" t{tint}"));
     }
-    // The outline that parts neighbours would cover a narrow block.
+    // The outline between neighbours would cover a narrow block.
     if width >= OUTLINED {
         class.push_str(" block");
     }
@@ -169,20 +169,20 @@ fn put(drawing: &mut Drawing, block: &Block, tint: usize, y: f64) {
     drawing.titled_rectangle(&class, (block.from, y + top), size, &block.title);
 }
 
-/// A stretch over which one name stands.
+/// A stretch with one name.
 struct Named<'a> {
     block: &'a Block,
     to: f64,
-    /// How much of it the name has for itself.
+    /// The width of the blocks with this name.
     covered: f64,
 }
 
-/// Writes the names that have room. One that goes on after interruptions too
-/// narrow to be seen is written once, over all of it; where several take turns
-/// so fast, the one that had the most.
+/// Writes the names that have room. A name that continues after invisibly narrow interruptions is
+/// written once, over the whole stretch. If several names alternate that fast, the one with the
+/// most time is written.
 fn name(drawing: &mut Drawing, blocks: &[Block], y: f64) {
     let mut spans = spans(blocks);
-    // A name of which less than four letters have room tells nobody anything.
+    // Fewer than four letters of a name are useless.
     spans.retain(|span| span.to - span.block.from >= label::width("four") + 2.0);
     spans.sort_by(|a, b| b.covered.total_cmp(&a.covered));
     let mut taken: Vec<(f64, f64)> = Vec::new();
@@ -202,7 +202,7 @@ fn spans(blocks: &[Block]) -> Vec<Named<'_>> {
     let mut spans: Vec<Named<'_>> = Vec::new();
     for block in blocks.iter().filter(|block| block.look != Look::Idle) {
         let width = block.to - block.from;
-        // What ended before can only be the last of its name.
+        // Only the last stretch of a name can continue.
         let before = spans.iter_mut().rev().find(|span| {
             span.block.name == block.name && span.block.look.reach() == block.look.reach()
         });
@@ -217,8 +217,8 @@ fn spans(blocks: &[Block]) -> Vec<Named<'_>> {
     spans
 }
 
-/// The tint of each thread by its name, so that neighbours are told apart: the
-/// three that ran longest have one of their own.
+/// The tint of each thread by its name, to distinguish neighbours: the three that ran longest have
+/// their own.
 struct Tints(Vec<String>);
 
 impl Tints {
@@ -241,13 +241,14 @@ impl Tints {
     }
 }
 
-/// The blocks of a row; runs of narrow ones are drawn as one, which looks as most of it does.
+/// The blocks of a row. Runs of narrow stretches are drawn as one block with the appearance of the
+/// longest.
 fn blocks(lane: &Lane, along: &LinearScale) -> Vec<Block> {
     let place = |at: Nanos| along.at(at.as_nanos() as f64);
     let narrow = |bar: &Bar| place(bar.to) - place(bar.from) < NARROW;
     let mut blocks = Vec::new();
     for run in lane.bars.chunk_by(|a, b| narrow(a) && narrow(b) && a.to == b.from) {
-        // A run wider than a narrow block is cut, so that its looks are not all one.
+        // A wide run is split, so that not all of it has the same appearance.
         let mut rest = run;
         while let Some(first) = rest.first() {
             let fits = |bar: &Bar| place(bar.to) - place(first.from) < NARROW * 2.0;
@@ -277,7 +278,7 @@ fn block(bars: &[Bar], place: impl Fn(Nanos) -> f64) -> Option<Block> {
     })
 }
 
-/// An occupant's name as it stands in its block.
+/// An occupant's name in its block.
 fn short_name(occupant: &Occupant) -> String {
     match occupant {
         Occupant::Thread { thread, .. } => thread.name.clone(),
@@ -289,21 +290,21 @@ fn short_name(occupant: &Occupant) -> String {
     }
 }
 
-/// Marks the due time, the arrival and what lay between; the names that have room are written.
+/// Marks the due time, the arrival and the moments between; names are written if they have room.
 fn marks(drawing: &mut Drawing, lateness: &Lateness<'_>, frame: &Frame, along: &LinearScale) {
     let y = frame.top + 10.0;
     let mut taken = vec![
         (frame.left, frame.left + label::width("due")),
-        (frame.right - label::width("came"), frame.right),
+        (frame.right - label::width("arrived"), frame.right),
     ];
     for (x, name, anchor) in
-        [(frame.left, "due", Anchor::Start), (frame.right, "came", Anchor::End)]
+        [(frame.left, "due", Anchor::Start), (frame.right, "arrived", Anchor::End)]
     {
         drawing.line("limit", (x, frame.top + 2.0), (x, frame.bottom));
         let inward = if anchor == Anchor::Start { 3.0 } else { -3.0 };
         drawing.text("mark strong", anchor, (x + inward, y), name);
     }
-    // The wakeup and the switch are what a reader looks for first.
+    // Readers look for the wakeup and the switch first.
     let wanted = [Moment::Wakeup, Moment::SwitchedIn, Moment::Irq, Moment::Fault, Moment::Timer];
     for moment in wanted {
         for mark in lateness.marks.iter().filter(|mark| mark.moment == moment) {
@@ -336,7 +337,7 @@ fn describe(lateness: &Lateness<'_>) -> String {
     rows.join("; ")
 }
 
-/// Draws what the looks of blocks mean.
+/// Draws the key to the blocks.
 pub fn key() -> Drawing {
     let half = Look::KEY.len().div_ceil(2);
     let step = LINE + 14.0;
@@ -374,7 +375,7 @@ mod tests {
         };
         let svg = panel(&lateness).inline();
         assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
-        assert!(svg.contains(">due</text>") && svg.contains(">came</text>"), "{svg}");
+        assert!(svg.contains(">due</text>") && svg.contains(">arrived</text>"), "{svg}");
     }
 
     #[test]

@@ -9,12 +9,11 @@ use super::{TableOptions, content, kernels};
 use crate::guests::guests_note;
 use crate::summary::{CellResult, cell_results};
 
-/// Writes a line for every cell of `run`: what was observed and missed, and how late its wakeups came.
+/// Writes a line for each cell of `run`: latencies, and due times observed and missed.
 ///
-/// Latencies are *per wakeup*; where due times were missed, a column gives the
-/// p99 by the *intended schedule* beside them. Kernels stand beside each other in a second
-/// table where there are several. Cells without a result are named below,
-/// and so is how time passed in guests.
+/// Latencies are *per wakeup*; if due times were missed, a column has the p99 by the *intended
+/// schedule*. Several kernels are compared in a second table. Below are the cells without a result
+/// and a note on the guests' clock.
 pub fn cells_table(run: &Run, options: &TableOptions) -> String {
     of_results(run, &cell_results(run), options)
 }
@@ -42,7 +41,7 @@ pub(super) fn of_results(run: &Run, results: &[CellResult<'_>], options: &TableO
     text
 }
 
-/// The names of the cells that were planned and have no measurement.
+/// The names of the planned cells that have no measurement.
 fn cells_without_result(run: &Run) -> Vec<String> {
     let labels = run.header.plan.labels();
     labels

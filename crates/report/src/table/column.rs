@@ -1,25 +1,25 @@
-//! The content of a table, apart from how a terminal or a page sets it.
+//! The content of a table, independent of its layout in a terminal or on a page.
 
 use tactus_model::time::Nanos;
 
 use crate::format;
 use crate::summary::CellResult;
 
-/// Which side of its column a text keeps to.
+/// Alignment of a text in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
     Right,
 }
 
-/// A column: its head, its entries, and how readily a narrow terminal gives it up.
+/// A column: its head, its entries, and its priority on a narrow terminal.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) head: String,
-    /// What the head means, in a sentence; empty where the word says it.
+    /// The meaning of the head, shown as a tooltip; empty if the head is enough.
     pub(crate) meaning: &'static str,
     pub(crate) align: Align,
-    /// Columns of a higher number are left out first; 0 is never left out.
+    /// Columns of a higher number are omitted first; 0 is never omitted.
     pub(crate) dispensable: u8,
     pub(crate) entries: Vec<Entry>,
 }
@@ -28,12 +28,12 @@ pub(crate) struct Column {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) text: String,
-    /// What rows are ordered by; `None` for texts, which are ordered as they stand.
+    /// The sort key; `None` for texts, which sort alphabetically.
     pub(crate) order: Option<u64>,
 }
 
 impl Entry {
-    /// Nothing to say.
+    /// An empty entry.
     pub(crate) fn empty() -> Self {
         Self::default()
     }
@@ -42,7 +42,7 @@ impl Entry {
         Self { text: text.into(), order: None }
     }
 
-    /// A text, or nothing.
+    /// A text, or an empty entry.
     pub(crate) fn optional(text: Option<String>) -> Self {
         text.map_or_else(Self::empty, Self::text)
     }
@@ -55,12 +55,12 @@ impl Entry {
         Self::number(format::count(count), count)
     }
 
-    /// A length of a cell as exactly as the cell tells it, or a dash.
-    pub(crate) fn told(result: &CellResult<'_>, length: Option<Nanos>) -> Self {
-        Self::number(result.told(length), length.map_or(0, Nanos::as_nanos))
+    /// A latency of a cell in the precision it was measured with, or a dash.
+    pub(crate) fn latency_of(result: &CellResult<'_>, length: Option<Nanos>) -> Self {
+        Self::number(result.latency_text(length), length.map_or(0, Nanos::as_nanos))
     }
 
-    /// A length, or a dash where the samples do not tell one.
+    /// A latency, or a dash if there is none.
     pub(crate) fn latency(length: Option<Nanos>) -> Self {
         let order = length.map_or(0, Nanos::as_nanos);
         Self::number(format::latency_or_nothing(length), order)
@@ -68,12 +68,12 @@ impl Entry {
 }
 
 impl Column {
-    /// A column of names, set to the left.
+    /// A column of names, aligned left.
     pub(crate) fn names<T>(head: &str, rows: &[T], entry: impl Fn(&T) -> Entry) -> Self {
         Self { align: Align::Left, ..Self::of(head, rows, entry) }
     }
 
-    /// A column of figures, set to the right.
+    /// A column of figures, aligned right.
     pub(crate) fn of<T>(head: &str, rows: &[T], entry: impl Fn(&T) -> Entry) -> Self {
         Self {
             head: head.to_owned(),
@@ -84,19 +84,19 @@ impl Column {
         }
     }
 
-    /// Says what the head means.
+    /// Sets the meaning of the head.
     pub(crate) fn meaning(self, meaning: &'static str) -> Self {
         Self { meaning, ..self }
     }
 
-    /// Lets a narrow terminal leave the column out; those of a higher `rank` go first.
+    /// Lets a narrow terminal omit the column; columns of a higher `rank` go first.
     ///
-    /// A dispensable column in which no row says anything is not shown at all.
+    /// A dispensable column without a non-empty entry is never shown.
     pub(crate) fn dispensable(self, rank: u8) -> Self {
         Self { dispensable: rank, ..self }
     }
 
-    /// Whether the column is worth its place.
+    /// Whether the column is shown.
     pub(crate) fn is_shown(&self) -> bool {
         self.dispensable == 0 || self.entries.iter().any(|entry| !entry.text.is_empty())
     }

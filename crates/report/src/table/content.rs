@@ -9,49 +9,50 @@ use super::column::{Column, Entry};
 use crate::format;
 use crate::summary::{CellResult, RATES};
 
-/// What was observed and missed, and how late wakeups came.
+/// Latencies, and due times observed and missed.
 ///
-/// Latencies are *per wakeup*; where that makes a difference, the p99 by the
-/// *intended schedule* stands beside.
+/// Latencies are *per wakeup*; if the p99 by the *intended schedule* differs, it has a column too.
 pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
     let differs = results.iter().any(CellResult::schedule_differs);
     let mut columns = vec![name(results)];
     columns.extend(players(results));
     columns.extend([
-        Column::of("min", results, |result| Entry::told(result, result.summary.min)).dispensable(6),
+        Column::of("min", results, |result| Entry::latency_of(result, result.summary.min))
+            .dispensable(6),
         quantile(results, 0.5),
-        quantile(results, 0.99).meaning("99 % of the wakeups came no later"),
+        quantile(results, 0.99).meaning("99 % of the wakeups were at most this late"),
         quantile(results, 0.999).dispensable(3),
     ]);
-    // Rarer quantiles only where some cell has the samples for them.
+    // Rarer quantiles only if some cell has enough samples for them.
     for share in QUANTILES.into_iter().filter(|share| *share > 0.999) {
         if results.iter().any(|result| result.per_wakeup(share).is_some()) {
             columns.push(quantile(results, share).dispensable(8));
         }
     }
     columns.extend([
-        Column::of("max", results, |result| Entry::told(result, result.max()))
-            .meaning("the worst wakeup"),
-        Column::of("p99 due", results, |result| match differs {
-            true => Entry::told(result, result.by_schedule(0.99)),
+        Column::of("max", results, |result| Entry::latency_of(result, result.max()))
+            .meaning("latency of the worst wakeup"),
+        Column::of("p99 by schedule", results, |result| match differs {
+            true => Entry::latency_of(result, result.by_schedule(0.99)),
             false => Entry::empty(),
         })
-        .meaning("99 % of the due times were served no later; a missed one counts as late")
+        .meaning("99 % of the due times were served at most this late; a missed due time counts as late, \
+            which avoids coordinated omission")
         .dispensable(2),
-        Column::of("p99 between", results, |result| {
+        Column::of("95 % CI of p99", results, |result| {
             Entry::optional(result.interval(0.99).map(|found| interval(result, found)))
         })
-        .meaning("the interval of the p99 at 95 % confidence, by block bootstrap")
+        .meaning("95 % confidence interval of the p99, by block bootstrap")
         .dispensable(7),
         Column::of("missed", results, missed).meaning(missed_meaning(results)).dispensable(1),
         Column::of("observed", results, |result| Entry::count(result.accounting().observed))
-            .meaning("wakeups that were measured")
+            .meaning("number of wakeups measured")
             .dispensable(5),
     ]);
     columns
 }
 
-/// What players were to show and showed; no column where there is none.
+/// Desired and achieved frame rates of players; no column without players.
 fn players(results: &[CellResult<'_>]) -> Vec<Column> {
     if results.iter().all(|result| result.players().is_none()) {
         return Vec::new();
@@ -63,45 +64,46 @@ fn players(results: &[CellResult<'_>]) -> Vec<Column> {
         })
     };
     vec![
-        rate("desired", |players| players.desired).meaning("frames a second to be shown"),
-        rate("achieved", |players| players.achieved)
-            .meaning("frames a second shown, none early and none late by more than half its slot"),
-        rate("by ticks", |players| players.expected)
-            .meaning("frames a second that the ticks alone would have left, by the closed form"),
+        rate("desired", |players| players.desired).meaning("frames per second to show"),
+        rate("achieved", |players| players.achieved).meaning(
+            "frames per second shown, none early and none late by more than half its slot",
+        ),
+        rate("expected", |players| players.expected)
+            .meaning("frames per second expected from the ticks alone, by the closed form"),
     ]
 }
 
 fn missed_meaning(results: &[CellResult<'_>]) -> &'static str {
     match results.iter().all(|result| result.players().is_some()) {
-        true => "frames that were skipped, because they were late by more than half their slot",
-        false => "due times that passed before the task had come from an earlier one",
+        true => "frames skipped because they were late by more than half their slot",
+        false => "due times that passed while the task was still late for an earlier one",
     }
 }
 
-/// What the load achieved.
+/// The throughput of the load.
 pub(crate) fn load(results: &[CellResult<'_>]) -> Column {
-    Column::of("load did", results, |result| Entry::optional(result.load_achieved()))
-        .meaning("operations and bytes a second, of all copies of the load")
+    Column::of("load rate", results, |result| Entry::optional(result.load_achieved()))
+        .meaning("operations and bytes per second, all copies of the load together")
 }
 
-/// What became of every due time, and what both rules of accounting make of it.
+/// The accounting of due times, and latencies per wakeup and by schedule.
 pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
     vec![
         name(results),
         Column::of("intended", results, |result| Entry::count(result.accounting().intended))
-            .meaning("due times within the windows"),
+            .meaning("due times in the measured windows"),
         Column::of("observed", results, |result| Entry::count(result.accounting().observed))
-            .meaning("wakeups that were measured and kept"),
+            .meaning("wakeups measured and recorded"),
         Column::of("missed", results, |result| match result.missed_known() {
             true => Entry::count(result.accounting().missed),
             false => Entry::text(UNKNOWN),
         })
         .meaning(missed_meaning(results)),
         Column::of("dropped", results, |result| Entry::count(result.accounting().dropped))
-            .meaning("wakeups that were not kept, because the memory for samples was full")
+            .meaning("wakeups not recorded because the sample memory was full")
             .dispensable(2),
         Column::of("early", results, |result| Entry::count(result.accounting().early))
-            .meaning("of those observed, wakeups before their time; they count as not late")
+            .meaning("observed wakeups before their due time; their latency counts as 0")
             .dispensable(3),
         Column::of("adds up", results, |result| match result.accounting().balances() {
             true => Entry::text("yes"),
@@ -112,25 +114,25 @@ pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
         Column::of("mean", results, |result| {
             Entry::latency(result.summary.mean_ns.map(format::rounded_nanos))
         })
-        .meaning("of the wakeups that took place")
+        .meaning("of the observed wakeups")
         .dispensable(5),
         Column::of("p99 per wakeup", results, |result| {
-            Entry::told(result, result.per_wakeup(0.99))
+            Entry::latency_of(result, result.per_wakeup(0.99))
         })
-        .meaning("of the wakeups that took place"),
+        .meaning("of the observed wakeups"),
         Column::of("p99 by schedule", results, |result| {
-            Entry::told(result, result.by_schedule(0.99))
+            Entry::latency_of(result, result.by_schedule(0.99))
         })
-        .meaning("of all due times, a missed one counting as late"),
+        .meaning("of all due times; a missed due time counts as late"),
         Column::of("p99.9 by schedule", results, |result| {
-            Entry::told(result, result.by_schedule(0.999))
+            Entry::latency_of(result, result.by_schedule(0.999))
         })
-        .meaning("of all due times, a missed one counting as late")
+        .meaning("of all due times; a missed due time counts as late")
         .dispensable(4),
     ]
 }
 
-/// The slowest sample of each cell, and where it lies.
+/// The worst sample of each cell, and when it was due.
 pub(crate) fn worst(results: &[CellResult<'_>]) -> Vec<Column> {
     let late: Vec<(&CellResult<'_>, LateSample)> = results
         .iter()
@@ -141,12 +143,12 @@ pub(crate) fn worst(results: &[CellResult<'_>]) -> Vec<Column> {
     }
     vec![
         Column::names("cell", &late, |(result, _)| Entry::text(result.label_as_granted())),
-        Column::of("late by", &late, |(_, late)| {
+        Column::of("latency", &late, |(_, late)| {
             Entry::latency(Some(late.outlier.sample.latency()))
         }),
         Column::of("round", &late, |(_, late)| Entry::count(u64::from(late.round) + 1))
             .dispensable(1),
-        Column::of("cpu", &late, |(_, late)| match late.cpu {
+        Column::of("CPU", &late, |(_, late)| match late.cpu {
             Some(cpu) => Entry::count(cpu.into()),
             None => Entry::empty(),
         })
@@ -154,14 +156,14 @@ pub(crate) fn worst(results: &[CellResult<'_>]) -> Vec<Column> {
         Column::of("into the window", &late, |(_, late)| {
             Entry::latency(Some(late.outlier.sample.due))
         })
-        .meaning("when it was due, since the window opened")
+        .meaning("due time, counted from the start of the window")
         .dispensable(2),
         Column::of("window opened", &late, |(_, late)| Entry::text(format::date(late.opened)))
             .dispensable(3),
     ]
 }
 
-/// What the loads achieved, and what the machine did meanwhile.
+/// Load throughput and system activity during the windows.
 pub(crate) fn loads(results: &[CellResult<'_>]) -> Vec<Column> {
     let rates: Vec<_> = results.iter().map(CellResult::rates).collect();
     let mut columns = vec![name(results), load(results)];
@@ -183,11 +185,11 @@ fn quantile(results: &[CellResult<'_>], share: f64) -> Column {
         0.5 => "median".to_owned(),
         share => format!("p{}", format::percentile_number(share)),
     };
-    Column::of(&head, results, |result| Entry::told(result, result.per_wakeup(share)))
+    Column::of(&head, results, |result| Entry::latency_of(result, result.per_wakeup(share)))
 }
 
-/// The due times that passed unserved and their share, where that is known; empty when there
-/// were none, so that others stand out.
+/// The number and share of missed due times, if known; empty if there were none, so that others
+/// stand out.
 fn missed(result: &CellResult<'_>) -> Entry {
     let accounting = result.accounting();
     match accounting.missed {
@@ -201,5 +203,5 @@ fn missed(result: &CellResult<'_>) -> Entry {
 }
 
 fn interval(result: &CellResult<'_>, Interval { low, high }: Interval) -> String {
-    format!("{}–{}", result.told(Some(low)), result.told(Some(high)))
+    format!("{}–{}", result.latency_text(Some(low)), result.latency_text(Some(high)))
 }

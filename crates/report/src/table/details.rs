@@ -15,8 +15,8 @@ use crate::summary::{cell_results, cost_in_words};
 use crate::until::{rounds_taken_text, until_text};
 use crate::{outcome, verdict};
 
-/// Writes all that is known of a run: what it carried out, what it found by both
-/// rules of accounting, what its loads achieved, what was not granted, and the machine.
+/// Writes a run in full: plan, outcome, verdict, latencies per wakeup and by schedule, load
+/// throughput, settings that were not granted, and the machine.
 pub fn run_details(run: &Run, options: &TableOptions) -> String {
     let results = cell_results(run);
     let width = options.width;
@@ -29,12 +29,12 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
         section("Verdict", &verdict::verdict_text(&judged(run), width)),
         section("Latency per wakeup", &cells::of_results(run, &results, options)),
         section(
-            "Accounting, and latency by both rules",
+            "Accounting, and latency per wakeup and by schedule",
             &grid(content::accounting(&results), width),
         ),
         section("Worst wakeups", &grid(content::worst(&results), width)),
         section(
-            "What the loads achieved, and the machine meanwhile",
+            "Load throughput and system activity",
             &if measured { grid(content::loads(&results), width) } else { String::new() },
         ),
         section("Not granted", &not_granted(run, width)),
@@ -46,21 +46,21 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
     sections.concat()
 }
 
-/// A headed part; nothing where it has no content.
+/// A section with a heading; empty if it has no content.
 fn section(head: &str, content: &str) -> String {
     if content.is_empty() { String::new() } else { format!("\n{head}\n\n{content}") }
 }
 
-/// What the program did that put a run into the store.
+/// How the run got into the store.
 pub(crate) fn made_by(run: &Run) -> &'static str {
     if run.header.origin.is_some() { "imported by" } else { "made by" }
 }
 
-/// Where a run of another program comes from.
+/// The origin of a run that another program measured.
 pub(crate) fn origin(origin: &Origin) -> Vec<(&'static str, String)> {
     vec![
         ("measured by", origin.program()),
-        ("as told by", format!("{} ({})", origin.files.join(", "), origin.format)),
+        ("imported from", format!("{} ({})", origin.files.join(", "), origin.format)),
         ("command", origin.command_line.clone().unwrap_or_else(|| UNKNOWN.to_owned())),
     ]
 }
@@ -82,34 +82,34 @@ fn head(run: &Run) -> String {
         ("about", plan.about.clone()),
         ("plan", size),
         (made_by(run), format!("tactus {}", header.version)),
-        ("said exactly", said_exactly(run)),
-        ("all of it", format!("tactus export {}", header.id)),
+        ("exact digest", exact_digest(run)),
+        ("all data", format!("tactus export {}", header.id)),
     ];
     let foreign = header.origin.as_ref().map_or_else(Vec::new, origin);
     let mut text = String::new();
     for (name, value) in foreign.iter().chain(&pairs).filter(|(_, value)| !value.is_empty()) {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{name:11} {}", format::printable(value));
+        let _ = writeln!(text, "{name:13} {}", format::printable(value));
     }
     text
 }
 
-/// The digest of an exact run, for who wants to compare it with that of another machine.
-fn said_exactly(run: &Run) -> String {
+/// The digest of a run in deterministic time, to compare it with the same run on another machine.
+fn exact_digest(run: &Run) -> String {
     guests::exact_digest(run).map_or_else(String::new, |digest| format!("sha256 {digest}"))
 }
 
 fn not_granted(run: &Run, width: usize) -> String {
     let mut text = String::new();
     for shortfall in shortfalls(run) {
-        let said = format!(
-            "asked for {}, got {}: {}",
+        let words = format!(
+            "requested {}, got {}: {}",
             shortfall.asked, shortfall.granted, shortfall.reason
         );
-        text.push_str(&wrapped(&said, "", width));
+        text.push_str(&wrapped(&words, "", width));
         if let Some(fix) = &shortfall.fix {
-            // Not broken into lines: it is there to be copied.
-            let _ = writeln!(text, "  to fix it: {}", format::printable(fix));
+            // Not wrapped: the reader copies it.
+            let _ = writeln!(text, "  fix: {}", format::printable(fix));
         }
     }
     text
@@ -174,8 +174,7 @@ mod tests {
     #[test]
     fn a_run_in_full() {
         let mut run = fixture::quick();
-        run.header.facts_after.as_mut().unwrap().cpu.governors =
-            Some(vec!["powersave".to_owned()]);
+        run.header.facts_after.as_mut().unwrap().cpu.governors = Some(vec!["powersave".to_owned()]);
         run.measurements[0].shortfalls.push(Shortfall {
             asked: "policy fifo:90".to_owned(),
             granted: "policy other".to_owned(),

@@ -10,13 +10,13 @@ use crate::format::printable;
 /// The gap between columns.
 const GAP: usize = 2;
 
-/// The least width of a first column that is cut to fit.
+/// The least width of a truncated first column.
 const LEAST_FIRST: usize = 16;
 
-/// The width that the first column keeps while other columns can still be left out.
+/// The width that the first column keeps while other columns can still be omitted.
 const WANTED_FIRST: usize = 26;
 
-/// A column as it is written.
+/// A column as it is printed.
 struct Written {
     head: String,
     align: Align,
@@ -40,7 +40,8 @@ impl Written {
     }
 }
 
-/// Sets the columns side by side, leaving out what `width` has no room for and saying so.
+/// Prints the columns side by side. Columns that do not fit into `width` are omitted and named
+/// below.
 pub(crate) fn grid(columns: Vec<Column>, width: usize) -> String {
     let mut kept: Vec<Written> =
         columns.into_iter().filter(Column::is_shown).map(Written::of).collect();
@@ -56,13 +57,13 @@ pub(crate) fn grid(columns: Vec<Column>, width: usize) -> String {
     let mut text = set(&kept);
     if !left_out.is_empty() {
         left_out.reverse();
-        let named = format!("(no room for: {})", left_out.join(", "));
+        let named = format!("(columns not shown: {})", left_out.join(", "));
         text.push_str(&wrapped(&named, "", width));
     }
     text
 }
 
-/// The place of the column that is given up first, when any may be.
+/// The index of the column to omit next, if any may be omitted.
 fn most_dispensable(columns: &[Written]) -> Option<usize> {
     columns
         .iter()
@@ -72,7 +73,7 @@ fn most_dispensable(columns: &[Written]) -> Option<usize> {
         .map(|(place, _)| place)
 }
 
-/// The width when the first column is cut as far as it should be.
+/// The total width with the first column truncated.
 fn least_width(columns: &[Written]) -> usize {
     let widths = columns.iter().enumerate().map(|(place, column)| match place {
         0 => column.width().min(WANTED_FIRST),
@@ -81,21 +82,21 @@ fn least_width(columns: &[Written]) -> usize {
     widths.sum()
 }
 
-/// Cuts the ends of texts that are too long, or their middle where more of them are told
-/// apart so: kernels in one directory begin alike.
+/// Truncates long texts at the end, or in the middle if that keeps more of them distinct: kernels
+/// in one directory have a common prefix.
 fn cut_texts(column: &mut Written, width: usize) {
     let kept = width.min(column.width()).saturating_sub(1);
     let cuts = [0, kept / 2, kept * 2 / 3].map(|end| -> Vec<String> {
         column.texts.iter().map(|text| cut(text, kept - end, end)).collect()
     });
-    let told_apart = |texts: &Vec<String>| texts.iter().collect::<BTreeSet<_>>().len();
-    let most = cuts.iter().map(told_apart).max();
-    if let Some(texts) = cuts.into_iter().find(|texts| Some(told_apart(texts)) == most) {
+    let distinct = |texts: &Vec<String>| texts.iter().collect::<BTreeSet<_>>().len();
+    let most = cuts.iter().map(distinct).max();
+    if let Some(texts) = cuts.into_iter().find(|texts| Some(distinct(texts)) == most) {
         column.texts = texts;
     }
 }
 
-/// The first `before` and the last `after` columns of a text that has more than one besides.
+/// The first `before` and the last `after` columns of a text, if it has at least two more.
 fn cut(text: &str, before: usize, after: usize) -> String {
     if columns_of(text) <= before + after + 1 {
         return text.to_owned();
@@ -138,7 +139,7 @@ fn put_line<'c>(
     let _ = writeln!(text, "{}", cells.join(&" ".repeat(GAP)).trim_end());
 }
 
-/// Breaks a text into lines of at most `width`, each after `indent`.
+/// Wraps a text into lines of at most `width`, each after `indent`.
 pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let room = width.saturating_sub(columns_of(indent)).max(20);
     let mut lines: Vec<String> = vec![String::new()];
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stand_side_by_side() {
+    fn columns_are_side_by_side() {
         assert_eq!(
             grid(columns(), 80),
             "cell                                   max  extra\n\
@@ -182,16 +183,16 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_named() {
+    fn columns_that_do_not_fit_are_named() {
         let text = grid(columns(), 34);
-        assert!(text.ends_with("(no room for: extra)\n"), "{text}");
+        assert!(text.ends_with("(columns not shown: extra)\n"), "{text}");
         for line in text.lines() {
             assert!(columns_of(line) <= 34, "{line}");
         }
     }
 
     #[test]
-    fn labels_that_differ_at_their_ends_alone_are_cut_in_the_middle() {
+    fn labels_that_differ_only_at_their_ends_are_cut_in_the_middle() {
         let labels = ["./kernels/bzImage:preempt=none", "./kernels/bzImage:preempt=full"];
         let columns = vec![
             Column::names("cell", &labels, |text| Entry::text(*text)),
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_stand_side_by_side_where_letters_are_wide() {
+    fn columns_are_aligned_with_wide_characters() {
         let labels = ["cmd:\"./録音\"", "cmd:\"./rec\""];
         let columns = vec![
             Column::names("cell", &labels, |text| Entry::text(*text)),
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn control_letters_of_a_label_never_reach_the_terminal() {
+    fn control_characters_of_a_label_never_reach_the_terminal() {
         let column = Column::names("cell", &["cmd:\"\u{1b}[31m\n\""], |text| Entry::text(*text));
         let text = grid(vec![column], 80);
         assert!(!text.contains('\u{1b}'), "{text}");
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_broken_between_words() {
+    fn long_text_is_wrapped_between_words() {
         let text = wrapped("one two three four five six", "  ", 22);
         assert_eq!(text, "  one two three four\n  five six\n");
     }

@@ -1,4 +1,4 @@
-//! Kernels beside each other: what cells otherwise the same came to in each.
+//! Several kernels compared: cells that differ only in their kernel, side by side.
 
 use tactus_model::cell::{Cell, Target};
 use tactus_model::facts::MachineFacts;
@@ -13,18 +13,16 @@ use super::column::{Column, Entry};
 use crate::format;
 use crate::summary::CellResult;
 
-/// What stands over the table, by how many rounds there were.
+/// The heading of the table, which depends on the number of rounds.
 pub(crate) fn head(run: &Run) -> &'static str {
     match run.header.plan.rounds {
-        1 => "Kernels beside each other: median / max",
-        _ => {
-            "Kernels beside each other: median / max, of each round from the least to the greatest"
-        }
+        1 => "Kernels compared: median / max",
+        _ => "Kernels compared: median / max, each as the range over the rounds",
     }
 }
 
-/// A row for each combination of all settings but the kernel, a column for each kernel;
-/// nothing where a run has fewer than two kernels.
+/// A row for each combination of the other settings, a column for each kernel; empty for fewer than
+/// two kernels.
 pub(crate) fn columns(run: &Run, results: &[CellResult<'_>]) -> Vec<Column> {
     let mut kernels: Vec<(&Guest, &MachineFacts)> = Vec::new();
     for result in results {
@@ -62,7 +60,7 @@ fn without_kernel(cell: &Cell) -> Cell {
     Cell { target: Target::Host, ..cell.clone() }
 }
 
-/// Median and greatest; of several rounds the least and the greatest of each round's.
+/// Median and maximum; for several rounds, the range of each over the rounds.
 fn entry(result: &CellResult<'_>) -> Entry {
     let rounds: Vec<LatencyHistogram> =
         result.measurements.iter().map(|found| all(found)).collect();
@@ -82,13 +80,13 @@ fn all(measurement: &Measurement) -> LatencyHistogram {
     latencies
 }
 
-/// One length, or the two ends of a range as they are told.
+/// One duration, or both ends of a range, as text.
 fn range(low: Option<Nanos>, high: Option<Nanos>) -> String {
     let (low, high) = (format::latency_or_nothing(low), format::latency_or_nothing(high));
     if low == high {
         return high;
     }
-    // A unit that both have is told once.
+    // A common unit is written once.
     match (low.split_once(format::THIN_SPACE), high.split_once(format::THIN_SPACE)) {
         (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}–{high}"),
         _ => format!("{low}–{high}"),
@@ -103,7 +101,7 @@ mod tests {
     use crate::table::grid;
     use crate::{fixture, page};
 
-    /// Two rounds in guests whose kernels preempt themselves as these words say.
+    /// Two rounds in guests with these preemption models.
     fn run(models: &[&str]) -> Run {
         let kernels: Vec<String> =
             models.iter().map(|model| format!("debian:preempt={model}")).collect();
@@ -127,19 +125,19 @@ mod tests {
         let run = run(&["none", "full"]);
         let columns = columns(&run, &cell_results(&run));
         insta::assert_snapshot!(format!("{}\n{}", head(&run), grid(columns, 100)));
-        assert!(page(std::slice::from_ref(&run)).unwrap().contains("Kernels beside each other"));
+        assert!(page(std::slice::from_ref(&run)).unwrap().contains("Kernels compared"));
     }
 
     #[test]
-    fn one_kernel_alone_has_nothing_beside_it() {
+    fn a_single_kernel_has_no_comparison() {
         for run in [run(&["none"]), fixture::quick()] {
             assert!(columns(&run, &cell_results(&run)).is_empty());
-            assert!(!page(std::slice::from_ref(&run)).unwrap().contains("Kernels beside"));
+            assert!(!page(std::slice::from_ref(&run)).unwrap().contains("Kernels compared"));
         }
     }
 
     #[test]
-    fn a_range_has_its_unit_once_where_both_ends_have_the_same() {
+    fn a_range_has_a_common_unit_once() {
         let length = |nanos| Some(Nanos::from_nanos(nanos));
         assert_eq!(range(length(3500), length(3500)), "3.50\u{202f}µs");
         assert_eq!(range(length(3500), length(4400)), "3.50–4.40\u{202f}µs");

@@ -16,28 +16,28 @@ pub use runs::runs_table;
 
 pub(crate) use grid::{grid, wrapped};
 
-/// How tables are set.
+/// Options for tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableOptions {
-    /// The width of the terminal in columns. What has no room is left out, and named.
+    /// The width of the terminal in columns. Columns that do not fit are omitted and named.
     pub width: usize,
 }
 
 impl TableOptions {
-    /// Sets tables for a terminal of `width` columns.
+    /// Options for a terminal of `width` columns.
     pub const fn of_width(width: usize) -> Self {
         Self { width }
     }
 }
 
 impl Default for TableOptions {
-    /// 100 columns, for output that goes to no terminal.
+    /// 100 columns, for output that is not a terminal.
     fn default() -> Self {
         Self::of_width(100)
     }
 }
 
-/// Writes a name on a line of its own and a text below it, broken into lines.
+/// Writes a name on a line of its own and a text below it, wrapped.
 pub fn paragraph(name: &str, text: &str, options: &TableOptions) -> String {
     format!("{}\n{}", crate::format::printable(name), wrapped(text, "  ", options.width))
 }

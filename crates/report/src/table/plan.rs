@@ -10,7 +10,7 @@ use super::grid::{grid, wrapped};
 use crate::format;
 use crate::until::rounds_text;
 
-/// Writes the cells of `plan`, what they have in common, and how long they will take.
+/// Writes the cells of `plan`, their common settings, and how long the plan will take.
 pub fn plan_table(plan: &Plan, options: &TableOptions) -> String {
     let differing = differing_settings(&plan.cells);
     let mut text = head(plan);

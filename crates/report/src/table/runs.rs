@@ -8,7 +8,7 @@ use super::column::{Column, Entry};
 use super::grid::grid;
 use crate::format;
 
-/// Writes a line for every run with its verdict, in the order given.
+/// Writes a line for each run with its verdict, in the order given.
 pub fn runs_table(runs: &[RunSummary], verdicts: &[Verdict], options: &TableOptions) -> String {
     let columns = vec![
         Column::names("run", runs, |run| Entry::text(run.id.as_str())),
@@ -30,7 +30,7 @@ pub fn runs_table(runs: &[RunSummary], verdicts: &[Verdict], options: &TableOpti
     grid(columns, options.width)
 }
 
-/// How many turns gave a result, and of how many where some are missing.
+/// The number of turns with a result, and the planned number if some are missing.
 fn turns(run: &RunSummary) -> String {
     let done = format::count(run.turns_done);
     if run.turns_done == run.turns_planned {

@@ -1,4 +1,4 @@
-//! What may be expected of times longer than were measured, in words and as a drawing.
+//! Extrapolation to times longer than measured, in words and as a drawing.
 
 mod section;
 mod text;
@@ -10,30 +10,30 @@ use tactus_stats::unseen::UnseenBound;
 pub(crate) use section::TailView;
 pub use text::tail_text;
 
-/// What a cell's measurements say of longer times.
+/// The tail estimation of a cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellTail {
     /// The cell's number in the plan.
     pub cell: usize,
     /// The cell's name.
     pub label: String,
-    /// From all late wakeups, whatever made them late.
+    /// From all late wakeups, whatever their cause.
     pub all_causes: TailEstimation,
-    /// A cause at a time, where blame is known of late wakeups enough.
+    /// By cause, if the causes of enough late wakeups are known.
     pub by_cause: Vec<CauseTail>,
-    /// Why there is nothing by cause, where there is nothing.
+    /// The reason, if there is no estimation by cause.
     pub not_by_cause: Option<String>,
-    /// The bound of what was not seen.
+    /// The bound on the rate of events that were not seen.
     pub unseen: Option<UnseenBound>,
 }
 
-/// What the late wakeups that had one cause first say of longer times.
+/// The tail estimation from the late wakeups with one main cause.
 #[derive(Clone, Debug, Serialize)]
 pub struct CauseTail {
     /// The cause, in words.
     pub cause: String,
-    /// How many late wakeups it was the first cause of.
+    /// The number of late wakeups with this main cause.
     pub wakeups: usize,
-    /// From these alone.
-    pub answer: TailEstimation,
+    /// From these wakeups alone.
+    pub estimation: TailEstimation,
 }

@@ -1,25 +1,25 @@
-//! Longer times as the page shows them.
+//! Tail estimations on the page.
 
 use tactus_stats::extreme::{PERIODS, TailEstimation};
 
 use super::{CellTail, text};
 use crate::svg;
 
-/// What the page shows of longer times, a cell each.
+/// The tail estimations of a page, one per cell.
 pub(crate) struct TailView {
     pub(crate) cells: Vec<CellView>,
 }
 
-/// What the page shows of a cell.
+/// The tail estimation of a cell.
 pub(crate) struct CellView {
     pub(crate) label: String,
-    /// The return levels, where there is an estimate.
+    /// The return levels, if there is an estimate.
     pub(crate) drawing: Option<String>,
     pub(crate) sentences: Vec<String>,
 }
 
 impl TailView {
-    /// None where nothing was asked.
+    /// `None` if no estimation was requested.
     pub(crate) fn of(tails: &[CellTail]) -> Option<Self> {
         let cells: Vec<CellView> = tails.iter().map(cell).collect();
         (!cells.is_empty()).then_some(Self { cells })
@@ -29,8 +29,8 @@ impl TailView {
 fn cell(tail: &CellTail) -> CellView {
     let drawing = match &tail.all_causes {
         TailEstimation::Estimate { estimate, levels } => {
-            let told = levels.iter().filter(|level| level.level.is_some());
-            let longest = told.map(|level| level.period).max().unwrap_or(PERIODS[0]);
+            let estimated = levels.iter().filter(|level| level.level.is_some());
+            let longest = estimated.map(|level| level.period).max().unwrap_or(PERIODS[0]);
             Some(svg::tail::panel(&tail.label, estimate, longest).inline())
         }
         TailEstimation::Refused { .. } => None,

@@ -1,4 +1,4 @@
-//! Sentences about longer times.
+//! Tail estimations in sentences.
 
 use tactus_model::time::Nanos;
 use tactus_stats::extreme::{LevelEstimation, TailEstimate, TailEstimation};
@@ -7,7 +7,7 @@ use super::CellTail;
 use crate::format;
 use crate::table::{TableOptions, wrapped};
 
-/// Writes what the cells of a run say of longer times than were measured.
+/// Writes the tail estimations of a run's cells.
 pub fn tail_text(cells: &[CellTail], options: &TableOptions) -> String {
     let mut text = String::new();
     for cell in cells {
@@ -19,40 +19,40 @@ pub fn tail_text(cells: &[CellTail], options: &TableOptions) -> String {
     text
 }
 
-/// All that is said of a cell, sentence by sentence.
+/// The sentences about a cell.
 pub(super) fn of_cell(cell: &CellTail) -> Vec<String> {
     let CellTail { all_causes, by_cause, not_by_cause, unseen, .. } = cell;
-    let mut told = sentences(all_causes);
+    let mut words = sentences(all_causes);
     for cause in by_cause {
-        let answer = sentences(&cause.answer).join(" ");
-        told.push(format!(
-            "By {} alone, first cause of {}: {answer}",
+        let estimation = sentences(&cause.estimation).join(" ");
+        words.push(format!(
+            "From {} alone, the main cause of {}: {estimation}",
             cause.cause,
             format::counted(cause.wakeups as u64, "late wakeup")
         ));
     }
-    told.extend(not_by_cause.clone());
+    words.extend(not_by_cause.clone());
     if let Some(unseen) = unseen {
-        told.push(format!(
-            "What was not seen in {} comes in fewer than one of {}, with 95 % confidence, if \
-             wakeups were independent.",
+        words.push(format!(
+            "An event not seen in {} occurs in fewer than 1 of {} wakeups (95\u{202f}% confidence, if wakeups \
+             are independent).",
             format::counted(unseen.trials, "wakeup"),
             format::count((1.0 / unseen.rate) as u64)
         ));
     }
-    told
+    words
 }
 
-/// What an answer says: the levels and what they rest on, or why there are none.
-fn sentences(answer: &TailEstimation) -> Vec<String> {
-    match answer {
+/// The levels and their basis, or why there are none.
+fn sentences(estimation: &TailEstimation) -> Vec<String> {
+    match estimation {
         TailEstimation::Estimate { estimate, levels } => {
-            let mut told: Vec<String> = levels.iter().map(level).collect();
-            told.push(rests_on(estimate));
-            told
+            let mut words: Vec<String> = levels.iter().map(level).collect();
+            words.push(basis(estimate));
+            words
         }
         TailEstimation::Refused { words, .. } => {
-            vec![format!("No estimate of longer times: {words}.")]
+            vec![format!("No estimate beyond the measured time: {words}.")]
         }
     }
 }
@@ -61,34 +61,34 @@ fn level(LevelEstimation { period, level, refused }: &LevelEstimation) -> String
     let once = once_in(*period);
     match (level, refused) {
         (Some(level), _) => format!(
-            "Exceeded {once}: about {} (95 % interval {} to {}); an estimate, not a bound.",
+            "Exceeded {once}: about {} (95\u{202f}% interval {} to {}). This is an estimate, not a bound.",
             format::latency(level.level),
             format::latency(level.low),
             format::latency(level.high)
         ),
-        (None, Some(reason)) => format!("Exceeded {once}: not told, since {reason}."),
-        (None, None) => format!("Exceeded {once}: not told."),
+        (None, Some(reason)) => format!("Exceeded {once}: unknown, because {reason}."),
+        (None, None) => format!("Exceeded {once}: unknown."),
     }
 }
 
-/// A time in words: `once in an hour`.
+/// A period in words: `once an hour`.
 fn once_in(period: Nanos) -> String {
     match period.as_nanos() / 1_000_000_000 {
-        3_600 => "once in an hour".to_owned(),
-        86_400 => "once in a day".to_owned(),
+        3_600 => "once an hour".to_owned(),
+        86_400 => "once a day".to_owned(),
         _ => format!("once in {}", format::span(period)),
     }
 }
 
-/// What an estimate rests on, with its diagnostics.
-fn rests_on(estimate: &TailEstimate) -> String {
+/// The basis of an estimate, with its diagnostics.
+fn basis(estimate: &TailEstimate) -> String {
     let [low, high] = estimate.shape_interval;
     let diagnostics = &estimate.diagnostics;
     let thresholds = diagnostics.thresholds.len();
     format!(
-        "It rests on {} above {} in {}; shape {:.2} ({low:.2} to {high:.2}), the same above {}; \
-         chance of such spacings {:.2}, of such an order {:.2}, of rounds so different in number {:.2} and \
-         in size {:.2}.",
+        "Basis: {} above {} in {}; shape {:.2} ({low:.2} to {high:.2}), stable over {}. Goodness of fit \
+         (p-values): spacing of events {:.2}, sequence of their sizes {:.2}, counts per round {:.2}, sizes \
+         per round {:.2}.",
         format::counted(estimate.events as u64, "late event"),
         format::latency(estimate.threshold),
         format::span(estimate.observed),
@@ -122,13 +122,13 @@ mod tests {
             label: label.to_owned(),
             all_causes: TailEstimation::of(&[window]),
             by_cause: Vec::new(),
-            not_by_cause: Some("Causes are not told apart: nothing was recorded.".to_owned()),
+            not_by_cause: Some("No estimate by cause: nothing was recorded.".to_owned()),
             unseen: UnseenBound::after(wakeups as u64),
         }
     }
 
     #[test]
-    fn longer_times_in_words() {
+    fn tail_estimations_in_words() {
         let cells = [cell("idle", 60_000), cell("compute", 1_000)];
         insta::assert_snapshot!(tail_text(&cells, &TableOptions::default()));
     }

@@ -1,4 +1,4 @@
-//! The drawings of players: rates desired and achieved, and where frames meet ticks.
+//! The drawings of players: desired and achieved rates, and frames over ticks.
 
 use num_rational::Ratio;
 use tactus_model::frames::{FramesProbe, Rate, Tick, TickShift};
@@ -10,13 +10,13 @@ use crate::summary::CellResult;
 use crate::svg::frames::{self, FRAMES_DRAWN, Players};
 use crate::svg::style::CurveStyle;
 
-/// The most patterns that are drawn, those that lose most.
+/// The most patterns that are drawn, those that lose most frames.
 const PATTERNS: usize = 3;
 
-/// The steps in which the model's lines are drawn.
+/// The number of points on a line of the model.
 const STEPS: u64 = 240;
 
-/// The drawings of the players among these cells; none where there are none.
+/// The drawings of the players among these cells; empty without players.
 pub(super) fn figures(results: &[&CellResult<'_>]) -> Vec<Figure> {
     let players: Vec<(&CellResult<'_>, &FramesProbe)> =
         results.iter().filter_map(|result| Some((*result, result.cell.probe.frames()?))).collect();
@@ -24,20 +24,19 @@ pub(super) fn figures(results: &[&CellResult<'_>]) -> Vec<Figure> {
         return Vec::new();
     }
     let rates = Figure {
-        title: "Frames a second, desired and achieved",
-        about: "A player shows no frame early and skips one that is late by more than half its slot (Etsion 2003, \
-                Figure 1). Lines are the closed form, dots what was measured on timers rounded to ticks, or on \
-                those of this kernel."
+        title: "Frames per second, desired and achieved",
+        about: "A player shows no frame early and skips a frame that is late by more than half its slot \
+            (Etsion 2003, Figure 1). Lines are the closed form; dots are measured, on timers rounded to ticks \
+            or on this kernel's own timers."
             .to_owned(),
         panels: rates(&players),
         folded: Vec::new(),
     };
     let patterns = Figure {
         title: "Frames and ticks",
-        about: "A frame is shown if a tick falls into the first half of its slot (Etsion 2003, Figure 5); a cross \
-                marks one that is skipped. The \
-                patterns that lose most are drawn; where the ticks swept through every shift, at one that skips \
-                the second frame."
+        about: "A frame is shown if a tick falls into the first half of its slot (Etsion 2003, Figure 5); a \
+            cross marks a skipped frame. Only the patterns that lose most frames are drawn. If the ticks \
+            swept through all shifts, the drawing is at a shift that skips the second frame."
             .to_owned(),
         panels: patterns(&players),
         folded: Vec::new(),
@@ -45,12 +44,12 @@ pub(super) fn figures(results: &[&CellResult<'_>]) -> Vec<Figure> {
     [rates, patterns].into_iter().filter(|figure| !figure.panels.is_empty()).collect()
 }
 
-/// All of these drawings, without what is said of them.
+/// All of these drawings, without titles and captions.
 pub(crate) fn panels(results: &[&CellResult<'_>]) -> Vec<String> {
     figures(results).into_iter().flat_map(|figure| figure.panels).collect()
 }
 
-/// A drawing for each way in which players differ besides their rates and ticks.
+/// One drawing per combination of the settings other than frame rate and tick.
 fn rates(players: &[(&CellResult<'_>, &FramesProbe)]) -> Vec<String> {
     let cells: Vec<_> = players.iter().map(|(result, _)| result.cell.clone()).collect();
     let differing = differing_settings(&cells);
@@ -70,7 +69,7 @@ fn rates(players: &[(&CellResult<'_>, &FramesProbe)]) -> Vec<String> {
             None => groups.push((head, vec![(result, probe)])),
         }
     }
-    // A single player says no more in a drawing than in a table.
+    // A drawing of a single player has no more than its table row.
     let several = groups.iter().any(|(_, group)| group.len() > 1);
     groups
         .iter()
@@ -141,7 +140,7 @@ fn patterns(players: &[(&CellResult<'_>, &FramesProbe)]) -> Vec<String> {
         .collect()
 }
 
-/// The middle of the shifts for which the second frame is skipped; none when it never is.
+/// The middle of the shifts that skip the second frame; `None` if no shift does.
 fn middle_of_skipped(model: &FrameModel) -> Option<Ratio<u64>> {
     let SkippedShifts { above, below } = model.skipped_shifts(1)?;
     let below = if below <= above { below + Ratio::from_integer(1) } else { below };
