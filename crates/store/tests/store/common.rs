@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
 use tactus_model::facts::{
-    KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, CpuFacts, SchedulingFacts,
+    CpuFacts, KernelFacts, MachineFacts, MemoryFacts, PermissionFacts, SchedulingFacts,
 };
 use tactus_model::guest::{GuestAccount, Proof};
 use tactus_model::origin::{Origin, Overflow, Precision};
