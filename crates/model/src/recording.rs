@@ -14,9 +14,7 @@ mod source;
 mod syscall;
 mod thread;
 
-pub use account::{
-    About, AbsentEvent, EventAccount, EventCount, Lost, Mechanism, CpuAccount,
-};
+pub use account::{About, AbsentEvent, CpuAccount, EventAccount, EventCount, Lost, Mechanism};
 pub use dictionary::{ChainId, Dictionary, Function, FunctionId, NameId};
 pub use event::{Context, Event, EventKind, PageFault, Wakeup};
 pub use interrupt::{InterruptVector, Softirq};

@@ -1,7 +1,7 @@
 //! The summary of a recording: its accounts and its cost.
 
 use serde::{Deserialize, Serialize};
-use tactus_model::recording::{AbsentEvent, EventAccount, CpuAccount};
+use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
