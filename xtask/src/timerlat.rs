@@ -44,8 +44,7 @@ pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyh
     let request = CellRequest { turn, cell: cell.clone(), seed: SEED, boot_seed: SEED };
     let request = format!("{}\n", serde_json::to_string(&request)?);
     let archive = archive(&program(root)?);
-    let machine =
-        Machine { guest, accelerator: Accelerator::Tcg, cpus: 1, seed: SEED as u32 };
+    let machine = Machine { guest, accelerator: Accelerator::Tcg, cpus: 1, seed: SEED as u32 };
     let first = boot(&found, &archive, &request, &machine)?;
     let second = boot(&found, &archive, &request, &machine)?;
     ensure!(first == second, "the outputs of two boots differ");
@@ -231,7 +230,11 @@ fn results(lines: &[String]) -> anyhow::Result<Results> {
                 Message::Finished(measurement) => {
                     let traced = measurement.traced.context("our window was not recorded")?;
                     let recording = std::mem::take(&mut recording);
-                    results.ours.extend(of_ours(recording, &traced, &std::mem::take(&mut samples))?);
+                    results.ours.extend(of_ours(
+                        recording,
+                        &traced,
+                        &std::mem::take(&mut samples),
+                    )?);
                 }
                 _ => {}
             },

@@ -42,7 +42,7 @@ mod rate;
 mod tick;
 
 pub use accountant::{Accountant, account};
-pub use accounts::{Account, AccountOptions, Accounts, Cut, EndCount, CpuUse};
+pub use accounts::{Account, AccountOptions, Accounts, CpuUse, Cut, EndCount};
 pub use billing::{Billing, Range, ScatterPoint};
 pub use clock::TickClock;
 pub use end::End;

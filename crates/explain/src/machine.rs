@@ -10,8 +10,8 @@
 //! observes this one replay.
 
 mod charging;
-mod observer;
 mod cpu;
+mod observer;
 mod quantum;
 mod span;
 mod thread;
@@ -22,8 +22,8 @@ use tactus_model::recording::{
 };
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
 pub use cpu::Cpu;
+pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
 pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
@@ -231,12 +231,7 @@ impl Machine {
                 {
                     observer.overdue(overdue);
                 }
-                cpu.enter(
-                    event,
-                    at,
-                    Span::of(event, at, Activity::Timer { function }),
-                    observer,
-                );
+                cpu.enter(event, at, Span::of(event, at, Activity::Timer { function }), observer);
                 observer.fired(&fire);
             }
             EventKind::HrtimerExpireExit { .. } => {
@@ -266,29 +261,14 @@ impl Machine {
             EventKind::VectorEntry(vector) => {
                 // Without an exit event a vector would never seem to end.
                 if self.closed_vectors & vector_bit(vector) != 0 {
-                    cpu.enter(
-                        event,
-                        at,
-                        Span::of(event, at, Activity::Vector(vector)),
-                        observer,
-                    );
+                    cpu.enter(event, at, Span::of(event, at, Activity::Vector(vector)), observer);
                 }
             }
             EventKind::VectorExit(vector) => {
-                cpu.leave(
-                    event,
-                    at,
-                    |activity| activity == Activity::Vector(vector),
-                    observer,
-                );
+                cpu.leave(event, at, |activity| activity == Activity::Vector(vector), observer);
             }
             EventKind::IrqEntry { irq, name } => {
-                cpu.enter(
-                    event,
-                    at,
-                    Span::of(event, at, Activity::Irq { irq, name }),
-                    observer,
-                );
+                cpu.enter(event, at, Span::of(event, at, Activity::Irq { irq, name }), observer);
             }
             EventKind::IrqExit { irq, .. } => cpu.leave(
                 event,
@@ -297,19 +277,11 @@ impl Machine {
                 observer,
             ),
             EventKind::SoftirqEntry(softirq) => {
-                cpu.enter(
-                    event,
-                    at,
-                    Span::of(event, at, Activity::Softirq(softirq)),
-                    observer,
-                );
+                cpu.enter(event, at, Span::of(event, at, Activity::Softirq(softirq)), observer);
             }
-            EventKind::SoftirqExit(softirq) => cpu.leave(
-                event,
-                at,
-                |activity| activity == Activity::Softirq(softirq),
-                observer,
-            ),
+            EventKind::SoftirqExit(softirq) => {
+                cpu.leave(event, at, |activity| activity == Activity::Softirq(softirq), observer)
+            }
             EventKind::IdleEntry { state } => cpu.idle(event, at, Some(state), observer),
             EventKind::IdleExit => cpu.idle(event, at, None, observer),
             EventKind::CallExit { .. } => {
@@ -419,11 +391,7 @@ impl Machine {
 
 /// The CPU `cpu`, created when it is first seen; `None` beyond the number of CPUs that
 /// Linux supports.
-fn grown(
-    cpus: &mut Vec<Cpu>,
-    cpu: u32,
-    started: Instant<Monotonic>,
-) -> Option<&mut Cpu> {
+fn grown(cpus: &mut Vec<Cpu>, cpu: u32, started: Instant<Monotonic>) -> Option<&mut Cpu> {
     let index = cpu as usize;
     if index >= cpus.len() {
         if cpu >= tactus_model::cpus::CpuList::LIMIT {

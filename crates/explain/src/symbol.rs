@@ -2,8 +2,8 @@
 
 /// The name that a function has in the kernel's source.
 ///
-/// Compilers name what they make of a function by a suffix (GCC: `.isra.0`, `.constprop.0`,
-/// `.part.0`, `.cold`; Clang: `.llvm.1234`), or by several. No name in C has a dot.
+/// Compilers add suffixes to the names of derived functions (GCC: `.isra.0`, `.constprop.0`,
+/// `.part.0`, `.cold`; Clang: `.llvm.1234`). Names in C contain no dot.
 pub(crate) fn source_name(name: &str) -> &str {
     name.split_once('.').map_or(name, |(source, _)| source)
 }
@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn suffixes_of_compilers_are_no_part_of_a_name() {
+    fn suffixes_of_compilers_are_not_part_of_a_name() {
         for name in [
             "finish_task_switch",
             "finish_task_switch.isra.0",

@@ -1,4 +1,4 @@
-//! The digest by which results name what was booted, and what it said.
+//! The digest that identifies kernels, programs, and the output of guests.
 
 use sha2::{Digest, Sha256};
 
@@ -15,8 +15,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_is_that_of_sha256sum_however_the_bytes_are_divided() {
-        // Of `printf 'a\nb\n' | sha256sum`.
+    fn the_digest_equals_sha256sum_for_any_division_of_the_bytes() {
+        // From `printf 'a\nb\n' | sha256sum`.
         let expected = "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2";
         assert_eq!(sha256(["a\nb\n"]), expected);
         assert_eq!(sha256(["a", "\n", "b\n", ""]), expected);

@@ -205,11 +205,11 @@ fn a_command_is_recorded_until_it_ends(source: Source) {
     let path = directory.path().join("command.tactusrec");
     let options = Options { keep: Keep::File(path.clone()), ..options(source) };
     let command = ["sh", "-c", "sleep 0.05; true"].map(Into::into);
-    let mut said = Vec::new();
-    let recorded = record(options, &command, None, &Control::new(), |event| said.push(event));
+    let mut events = Vec::new();
+    let recorded = record(options, &command, None, &Control::new(), |event| events.push(event));
     let Some(mut recorded) = permitted(recorded) else { return };
     assert!(matches!(
-        said[..],
+        events[..],
         [RecordEvent::Started(_), RecordEvent::CommandStarted { .. }, RecordEvent::CommandEnded(_)]
     ));
     let recording = Recording::collect(&mut recorded.recording).unwrap();
@@ -345,8 +345,8 @@ fn a_killed_recorder_leaves_nothing_recording_if_root() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let said = BufReader::new(victim.stdout.take().unwrap());
-    said.lines().map_while(Result::ok).find(|line| line.contains("recording")).unwrap();
+    let output = BufReader::new(victim.stdout.take().unwrap());
+    output.lines().map_while(Result::ok).find(|line| line.contains("recording")).unwrap();
     let instances = Path::new("/sys/kernel/tracing/instances");
     let instance = instances.join(format!("tactus-{}-0", victim.id()));
     let is_on = || std::fs::read_to_string(instance.join("tracing_on")).unwrap().trim() == "1";

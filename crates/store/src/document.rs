@@ -1,4 +1,4 @@
-//! Reads the document of an exported run, which `docs/run-format.md` describes.
+//! Reads the document of an exported run (`docs/run-format.md`).
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -15,10 +15,10 @@ use crate::export::{ExportedBlock, ExportedResult, FORMAT, FORMAT_VERSION};
 use crate::fault::Fault;
 use crate::{StoreError, balance, name};
 
-/// The samples of a turn with their tasks' numbers.
+/// The samples of a turn with the numbers of their tasks.
 pub(crate) type Samples = Vec<(u32, SampleBlock)>;
 
-/// Takes a run while its document is read: the header first, the failures last.
+/// Receives a run while its document is read: the header first, the failures last.
 pub(crate) trait Sink {
     fn header(&mut self, header: RunHeader) -> Result<(), Fault>;
 
@@ -32,7 +32,7 @@ pub(crate) trait Sink {
     fn failure(&mut self, failure: Failure) -> Result<(), Fault>;
 }
 
-/// Reads a document, a result at a time, and hands what it holds to `sink`.
+/// Reads a document, a result at a time, and passes its content to `sink`.
 pub(crate) fn read(reader: impl Read, sink: &mut dyn Sink) -> Result<(), Fault> {
     let mut document = Document::new(sink);
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(reader));
@@ -45,17 +45,17 @@ pub(crate) fn read(reader: impl Read, sink: &mut dyn Sink) -> Result<(), Fault> 
     }
 }
 
-/// Says that a document has no header.
+/// The error of a document without a header.
 pub(crate) fn no_header() -> StoreError {
-    not_an_export("it has no key `header`")
+    not_an_export("the key `header` is missing")
 }
 
 fn not_an_export(reason: impl fmt::Display) -> StoreError {
     StoreError::NotAnExport { reason: reason.to_string() }
 }
 
-/// The keys of the document. Any other is refused: a later version may have added
-/// it, and what it holds would be lost without a word.
+/// The keys of the document. Any other key is refused: a later version may have added it, and
+/// its content would be lost silently.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
 enum Key {
@@ -66,17 +66,17 @@ enum Key {
     Results,
 }
 
-/// The reading of a document. Each result is handed on as soon as it has come, so
-/// that only one is held at a time.
+/// The reading of a document. Each result is passed on as soon as it is read, so that only one
+/// result is in memory.
 struct Document<'s> {
     sink: &'s mut dyn Sink,
     format_seen: bool,
     version_seen: bool,
     header_seen: bool,
-    /// Kept to the end, since they may come before the run they belong to.
+    /// Kept to the end, since they may precede their run.
     failures: Option<Vec<Failure>>,
     results_seen: bool,
-    /// What was refused although it was well-formed JSON.
+    /// Why well-formed JSON was refused.
     refused: Option<Fault>,
 }
 
@@ -99,10 +99,10 @@ impl<'s> Document<'s> {
 
     fn header(&mut self, header: RunHeader) -> Result<(), Fault> {
         if !name::is_fit(&header.id) {
-            let reason = format!("`{}` cannot be the name of a run", header.id);
+            let reason = format!("`{}` is not a valid run name", header.id);
             return Err(not_an_export(reason).into());
         }
-        // Continuing a run lays the turns of its plan out in memory.
+        // Continuing a run holds all turns of its plan in memory.
         let (rounds, cells) = (header.plan.rounds, header.plan.cells.len());
         if rounds > Plan::MAX_ROUNDS || cells > Plan::MAX_CELLS {
             let reason = format!("a plan of {rounds} rounds of {cells} cells exceeds the limits");
@@ -126,21 +126,22 @@ impl<'s> Document<'s> {
         self.sink.result(measurement, samples, traced_data)
     }
 
-    /// Hands on what had to wait, once the whole document was read.
+    /// Passes on the failures, after the whole document was read.
     fn end(self) -> Result<(), Fault> {
         if !self.header_seen {
             return Err(no_header().into());
         }
-        let failures = self.failures.ok_or_else(|| not_an_export("it has no key `failures`"))?;
+        let failures =
+            self.failures.ok_or_else(|| not_an_export("the key `failures` is missing"))?;
         if !self.results_seen {
-            return Err(not_an_export("it has no key `results`").into());
+            return Err(not_an_export("the key `results` is missing").into());
         }
         failures
             .into_iter()
             .try_for_each(|failure| self.sink.failure(failure).map_err(blame_document))
     }
 
-    /// Keeps what was refused and gives the error that ends the reading.
+    /// Keeps the reason of a refusal and returns the error that ends the reading.
     fn refuse<E: Error>(&mut self, fault: impl Into<Fault>) -> E {
         self.refused = Some(blame_document(fault.into()));
         E::custom("refused")
@@ -151,15 +152,14 @@ fn imported(samples: Vec<ExportedBlock>) -> Samples {
     samples.into_iter().map(|part| (part.task, part.block)).collect()
 }
 
-const HEADER_FIRST: &str = "`results` stands before `header`";
+const HEADER_FIRST: &str = "`results` comes before `header`";
 
-/// Says that the document is wrong where the same error of a running measurement
-/// would say that the program is.
+/// Turns errors that would be a defect of the program in a running measurement into errors of
+/// the document.
 fn blame_document(fault: Fault) -> Fault {
     match fault {
         Fault::Store(StoreError::TurnTaken { turn, .. }) => {
-            not_an_export(format!("cell {} of round {} stands there twice", turn.cell, turn.round))
-                .into()
+            not_an_export(format!("cell {} of round {} occurs twice", turn.cell, turn.round)).into()
         }
         Fault::Store(StoreError::NotPlanned { turn, .. }) => {
             not_an_export(format!("its plan has no cell {} in round {}", turn.cell, turn.round))
@@ -204,7 +204,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
                 Key::Header => {
                     if !(document.format_seen && document.version_seen) {
                         return Err(A::Error::custom(
-                            "`format` and `format_version` do not stand before `header`",
+                            "`format` and `format_version` must come before `header`",
                         ));
                     }
                     if document.header_seen {
@@ -233,7 +233,7 @@ impl<'de> Visitor<'de> for DocumentVisitor<'_, '_> {
     }
 }
 
-/// The list of results, each handed on when it has come.
+/// The list of results, each passed on as soon as it is read.
 struct Results<'d, 's>(&'d mut Document<'s>);
 
 impl<'de> DeserializeSeed<'de> for Results<'_, '_> {

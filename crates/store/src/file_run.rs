@@ -1,4 +1,4 @@
-//! A run as a file holds it, read without a database.
+//! A run from a file, read without a database.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -16,13 +16,13 @@ use crate::{StoreError, balance, name};
 
 /// A run outside every store, with the samples and recordings of its turns.
 ///
-/// It is what [`crate::Store::import`] or [`crate::Store::add`] would keep in an empty store, by
-/// the same checks and with the same name.
+/// It has the same content and name as a run that [`crate::Store::import`] or
+/// [`crate::Store::add`] stores in an empty store, and passes the same checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRun {
     /// The run.
     pub run: Run,
-    /// What was kept of its turns, for those of which there is something.
+    /// The samples and recordings of its turns, except empty ones.
     kept: BTreeMap<Turn, (Samples, TracedData)>,
 }
 
@@ -38,8 +38,8 @@ impl FileRun {
         held.end()
     }
 
-    /// Takes a run that was made from another tool's files, which keep neither samples nor
-    /// recordings, and names it after its plan and when it began.
+    /// Creates a run from the files of another tool, which have neither samples nor recordings,
+    /// and names it after its plan and its start.
     ///
     /// # Errors
     /// [`StoreError::Unbalanced`], [`StoreError::NotPlanned`], [`StoreError::TurnTaken`],
@@ -58,20 +58,20 @@ impl FileRun {
         held.end()
     }
 
-    /// The samples of a turn with their tasks' numbers; empty when none were kept.
+    /// The samples of a turn with the numbers of their tasks; empty if none were kept.
     pub fn samples(&self, turn: Turn) -> &[(u32, SampleBlock)] {
         self.kept.get(&turn).map_or(&[], |(samples, _)| samples)
     }
 
-    /// The recording of a turn's traced window and the samples that it explains; none when
-    /// no recording was kept.
+    /// The recording of a turn's traced window and the samples that it explains; `None` if no
+    /// recording was kept.
     pub fn recording(&self, turn: Turn) -> Option<&TracedData> {
         let (_, traced_data) = self.kept.get(&turn)?;
         Some(traced_data).filter(|traced_data| !traced_data.recording.is_empty())
     }
 }
 
-/// Without a database nothing goes wrong that depends on its file.
+/// Converts an error; without a database, no error depends on a file.
 fn outside(fault: Fault) -> StoreError {
     fault.in_file(Path::new(""))
 }
@@ -93,7 +93,7 @@ impl Held {
         Ok(FileRun { run: Run { header, measurements, failures }, kept })
     }
 
-    /// Notes a turn, which must be planned and new.
+    /// Records a turn, which must be planned and new.
     fn take(&mut self, turn: Turn) -> Result<(), StoreError> {
         let header = self.header.as_ref().ok_or_else(document::no_header)?;
         let run = header.id.clone();

@@ -23,7 +23,7 @@ pub fn get() -> Result<CpuList, SysError> {
 /// [sched_getaffinity(2)](https://man7.org/linux/man-pages/man2/sched_setaffinity.2.html).
 ///
 /// # Errors
-/// `ESRCH`: there is no such thread.
+/// `ESRCH`: the thread does not exist.
 #[doc(alias = "sched_getaffinity")]
 pub fn get_of(thread: ThreadId) -> Result<CpuList, SysError> {
     get_by_number(thread::number("sched_getaffinity", thread)?)
@@ -56,7 +56,7 @@ pub fn set(cpus: &CpuList) -> Result<(), SysError> {
 ///
 /// # Errors
 /// Those of [`set`], and:
-/// - `ESRCH`: there is no such thread.
+/// - `ESRCH`: the thread does not exist.
 /// - `EPERM`: the thread belongs to another user, and this process has no `CAP_SYS_NICE`.
 #[doc(alias = "sched_setaffinity")]
 pub fn set_of(thread: ThreadId, cpus: &CpuList) -> Result<(), SysError> {

@@ -7,6 +7,7 @@
 mod calls;
 mod cgroup;
 mod container;
+mod cpu;
 mod deadline;
 mod hypervisor;
 mod interrupt;
@@ -15,7 +16,6 @@ mod memory;
 mod permission;
 mod preemption;
 mod process;
-mod cpu;
 mod scheduling;
 mod thermal;
 mod tree;

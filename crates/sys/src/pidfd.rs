@@ -1,4 +1,4 @@
-//! Descriptors of processes and threads, whose numbers are given away again.
+//! Descriptors of processes and threads, whose IDs the kernel reuses.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -8,40 +8,40 @@ use tactus_model::recording::ThreadId;
 
 use crate::error::{Errno, SysError};
 
-/// A process or a thread by a descriptor, which means the same one until it is closed:
+/// A descriptor of a process or a thread, which refers to the same one until it is closed:
 /// [pidfd_open(2)](https://man7.org/linux/man-pages/man2/pidfd_open.2.html).
 #[doc(alias = "pidfd_open")]
 #[derive(Debug)]
 pub struct PidFd(OwnedFd);
 
 impl PidFd {
-    /// Opens the process of this number; of its threads the descriptor means the first.
+    /// Opens the process with this ID; as a thread, the descriptor refers to its first thread.
     ///
     /// # Errors
-    /// `ESRCH`: there is no such process. `ENOSYS`: the kernel is older than 5.3.
+    /// `ESRCH`: the process does not exist. `ENOSYS`: the kernel is older than 5.3.
     pub fn of_process(process: u32) -> Result<Self, SysError> {
         open(i32::try_from(process).unwrap_or(0), PidfdFlags::empty())
     }
 
-    /// Opens the thread of this number.
+    /// Opens the thread with this ID.
     ///
     /// # Errors
-    /// `ESRCH`: there is no such thread. `EINVAL`: the kernel is older than 6.9.
+    /// `ESRCH`: the thread does not exist. `EINVAL`: the kernel is older than 6.9.
     #[doc(alias = "PIDFD_THREAD")]
     pub fn of_thread(thread: ThreadId) -> Result<Self, SysError> {
-        // The header `linux/pidfd.h` defines the flag so.
+        // The header `linux/pidfd.h` defines the flag as `O_EXCL`.
         open(thread.0, PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned()))
     }
 
-    /// The number that the process or thread has, from
+    /// The ID of the process or thread, from
     /// [/proc/self/fdinfo](https://man7.org/linux/man-pages/man5/proc_pid_fdinfo.5.html).
     ///
-    /// While this answers, nobody else can have that number: the kernel gives a number
-    /// away again only after the one who had it has ended and was waited for.
+    /// While this succeeds, no other process can have that ID: the kernel reuses an ID only
+    /// after its owner has ended and was waited for.
     ///
     /// # Errors
-    /// `ESRCH`: it has ended and was waited for, or it lives outside of our PID namespace.
-    /// `EBADF`: the descriptor means no process.
+    /// `ESRCH`: it has ended and was waited for, or it is outside of our PID namespace.
+    /// `EBADF`: the descriptor is not a pidfd.
     pub fn id(&self) -> Result<ThreadId, SysError> {
         const FILE: &str = "/proc/self/fdinfo";
         let text =
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_has_its_number_until_it_was_waited_for() {
+    fn a_process_has_its_id_until_it_was_waited_for() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let descriptor = PidFd::of_process(child.id()).unwrap();
         let number = ThreadId(child.id().cast_signed());
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_has_its_number_where_the_kernel_knows_threads() {
+    fn a_thread_has_its_id_if_the_kernel_supports_threads() {
         std::thread::spawn(|| {
             let own = crate::thread::current_id();
             match PidFd::of_thread(own) {
@@ -105,10 +105,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_process_is_refused() {
+    fn a_missing_process_is_refused() {
         for number in [0, u32::MAX] {
-            let answer = PidFd::of_process(number).map(drop);
-            assert_eq!(answer, Err(SysError::new("pidfd_open", Errno::SRCH)));
+            let opened = PidFd::of_process(number).map(drop);
+            assert_eq!(opened, Err(SysError::new("pidfd_open", Errno::SRCH)));
         }
         let file = PidFd::from(OwnedFd::from(File::open("/dev/null").unwrap()));
         assert_eq!(file.id(), Err(SysError::new("pidfd", Errno::BADF)));

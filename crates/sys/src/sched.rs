@@ -97,7 +97,7 @@ pub fn set(scheduling: Scheduling) -> Result<(), SysError> {
 ///
 /// # Errors
 /// Those of [`set`], and:
-/// - `ESRCH`: there is no such thread.
+/// - `ESRCH`: the thread does not exist.
 /// - `EPERM`: the thread belongs to another user, and this process has no `CAP_SYS_NICE`.
 #[doc(alias = "sched_setattr")]
 pub fn set_of(thread: ThreadId, scheduling: Scheduling) -> Result<(), SysError> {
@@ -127,7 +127,7 @@ pub fn get() -> Result<Scheduling, SysError> {
 /// [sched_getattr(2)](https://man7.org/linux/man-pages/man2/sched_setattr.2.html).
 ///
 /// # Errors
-/// Those of [`get`], and `ESRCH` when there is no such thread.
+/// Those of [`get`], and `ESRCH` if the thread does not exist.
 #[doc(alias = "sched_getattr")]
 pub fn get_of(thread: ThreadId) -> Result<Scheduling, SysError> {
     get_by_number(thread::number("sched_getattr", thread)?)

@@ -9,7 +9,7 @@ mod pages;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use instance::{Instance, CpuFiles};
+pub use instance::{CpuFiles, Instance};
 pub use pages::Pages;
 
 /// The directory in which the kernel shows its tracepoints.

@@ -75,8 +75,8 @@ pub fn wait(buffers: &[BorrowedFd<'_>], waker: &Waker, timeout: Nanos) -> Result
     Ok(woken)
 }
 
-/// Sleeps until `fd` can be read without waiting, which includes its end, or `timeout` is
-/// over; a signal may end the sleep too. Whether it can be read.
+/// Sleeps until `fd` can be read without waiting (which includes its end), or `timeout` is over;
+/// a signal may end the sleep too. Returns whether it can be read.
 ///
 /// # Errors
 /// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
@@ -88,7 +88,7 @@ fn polled(fd: BorrowedFd<'_>) -> libc::pollfd {
     libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }
 
-/// How many of `fds` have something to say; none when a signal ended the sleep.
+/// The number of `fds` that are ready; 0 if a signal ended the sleep.
 fn poll(fds: &mut [libc::pollfd], timeout: Duration) -> Result<usize, SysError> {
     let milliseconds = timeout.as_nanos().div_ceil(1_000_000);
     let milliseconds = i32::try_from(milliseconds).unwrap_or(i32::MAX);

@@ -56,7 +56,7 @@ impl Start {
         self
     }
 
-    /// Starts the process; its standard output is a pipe for answers.
+    /// Starts the process; its standard output is a pipe for its responses.
     ///
     /// # Errors
     /// The process or the thread that keeps its last words cannot be started.

@@ -215,7 +215,7 @@ impl Books {
             return IDLE;
         }
         let last = self.thread(thread).ledger;
-        // A name that is not known yet stands for the name before.
+        // Until the new name is known, the previous name applies.
         if let Some(last) = last
             && (name == NameId::UNKNOWN || self.ledgers[last].name == name)
         {
@@ -417,12 +417,9 @@ impl Observer for Books {
     }
 
     fn migration(&mut self, migration: Migration) {
-        let moved = |cpu: &&mut Cpu| {
-            cpu.stopped.is_some_and(|stopped| stopped.thread == migration.thread)
-        };
-        if let Some(stopped) =
-            self.cpus.iter_mut().find(moved).and_then(|cpu| cpu.stopped.take())
-        {
+        let moved =
+            |cpu: &&mut Cpu| cpu.stopped.is_some_and(|stopped| stopped.thread == migration.thread);
+        if let Some(stopped) = self.cpus.iter_mut().find(moved).and_then(|cpu| cpu.stopped.take()) {
             self.ledgers[stopped.ledger].ended(End::Migrated, stopped.length);
         }
     }

@@ -1,22 +1,22 @@
-//! Names a place in the kernel by a call chain.
+//! Names a place in the kernel from a call chain.
 
 use tactus_model::recording::{ChainId, Dictionary};
 
 use crate::symbol::source_name;
 
-/// Where the CPU was when an interrupt came.
+/// Where an interrupt found the CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Interrupted {
     /// In kernel code, in this function.
     Kernel(String),
     /// In user mode.
     User,
-    /// The chain does not tell, or there is none.
+    /// There is no chain, or it does not show it.
     Unknown,
 }
 
-/// Functions by which the kernel ends a section with interrupts off. An interrupt that was
-/// held off comes exactly there, and the caller is who held it.
+/// Functions that end an IRQ-off section. A delayed interrupt arrives exactly there, and the
+/// caller is the holder of the section.
 const INTERRUPTS_ON: [&str; 7] = [
     "_raw_spin_unlock_irqrestore",
     "_raw_spin_unlock_irq",
@@ -27,8 +27,8 @@ const INTERRUPTS_ON: [&str; 7] = [
     "finish_task_switch",
 ];
 
-/// Functions by which the kernel ends a section with preemption or softirqs off and leaves
-/// interrupts as they are. Again the caller is who held it.
+/// Functions that end a preemption-off or softirq-off section and do not change interrupts.
+/// Again the caller is the holder of the section.
 const PREEMPTION_ON: [&str; 7] = [
     "_raw_spin_unlock",
     "_raw_spin_unlock_bh",
@@ -39,9 +39,9 @@ const PREEMPTION_ON: [&str; 7] = [
     "__local_bh_enable_ip",
 ];
 
-/// Functions that switch no interrupts, nor call what does (x86: `arch/x86/lib`,
-/// `lib/iomap.c`, `lib/list_debug.c`, `lib/xarray.c`, `lib/maple_tree.c`): who was
-/// interrupted there had had interrupts on since before.
+/// Functions that neither enable nor disable interrupts, nor call such functions (x86: `arch/x86/lib`,
+/// `lib/iomap.c`, `lib/list_debug.c`, `lib/xarray.c`, `lib/maple_tree.c`): code that was
+/// interrupted there had interrupts enabled before.
 const SWITCHING_NONE: [&str; 35] = [
     "clear_page_erms",
     "clear_page_rep",
@@ -80,24 +80,24 @@ const SWITCHING_NONE: [&str; 35] = [
     "mtree_range_walk",
 ];
 
-/// Where an interrupt that came late found the CPU.
+/// Where a late interrupt found the CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Where the kernel switches interrupts on, at the end of a section of this
-    /// function: the interrupt was held off until there.
+    /// Where the kernel enables interrupts, at the end of an IRQ-off section of this function,
+    /// which delayed the interrupt.
     SectionEnd(String),
-    /// Elsewhere in this function of the kernel. It may have switched interrupts
-    /// on itself, or they were on all the time.
+    /// Elsewhere in this function of the kernel. It may have enabled interrupts itself, or they
+    /// were enabled all the time.
     Kernel(String),
-    /// Where interrupts were on before: in user mode, to which the kernel comes back
-    /// with them off, but within some hundred instructions; or within a function
-    /// that does not switch them.
+    /// Where interrupts were enabled before: in user mode (the kernel returns to it with
+    /// interrupts off, but only for some hundred instructions), or in a function that does not
+    /// change them.
     InterruptsOn,
-    /// The chain does not tell, or there is none.
+    /// There is no chain, or it does not show it.
     Unknown,
 }
 
-/// Functions between a `sched_switch` event and the code that gave way.
+/// Functions between a `sched_switch` event and the code that yielded the CPU.
 const SWITCHING: [&str; 17] = [
     "__traceiter_sched_switch",
     "perf_trace_sched_switch",
@@ -118,8 +118,8 @@ const SWITCHING: [&str; 17] = [
     "__cond_resched_rwlock_read",
 ];
 
-/// Functions on the way back to user mode: a thread that gave way there tells
-/// nothing of what it did before.
+/// Functions on the return to user mode: a switch there does not show what the thread did
+/// before.
 const LEAVING: [&str; 6] = [
     "exit_to_user_mode_loop",
     "irqentry_exit_to_user_mode",
@@ -132,8 +132,8 @@ const LEAVING: [&str; 6] = [
 /// The function that serves softirqs, in newer and in older kernels.
 const SOFTIRQS: [&str; 2] = ["handle_softirqs", "__do_softirq"];
 
-/// Where the thread was that an interrupt found: as [`interrupted`], but
-/// unknown when the interrupt came in a softirq, which is not the thread's doing.
+/// Where an interrupt found the thread: like [`interrupted`], but unknown if the interrupt came
+/// in a softirq, which does not belong to the thread.
 pub(super) fn interrupted_thread(chain: Option<ChainId>, names: &Dictionary) -> Interrupted {
     let frames = chain.map_or(&[][..], |chain| names.chain(chain));
     if frames.iter().any(|frame| is_one_of(&SOFTIRQS, names.function_name(*frame))) {
@@ -142,11 +142,11 @@ pub(super) fn interrupted_thread(chain: Option<ChainId>, names: &Dictionary) -> 
     interrupted(chain, names)
 }
 
-/// Where the interrupt came at whose entry `chain` was taken.
+/// The code that was interrupted, from the `chain` at the interrupt's entry.
 ///
 /// The kernel's entry code for an interrupt is an `asm_…` function (x86,
-/// `arch/x86/include/asm/idtentry.h`); the frame outside it was interrupted,
-/// and there is none when that was user mode.
+/// `arch/x86/include/asm/idtentry.h`); the frame outside it was interrupted. There is no such
+/// frame in user mode.
 pub(super) fn interrupted(chain: Option<ChainId>, names: &Dictionary) -> Interrupted {
     let Some(chain) = chain else { return Interrupted::Unknown };
     let frames = names.chain(chain);
@@ -161,12 +161,12 @@ pub(super) fn interrupted(chain: Option<ChainId>, names: &Dictionary) -> Interru
     Interrupted::Kernel(holder.unwrap_or(innermost).to_owned())
 }
 
-/// Where the late interrupt came at whose entry `chain` was taken.
+/// The place of a late interrupt, from the `chain` at its entry.
 pub(super) fn found(chain: Option<ChainId>, names: &Dictionary) -> Found {
     let Some(chain) = chain else { return Found::Unknown };
     let mut frames = names.chain(chain).iter().map(|frame| names.function_name(*frame));
-    // The chain of a switch goes through an interrupt's entry too, when the
-    // thread gave way on the way out of one.
+    // The chain of a switch contains an interrupt's entry too, if the thread was preempted at
+    // the interrupt's exit.
     let entry = frames.find(|name| is_entry(name) || is_switch(name));
     if !entry.is_some_and(is_entry) {
         return Found::Unknown;
@@ -186,7 +186,7 @@ fn is_entry(name: &str) -> bool {
     name.starts_with("asm_sysvec_") || name.starts_with("asm_common_interrupt")
 }
 
-/// Whether it is the function that switches threads.
+/// Whether this is the function that switches threads.
 fn is_switch(name: &str) -> bool {
     source_name(name) == "__schedule"
 }
@@ -195,13 +195,13 @@ fn ends_section(name: &str) -> bool {
     is_one_of(&INTERRUPTS_ON, name) || is_one_of(&PREEMPTION_ON, name)
 }
 
-/// Whether a function, whatever the compiler made of it, is in a table.
+/// Whether a function, without suffixes of the compiler, is in a table.
 fn is_one_of(table: &[&str], name: &str) -> bool {
     table.contains(&source_name(name))
 }
 
-/// Where a thread gave way at whose switch `chain` was taken; none when it was
-/// on its way back to user mode.
+/// Where a thread yielded the CPU, from the `chain` at its switch; `None` if it was returning to
+/// user mode.
 pub(super) fn gave_way(chain: Option<ChainId>, names: &Dictionary) -> Option<String> {
     let frames = names.chain(chain?);
     let mut frames = frames.iter().map(|frame| names.function_name(*frame));
@@ -232,7 +232,7 @@ mod tests {
     const ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 
     #[test]
-    fn who_held_interrupts_off_is_named_whatever_the_compiler_made_of_the_end() {
+    fn the_holder_of_an_irq_off_section_is_named_despite_compiler_suffixes() {
         for end in ["finish_task_switch", "finish_task_switch.isra.0", "_raw_read_unlock_irq"] {
             let (found_at, names) = chain(&["perf", ENTRY, end, "holder.constprop.0", "outer"]);
             let site = "holder.constprop.0".to_owned();
@@ -242,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_section_without_preemption_held_no_interrupt() {
+    fn a_preemption_off_section_delays_no_interrupt() {
         let (found_at, names) = chain(&[ENTRY, "_raw_write_unlock", "holder"]);
         assert_eq!(found(found_at, &names), Found::Kernel("_raw_write_unlock".to_owned()));
         assert_eq!(interrupted(found_at, &names), Interrupted::Kernel("holder".to_owned()));
     }
 
     #[test]
-    fn parts_of_functions_are_found_in_every_table() {
+    fn partial_functions_are_found_in_every_table() {
         let (at, names) = chain(&[ENTRY, "xas_load.part.0", "find_get_entry"]);
         assert_eq!(found(at, &names), Found::InterruptsOn);
         let (at, names) = chain(&[ENTRY, "f", "handle_softirqs.isra.0"]);

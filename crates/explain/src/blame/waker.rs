@@ -91,7 +91,7 @@ fn follow(
     }
     case.spread(cpu, back, to, |_, slice| match slice.activity {
         Activity::Idle { state } => Cause::IdleExit { cpu: slice.cpu, state },
-        // What serves interrupts has been taken out of what is spread.
+        // Interrupt handling is already excluded from the divided time.
         Activity::Thread
         | Activity::Vector(_)
         | Activity::Irq { .. }

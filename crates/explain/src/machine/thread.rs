@@ -3,8 +3,8 @@
 use tactus_model::recording::{ChainId, NameId, TaskState, ThreadId, Wakeup};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use super::observer::Absence;
 use super::cpu::{Known, UNKNOWN_PRIORITY};
+use super::observer::Absence;
 use super::span::Activity;
 use super::timer::TimerFire;
 

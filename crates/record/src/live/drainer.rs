@@ -132,7 +132,7 @@ fn send(parcels: &Sender<Parcel>, held: &Held, parcel: Parcel) {
     drop(parcels.send(parcel));
 }
 
-/// Gives the calling thread its CPUs, then its priority; answers what was not granted.
+/// Gives the calling thread its CPUs, then its priority; returns what was refused.
 fn prepare(options: &DrainerOptions) -> Result<Vec<Shortfall>, SysError> {
     let drainer = ThreadRef::Calling;
     let pinned = match &options.cpus {

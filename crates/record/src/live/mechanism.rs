@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, CpuAccount};
+use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_sys::SysError;

@@ -3,10 +3,10 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, CpuAccount};
+use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
-use tactus_sys::tracefs::{Instance, CpuFiles, Tracefs};
+use tactus_sys::tracefs::{CpuFiles, Instance, Tracefs};
 use tactus_sys::{Errno, SysError};
 
 use super::error::RecordError;
