@@ -80,7 +80,9 @@ fn read_file(name: &str) -> Result<String> {
 
 /// Plans an experiment with `overrides`; errors name the experiment.
 pub(crate) fn plan_of(name: &str, experiment: &Experiment, overrides: &Overrides) -> Result<Plan> {
-    experiment.plan(overrides).or_error(ErrorKind::Usage, || format!("cannot plan experiment '{name}'"))
+    experiment
+        .plan(overrides)
+        .or_error(ErrorKind::Usage, || format!("cannot plan experiment '{name}'"))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ mod source;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::cell::Cell;
+use tactus_model::live::Batch;
 use tactus_model::recording::ThreadId;
 use tactus_model::result::Shortfall;
-use tactus_model::live::Batch;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_probe::live::RingsPlace;
 

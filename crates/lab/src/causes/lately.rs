@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use tactus_explain::{Origin, ProbeTask};
+use tactus_model::live::Batch;
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::ThreadId;
 use tactus_model::sample::Sample;
-use tactus_model::live::Batch;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 /// The samples of the last second of each task.

@@ -1,7 +1,7 @@
 //! Accounts for every due time while it is measured.
 
-use tactus_model::sample::Sample;
 use tactus_model::live::Batch;
+use tactus_model::sample::Sample;
 
 use super::ring::SampleRings;
 use crate::schedule::Schedule;
