@@ -21,7 +21,7 @@ fn a_result_of_cyclictest_is_shown_as_a_run() {
     let shown = tactus.succeed(&["show", &run]).replace('\u{202f}', " ");
     for part in [
         "Measured by cyclictest 2.40: wakeups came within 86 µs 99 % of the time",
-        "measured this, tactus did not",
+        "measured by cyclictest 2.40, not by tactus",
         "49 latencies were longer than 100 µs",
         "cyclictest -q -m -p 80",
         "unknown",

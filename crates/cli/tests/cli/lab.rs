@@ -130,7 +130,7 @@ fn a_gate_compares_exactly_two_kernels() {
         ),
         (&["lab", "gate", "--against", "debain"], "did you mean `debian`?"),
         (&["lab", "gate", "gat", "--kernel", "debian", "--against", "debian"], "mean 'gate'?"),
-        (&["lab", "gate", "--run", "last", "--allow", "a bit"], "or both, as 1%+16"),
+        (&["lab", "gate", "--run", "last", "--allow", "a bit"], "or both, e.g. 1%+16"),
     ];
     for (arguments, expected) in cases {
         let error = tactus.fail(2, arguments);

@@ -39,7 +39,7 @@ fn a_page_is_written_in_addition_to_the_tables() {
     let page = page.to_str().unwrap();
     let text = tactus.succeed(&["quanta", RECORDING, "--by", "thread", "--page", page]);
     assert!(text.contains("Why quanta ended"), "{text}");
-    assert!(std::fs::read_to_string(page).unwrap().contains("Where the CPU time went"));
+    assert!(std::fs::read_to_string(page).unwrap().contains("CPU time by program"));
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn an_existing_run_is_compared_with_the_paper() {
     let page = tactus.folder().join("paper.html");
     let from = ["reproduce", "latency-method", "--from", "last", "-o", page.to_str().unwrap()];
     let text = tactus.succeed(&from);
-    for part in ["Newton Faller", "Claims: ", "not testable", "settings of its own"] {
+    for part in ["Newton Faller", "Claims: ", "not testable", "other settings than the quick"] {
         assert!(text.contains(part), "{part} is missing in:\n{text}");
     }
     assert!(std::fs::read_to_string(&page).unwrap().contains("</html>"));
