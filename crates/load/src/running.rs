@@ -72,7 +72,8 @@ struct Host {
 const MARGIN: Duration = Duration::from_secs(30);
 
 /// The longest wait for the next response of a host that ends its load and removes its files.
-const END_LIMIT: Duration = Duration::from_secs(60);
+/// It is shorter than the engine waits for a measuring process (60 s), so a hanging load is named.
+const END_LIMIT: Duration = Duration::from_secs(30);
 
 /// The most responses of a load: ready, the ends of copies, and a failure.
 const RESPONSES_MAX: usize = ENDS_REPORTED_MAX + 2;
@@ -196,9 +197,13 @@ impl RunningLoad {
                 Err(_) => break,
             }
         }
-        let status = host.process.wait_or_kill(END_LIMIT);
-        if !status.is_ok_and(|status| status.success()) {
-            directory::remove_stale(&self.directory);
+        match host.process.wait_or_kill(END_LIMIT) {
+            Ok(status) if status.success() => {}
+            Ok(status) => {
+                directory::remove_stale(&self.directory);
+                reasons.push(format!("the load host ended: {status}"));
+            }
+            Err(_) => directory::remove_stale(&self.directory),
         }
         reasons
     }

@@ -150,7 +150,7 @@ pub enum StoreError {
         imbalance: Imbalance,
     },
     /// The input is not an exported run.
-    #[error("not a valid export of tactus: {reason}; nothing was imported")]
+    #[error("not a valid export of tactus: {reason}")]
     NotAnExport {
         /// The reason and its location.
         reason: String,
@@ -158,7 +158,7 @@ pub enum StoreError {
     /// An exported run has an unsupported format version.
     #[error(
         "this run has export format version {found}, but this tactus reads version {known}; \
-         import it with the version of tactus that exported it; nothing was imported"
+         import it with the version of tactus that exported it"
     )]
     UnknownFormat {
         /// The version of the export.
@@ -170,9 +170,7 @@ pub enum StoreError {
     #[error("run {0} is already in the store, with the same content; nothing was imported")]
     AlreadyThere(RunId),
     /// An export could not be read.
-    #[error(
-        "cannot read the export: {0}; nothing was imported. Check the file and import it again"
-    )]
+    #[error("cannot read the export: {0}")]
     Import(#[source] std::io::Error),
     /// An export could not be written.
     #[error("cannot write the export: {0}; free space or choose another file, and export again")]

@@ -23,7 +23,7 @@ pub enum WireError {
     Garbled {
         /// Its first bytes, cut and escaped.
         beginning: String,
-        /// What is wrong with it.
+        /// What is wrong with it, cut and escaped.
         reason: String,
     },
     /// The input ended before the message did.
@@ -57,7 +57,9 @@ impl WireError {
     }
 
     pub(crate) fn garbled(line: &[u8], reason: &impl Display) -> Self {
-        Self::Garbled { beginning: beginning(line), reason: reason.to_string() }
+        // The reason may quote the whole line.
+        let reason = beginning(reason.to_string().as_bytes());
+        Self::Garbled { beginning: beginning(line), reason }
     }
 
     pub(crate) fn truncated(line: &[u8]) -> Self {

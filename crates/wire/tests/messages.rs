@@ -135,6 +135,17 @@ fn an_error_shows_the_refused_line_cut_and_escaped() {
     check_refused(&long, &format!("message of more than 1000 bytes: {}…", "7".repeat(200)));
 }
 
+/// The reason of a parser may quote the whole line.
+#[test]
+fn the_reason_of_a_refusal_is_cut_and_escaped() {
+    let long = format!("\"{}\\u001b[31m\"\n", "y".repeat(10_000));
+    for line in [long.as_bytes(), b"\"\\u001b[31mX\\u0007\"\n"] {
+        let error = MessageReader::new(line, 100_000).read::<u64>().unwrap_err().to_string();
+        assert!(error.chars().count() < 500, "{} characters", error.chars().count());
+        assert!(!error.chars().any(char::is_control), "{error:?}");
+    }
+}
+
 #[test]
 fn text_that_is_not_utf_8_is_refused() {
     let mut reader = MessageReader::new(b"\"\xff\"\n\"next\"\n".as_slice(), 1000);
