@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tactus_sys::process;
-use tactus_wire::{MessageReader, MessageWriter, Peer, Start, WireError, answers, requests};
+use tactus_wire::{MessageReader, MessageWriter, Peer, Start, WireError, requests, responses};
 
 use super::changed::Changed;
 use super::{NotChanged, SettingChange};
@@ -82,7 +82,7 @@ impl Drop for Guardian {
 pub fn guardian_main() -> io::Result<()> {
     // Before anything is changed: a signal that ends the guardian would leave settings changed.
     process::ignore_requests_to_end().map_err(io::Error::other)?;
-    Ok(guard(requests(), answers())?)
+    Ok(guard(requests(), responses())?)
 }
 
 /// Changes the settings, responds, waits for the end of `input`, and restores them.
