@@ -37,7 +37,7 @@ pub use tracer::unmeasured;
 /// # Errors
 /// The messages cannot be written, so the failure cannot be reported.
 pub fn main() -> io::Result<()> {
-    let mut messages = Messages { writer: tactus_wire::answers(), error: None };
+    let mut messages = Messages { writer: tactus_wire::responses(), error: None };
     let result = match tactus_wire::requests().read() {
         Ok(request) => measure(&request, &mut messages),
         Err(error) => Err(Stopped::by_request(&error)),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tactus_model::cell::Cell;
 use tactus_model::result::Shortfall;
-use tactus_rt::settings::{ChangedSettings, NotChanged, SettingChange, put_back_left};
+use tactus_rt::settings::{ChangedSettings, LastFirst, NotChanged, SettingChange, put_back_left};
 use tactus_sys::clock::tick;
 
 use crate::{block_requests, quantum};
@@ -12,7 +12,7 @@ use crate::{block_requests, quantum};
 /// Settings of the machine that a cell requests, held while this value lives.
 #[derive(Debug)]
 pub struct HeldSettings {
-    _changed: Vec<ChangedSettings>,
+    _changed: LastFirst<ChangedSettings>,
 }
 
 /// Changes the settings of the machine as `cell` requests, by guardians that run `executable`;
@@ -29,10 +29,10 @@ pub fn hold(cell: &Cell, executable: &Path, directory: &Path) -> (HeldSettings, 
         ),
         ("quantum", cell.quantum.to_string(), quantum::changes(cell, tick())),
     ];
-    let (mut changed, mut shortfalls) = (Vec::new(), Vec::new());
+    let (mut changed, mut shortfalls) = (LastFirst::new(), Vec::new());
     for (setting, value, changes) in asked {
         match change(changes, executable) {
-            Ok(held) => changed.extend(held),
+            Ok(held) => held.into_iter().for_each(|held| changed.push(held)),
             Err(NotChanged { reason, fix }) => shortfalls.push(Shortfall {
                 asked: format!("{setting} {value}"),
                 granted: format!("{setting} untouched"),

@@ -19,6 +19,15 @@ use crate::turn::{GuestTurn, MachineEvent};
 /// Receives the messages of the guests of a turn.
 pub type Listener = Box<dyn FnMut(Input<Message>) + Send>;
 
+/// The limits of one turn.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How long its machines may take on the host.
+    pub time: Duration,
+    /// How many bytes each machine may send.
+    pub output: u64,
+}
+
 /// Collects the output of the machines of one turn.
 pub struct Collector {
     decoder: Decoder,
@@ -28,20 +37,21 @@ pub struct Collector {
     stages: Vec<Stage>,
     turn: Arc<GuestTurn>,
     slots: Vec<Arc<Slot>>,
-    limit: Duration,
+    limits: Limits,
+    /// How many bytes each machine has sent.
+    sent: Vec<u64>,
     /// The file for the console if the turn fails.
     console_file: PathBuf,
     listener: Listener,
 }
 
 impl Collector {
-    /// Collects the output of the machines of `turn`, which run in `slots`, for `limit` at
-    /// most. If the turn fails, the console is written to `console_file`.
+    /// Collects the output of the machines of `turn`, which run in `slots`, within `limits`. If the turn fails, the console is written to `console_file`.
     pub fn new(
         turn: Arc<GuestTurn>,
         slots: Vec<Arc<Slot>>,
         decoder: Decoder,
-        limit: Duration,
+        limits: Limits,
         console_file: PathBuf,
         listener: Listener,
     ) -> Self {
@@ -53,7 +63,8 @@ impl Collector {
             stages: vec![Stage::Boot; machines],
             turn,
             slots,
-            limit,
+            limits,
+            sent: vec![0; machines],
             console_file,
             listener,
         }
@@ -61,10 +72,15 @@ impl Collector {
 
     /// Waits for the end of all machines, and passes the outcome of the turn to the listener.
     pub fn collect(mut self, events: &Receiver<MachineEvent>) {
-        let deadline = Instant::now() + self.limit;
+        let deadline = Instant::now() + self.limits.time;
         while self.stages.iter().any(|stage| *stage != Stage::End) {
             match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(MachineEvent::Line(number, line)) => {
+                    self.sent[number] += line.len() as u64 + 1;
+                    if self.sent[number] > self.limits.output {
+                        let limit = self.limits.output;
+                        return self.fail(format!("the guest sent more than {limit} bytes"));
+                    }
                     self.stages[number] = self.stages[number].after(&line);
                     if self.is_exact {
                         self.transcripts[number].push(line);
@@ -173,7 +189,7 @@ impl Collector {
         let activity = activity(&looks).map(|words| format!("; {words}")).unwrap_or_default();
         let reason = format!(
             "the guest did not end within {} s on the host and was stopped: {stages}{activity}",
-            self.limit.as_secs()
+            self.limits.time.as_secs()
         );
         let console = std::iter::once(self.console()).chain(looks).collect::<Vec<_>>().join("\n");
         self.fail_with(reason, &console);
@@ -202,4 +218,78 @@ fn keep_transcripts(console: &Path, transcripts: &[Vec<String>]) -> String {
         files.push(file.display().to_string());
     }
     format!("compare the outputs: diff {}", files.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc::{channel, sync_channel};
+    use std::thread;
+
+    use tactus_model::facts::MachineFacts;
+    use tactus_model::guest::{Guest, GuestAccount};
+    use tactus_model::time::Instant as Moment;
+
+    use super::*;
+    use crate::emulator::Emulator;
+
+    /// The failure of a turn whose machine sends `line` again and again.
+    fn failure_of(time: &str, line: &'static str) -> String {
+        let places = tempfile::tempdir().unwrap();
+        let guest = Guest { kernel: "debian".parse().unwrap(), time: time.parse().unwrap() };
+        let turn = GuestTurn {
+            emulator: Emulator::planted(),
+            guest: guest.clone(),
+            kernel: PathBuf::new(),
+            archive: Vec::new(),
+            request: Vec::new(),
+            arguments: Vec::new(),
+            arguments_to_restore: Vec::new(),
+            seed: 1,
+            machines: 1,
+            next: AtomicUsize::new(0),
+            saved: Arc::default(),
+        };
+        let account = GuestAccount {
+            kernel_release: None,
+            kernel_sha256: String::new(),
+            program_sha256: String::new(),
+            archive_sha256: String::new(),
+            emulator: String::new(),
+            accelerator: "tcg".to_owned(),
+            command_line: Vec::new(),
+            seed: 1,
+            proof: None,
+            facts: MachineFacts::unknown(Moment::from_nanos(0)),
+        };
+        let (sender, inputs) = channel();
+        let collector = Collector::new(
+            Arc::new(turn),
+            vec![Arc::default()],
+            Decoder::new(guest, account),
+            Limits { time: Duration::from_secs(600), output: 100_000 },
+            places.path().join("console"),
+            Box::new(move |input| sender.send(input).unwrap()),
+        );
+        let (machine, events) = sync_channel(1);
+        let machine =
+            thread::spawn(
+                move || {
+                    while machine.send(MachineEvent::Line(0, line.to_owned())).is_ok() {}
+                },
+            );
+        collector.collect(&events);
+        drop(events);
+        machine.join().unwrap();
+        match inputs.iter().last() {
+            Some(Input::Message(Message::Failed { reason, .. })) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_guest_that_sends_without_end_fails_its_turn() {
+        assert_eq!(failure_of("exact", "{}"), "the guest sent more than 100000 bytes");
+        assert_eq!(failure_of("exact", ""), "the guest sent more than 100000 bytes");
+    }
 }

@@ -22,6 +22,14 @@ pub struct Emulator {
     pub version: String,
 }
 
+#[cfg(test)]
+impl Emulator {
+    /// An emulator that cannot run.
+    pub(crate) fn planted() -> Self {
+        Self { program: PathBuf::new(), version: String::new() }
+    }
+}
+
 /// QEMU for the architecture of the guests.
 const PROGRAM: &str = "qemu-system-x86_64";
 

@@ -10,23 +10,26 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::sync_channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use tactus_kernels::{Kernel, Kernels};
+use tactus_model::cell::Cell;
+use tactus_model::cpus::CpuChoice;
 use tactus_model::digest::sha256;
 use tactus_model::facts::MachineFacts;
 use tactus_model::guest::{Guest, GuestAccount, GuestTime};
 use tactus_model::kernel::KernelSource;
 use tactus_model::message::{CellRequest, Message};
 use tactus_model::time::{Instant as Moment, Nanos};
+use tactus_model::traced::TracedData;
 use tactus_sys::timestamp;
 use tactus_wire::{Input, MESSAGE_LIMIT, encode};
 
 use crate::GuestError;
 use crate::archive::Archive;
-use crate::collector::Collector;
+use crate::collector::{Collector, Limits};
 use crate::emulator::Emulator;
 use crate::machine::{Accelerator, Machine, timestamp_parameter};
 use crate::program::GuestProgram;
@@ -209,7 +212,7 @@ impl Guests {
             saved: Arc::clone(&self.saved),
         };
         let slots: Vec<Arc<Slot>> = (0..machines.min(cpus)).map(|_| Arc::default()).collect();
-        let (sender, events) = channel();
+        let (sender, events) = sync_channel(QUEUE);
         let turn = Arc::new(turn);
         let mut threads: Vec<JoinHandle<()>> = slots
             .iter()
@@ -222,13 +225,34 @@ impl Guests {
             turn,
             slots.clone(),
             Decoder::new(guest.clone(), account),
-            self.limit(request.cell.length()),
+            Limits {
+                time: self.limit(request.cell.length()),
+                output: output_limit(&request.cell, cpus),
+            },
             self.consoles.join(console_name(request, guest)),
             Box::new(listener),
         );
         threads.push(thread::spawn(move || collector.collect(&events)));
         Ok(BootedGuests { slots, threads })
     }
+}
+
+/// The maximum number of events that wait for the collector; a machine that sends more has to
+/// wait. A line has at most [`MESSAGE_LIMIT`] bytes.
+const QUEUE: usize = 4;
+
+/// The maximum size of the output of one machine with `cpus` CPUs, in bytes. A task sends the
+/// samples of both windows, at most 28 bytes each in base64, and its result. The recording is
+/// sent in base64; everything else is smaller than one message.
+fn output_limit(cell: &Cell, cpus: usize) -> u64 {
+    let cpus = match &cell.policy.cpus {
+        CpuChoice::All => cpus,
+        CpuChoice::These(list) => list.len(),
+    } as u64;
+    let tasks = cpus.saturating_mul(u64::from(cell.probe.timer().tasks_per_cpu));
+    let of_task = cell.sample_limit.saturating_mul(2 * 28).saturating_add(MESSAGE_LIMIT as u64);
+    let recording = 2 * TracedData::RECORDING_LIMIT;
+    tasks.saturating_mul(of_task).saturating_add(recording + MESSAGE_LIMIT as u64)
 }
 
 fn unprepared(guest: &Guest) -> io::Error {

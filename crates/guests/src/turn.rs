@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ChildStdout;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 use tactus_model::guest::Guest;
 use tactus_wire::{MESSAGE_LIMIT, MessageReader, WireError};
@@ -47,7 +47,7 @@ const NO_REQUEST: &[u8] = b"{}\n";
 
 impl GuestTurn {
     /// Runs machines in `slot` until every machine of the turn has run in some slot.
-    pub fn run(&self, slot: &Slot, events: &Sender<MachineEvent>) {
+    pub fn run(&self, slot: &Slot, events: &SyncSender<MachineEvent>) {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if number >= self.machines {
@@ -68,7 +68,7 @@ impl GuestTurn {
         &self,
         number: usize,
         slot: &Slot,
-        events: &Sender<MachineEvent>,
+        events: &SyncSender<MachineEvent>,
     ) -> io::Result<()> {
         let output = if self.guest.time.is_exact() {
             let Some(booted) = self.booted(number, slot)? else { return Ok(()) };

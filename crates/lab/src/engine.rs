@@ -1,6 +1,6 @@
 //! Runs the turns of a plan one after another and stores their results.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use tactus_model::cell::Cell;
@@ -19,6 +19,7 @@ use tactus_store::{Store, StoreError};
 use tactus_wire::Input;
 
 use crate::event::Event;
+use crate::taken::Taken;
 use crate::target::{Inbox, Signal, Stopper, Target};
 
 /// A run in progress: its store, its target, and the way to stop it.
@@ -31,8 +32,7 @@ pub struct Engine<'a> {
     pub read_facts: &'a dyn Fn() -> MachineFacts,
     /// How long to wait for a silent measuring process beyond the length of its cell.
     pub patience: Duration,
-    signals: Receiver<Signal>,
-    sender: Sender<Signal>,
+    stopper: Stopper,
 }
 
 /// The progress of a sitting: from the start or the continuation of a run to its end or
@@ -82,13 +82,12 @@ impl<'a> Engine<'a> {
         target: &'a mut dyn Target,
         read_facts: &'a dyn Fn() -> MachineFacts,
     ) -> Self {
-        let (sender, signals) = channel();
-        Self { store, target, read_facts, patience: Self::PATIENCE, signals, sender }
+        Self { store, target, read_facts, patience: Self::PATIENCE, stopper: Stopper::default() }
     }
 
     /// Returns a handle that stops the run from another thread.
     pub fn stopper(&self) -> Stopper {
-        Stopper(self.sender.clone())
+        self.stopper.clone()
     }
 
     /// Runs every turn that has no result yet, and adds rounds while the plan requests them.
@@ -155,7 +154,7 @@ impl<'a> Engine<'a> {
                 sitting.began.elapsed(),
             );
             listener(Event::TurnStarted { turn, label, done: sitting.done, of, remaining });
-            let outcome = self.take(plan, turn, sitting.done, listener);
+            let outcome = self.take(plan, turn, listener);
             sitting.done += 1;
             match outcome {
                 Outcome::Finished(measurement, samples, traced_data) => {
@@ -209,24 +208,19 @@ impl<'a> Engine<'a> {
     }
 
     /// Measures one cell once.
-    fn take(
-        &mut self,
-        plan: &Plan,
-        turn: Turn,
-        number: usize,
-        listener: &mut dyn FnMut(Event<'_>),
-    ) -> Outcome {
+    fn take(&mut self, plan: &Plan, turn: Turn, listener: &mut dyn FnMut(Event<'_>)) -> Outcome {
         let cell = &plan.cells[turn.cell];
         let (seed, boot_seed) = (seed_of(plan, turn), boot_seed_of(plan, turn.round));
         let request = CellRequest { turn, cell: cell.clone(), seed, boot_seed };
-        let inbox = Inbox { turn: number, signals: self.sender.clone() };
+        let (inbox, signals) = Inbox::new();
+        self.stopper.watch(inbox.clone());
         let measuring = match self.target.begin(&request, inbox) {
             Ok(measuring) => measuring,
             Err(error) => {
                 return failed(turn, format!("cannot start the measuring process: {error}"));
             }
         };
-        let last = self.listen(cell, turn, number, listener);
+        let last = self.listen(cell, turn, signals, listener);
         let end = measuring.end();
         match last {
             Last::Outcome(outcome) => outcome,
@@ -234,69 +228,65 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Follows a measuring process until its last message, its end, or ours.
+    /// Follows a measuring process until its last message, its end, or ours. Dropping `signals`
+    /// on return releases the threads that wait for space.
     fn listen(
-        &mut self,
+        &self,
         cell: &Cell,
         turn: Turn,
-        number: usize,
+        signals: Receiver<Signal>,
         listener: &mut dyn FnMut(Event<'_>),
     ) -> Last {
-        let mut samples = Vec::new();
-        let mut traced_data = TracedData::default();
-        let mut tasks = Vec::new();
+        let mut taken = match Taken::within(cell) {
+            Ok(taken) => taken,
+            Err(error) => return Last::Outcome(failed(turn, error.to_string())),
+        };
         // Both windows may pass before the next message.
         let patience = Duration::from(cell.length()) + self.patience;
         let mut deadline = Instant::now() + patience;
         loop {
+            if self.stopper.take_request() {
+                return Last::Outcome(Outcome::Stopped);
+            }
             let left = deadline.saturating_duration_since(Instant::now());
-            let input = match self.signals.recv_timeout(left) {
-                Ok(Signal::Input(from, input)) if from == number => input,
-                Ok(Signal::Input(..)) => continue,
-                Ok(Signal::Stop) => return Last::Outcome(Outcome::Stopped),
-                // We hold a sender ourselves, so this is always a timeout.
+            let message = match signals.recv_timeout(left) {
+                Ok(Signal::Input(Input::Message(message))) => message,
+                Ok(Signal::Input(Input::Garbled(line))) => {
+                    let reason = format!("invalid output of the measuring process: {line:.200}");
+                    return Last::Outcome(failed(turn, reason));
+                }
+                Ok(Signal::Input(Input::Closed)) => return Last::Closed,
+                Ok(Signal::Stop) => continue,
+                // The stopper holds an inbox, so this is always a timeout.
                 Err(_) => return Last::Outcome(failed(turn, hung(cell))),
             };
-            match input {
-                Input::Message(Message::Opened) => {
+            if let Err(excess) = taken.count(&message) {
+                return Last::Outcome(failed(turn, format!("the measuring process sent {excess}")));
+            }
+            match message {
+                Message::Opened => {
                     deadline = Instant::now() + patience;
                     listener(Event::WindowOpened { turn });
                 }
                 // Evaluation takes longer the more samples there are.
-                Input::Message(Message::Closed) => {
-                    deadline = Instant::now() + patience;
+                Message::Closed => deadline = Instant::now() + patience,
+                Message::Samples { task, block } => taken.samples.push((task, block)),
+                Message::TracedSamples { task, block } => {
+                    taken.traced_data.samples.push((task, block));
                 }
-                Input::Message(Message::Samples { task, block }) => samples.push((task, block)),
-                Input::Message(Message::TracedSamples { task, block }) => {
-                    traced_data.samples.push((task, block));
+                Message::Recording { bytes } => {
+                    taken.traced_data.recording.extend_from_slice(&bytes);
                 }
-                Input::Message(Message::Recording { bytes }) => {
-                    let length = (traced_data.recording.len() + bytes.len()) as u64;
-                    if length > TracedData::RECORDING_LIMIT {
-                        let limit = TracedData::RECORDING_LIMIT;
-                        let reason = format!(
-                            "the measuring process sent a recording of more than {limit} bytes"
-                        );
-                        return Last::Outcome(failed(turn, reason));
-                    }
-                    traced_data.recording.extend_from_slice(&bytes);
-                }
-                Input::Message(Message::Shortfall(shortfall)) => {
-                    listener(Event::Shortfall { turn, shortfall });
-                }
-                Input::Message(Message::Task(result)) => tasks.push(*result),
-                Input::Message(Message::Finished(mut measurement)) => {
+                Message::Shortfall(shortfall) => listener(Event::Shortfall { turn, shortfall }),
+                Message::Task(result) => taken.tasks.push(*result),
+                Message::Finished(mut measurement) => {
+                    let Taken { samples, traced_data, mut tasks, .. } = taken;
                     measurement.tasks.append(&mut tasks);
                     return Last::Outcome(Outcome::Finished(measurement, samples, traced_data));
                 }
-                Input::Message(Message::Failed { reason, hint }) => {
+                Message::Failed { reason, hint } => {
                     return Last::Outcome(Outcome::Failed(Failure { turn, reason, hint }));
                 }
-                Input::Garbled(line) => {
-                    let reason = format!("invalid output of the measuring process: {line:.200}");
-                    return Last::Outcome(failed(turn, reason));
-                }
-                Input::Closed => return Last::Closed,
             }
         }
     }

@@ -59,8 +59,6 @@ impl Measuring for HostMeasuring {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::channel;
-
     use tactus_model::experiment::{Experiment, Overrides, Turn};
     use tactus_model::message::Message;
     use tactus_wire::Input;
@@ -78,13 +76,13 @@ mod tests {
     /// that is not a message, and how the process ended.
     fn input_of(script: &str) -> (Vec<Message>, Input<Message>, String) {
         let mut host = Host::new("sh".into(), &["-c", script]);
-        let (signals, inputs) = channel();
-        let measuring = host.begin(&request(), Inbox { turn: 0, signals }).unwrap();
+        let (inbox, inputs) = Inbox::new();
+        let measuring = host.begin(&request(), inbox).unwrap();
         let mut messages = Vec::new();
         loop {
             match inputs.recv_timeout(Duration::from_secs(60)).unwrap() {
-                Signal::Input(_, Input::Message(message)) => messages.push(message),
-                Signal::Input(_, input) => return (messages, input, measuring.end()),
+                Signal::Input(Input::Message(message)) => messages.push(message),
+                Signal::Input(input) => return (messages, input, measuring.end()),
                 Signal::Stop => panic!("nobody stopped it"),
             }
         }

@@ -15,5 +15,6 @@ mod guests;
 pub mod host;
 pub mod live;
 pub mod shipped;
+mod taken;
 pub mod target;
 pub mod targets;

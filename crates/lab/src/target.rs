@@ -1,44 +1,74 @@
 //! Targets, which measure cells.
 
 use std::io;
-use std::sync::mpsc::Sender;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tactus_model::message::{CellRequest, Message};
 use tactus_wire::Input;
 
+/// The maximum number of signals that wait for the engine; a measuring process that sends more
+/// has to wait. A message has at most [`MESSAGE_LIMIT`](tactus_wire::MESSAGE_LIMIT) bytes, and
+/// the engine only stores it.
+const QUEUE: usize = 4;
+
 /// An event that wakes the engine.
 #[derive(Debug)]
 pub(crate) enum Signal {
-    /// Input from the measuring process of the turn with this number.
-    Input(usize, Input<Message>),
+    /// Input from the measuring process.
+    Input(Input<Message>),
     /// The user stops the run.
     Stop,
 }
 
-/// The engine's inbox for the input from a measuring process.
+/// The engine's inbox for the input from the measuring process of one turn.
 #[derive(Clone, Debug)]
-pub struct Inbox {
-    /// Prevents a process of an ended turn from affecting a later turn.
-    pub(crate) turn: usize,
-    pub(crate) signals: Sender<Signal>,
-}
+pub struct Inbox(SyncSender<Signal>);
 
 impl Inbox {
-    /// Passes `input` to the engine; false if the engine is gone.
+    /// An inbox and its other end, which the engine drops at the end of the turn.
+    pub(crate) fn new() -> (Self, Receiver<Signal>) {
+        let (sender, signals) = sync_channel(QUEUE);
+        (Self(sender), signals)
+    }
+
+    /// Passes `input` to the engine, and waits until it has space; false if the turn has ended.
     pub fn put(&self, input: Input<Message>) -> bool {
-        self.signals.send(Signal::Input(self.turn, input)).is_ok()
+        self.0.send(Signal::Input(input)).is_ok()
     }
 }
 
 /// Ends a run from another thread.
-#[derive(Clone, Debug)]
-pub struct Stopper(pub(crate) Sender<Signal>);
+#[derive(Clone, Debug, Default)]
+pub struct Stopper(Arc<Stop>);
+
+#[derive(Debug, Default)]
+struct Stop {
+    is_requested: AtomicBool,
+    /// The inbox of the present turn.
+    inbox: Mutex<Option<Inbox>>,
+}
 
 impl Stopper {
-    /// Requests the end of the present turn and of the run.
+    /// Requests the end of the present turn and of the run; never waits.
     pub fn stop(&self) {
-        // If the engine is gone, the run has ended already.
-        let _ = self.0.send(Signal::Stop);
+        self.0.is_requested.store(true, Ordering::SeqCst);
+        let inbox = self.0.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(inbox) = &*inbox {
+            // An engine with a full inbox is awake, and a turn that has ended needs no signal.
+            let _ = inbox.0.try_send(Signal::Stop);
+        }
+    }
+
+    /// Wakes the engine through `inbox` from now on.
+    pub(crate) fn watch(&self, inbox: Inbox) {
+        *self.0.inbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbox);
+    }
+
+    /// Whether the end was requested since the last call.
+    pub(crate) fn take_request(&self) -> bool {
+        self.0.is_requested.swap(false, Ordering::SeqCst)
     }
 }
 

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
+use tactus_lab::host::Host;
 use tactus_lab::target::{Inbox, Measuring, Stopper, Target};
 use tactus_model::experiment::{Experiment, Overrides, Plan, Turn};
 use tactus_model::facts::MachineFacts;
 use tactus_model::message::{CellRequest, Message};
 use tactus_model::result::{Histogram, LoadResult, MachineRates, Measurement, ProbeCost};
 use tactus_model::run::{RunId, RunStatus};
+use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Nanos};
 use tactus_stats::narrow::Next;
 use tactus_store::Store;
@@ -165,6 +167,42 @@ fn every_kind_of_failed_turn_is_stored_with_its_reason() {
         let stored = &stored.failures[0].reason;
         assert!(stored.contains(reason), "{script:?}: {stored}");
     }
+}
+
+/// The failure of a turn whose measuring process runs this script.
+fn failure_of(script: &str) -> String {
+    let text = "[settings]\nduration = \"10ms\"\ncpus = \"0\"\nsample-limit = 100";
+    let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+    let mut store = Store::open_in_memory().unwrap();
+    let run = store.create_run(&plan, &facts(), "test", Instant::from_nanos(0)).unwrap();
+    let mut host = Host::new("sh".into(), &["-c", &format!("read request; {script}")]);
+    let mut engine = Engine::new(&mut store, &mut host, &facts);
+    engine.carry_out(&run, &mut |_| ()).unwrap();
+    store.load(&run).unwrap().failures.remove(0).reason
+}
+
+#[test]
+fn a_process_that_sends_without_end_fails_its_turn() {
+    let check = |message: &str, excess: &str| {
+        let reason = failure_of(&format!("exec yes '{message}'"));
+        assert_eq!(reason, format!("the measuring process sent {excess}"));
+    };
+    let block = |samples: &[Sample]| {
+        let block = SampleBlock::encode(samples);
+        serde_json::to_string(&Message::Samples { task: 0, block }).unwrap()
+    };
+    check("{\"message\":\"opened\"}", "the message \"opened\" twice");
+    check("{\"message\":\"closed\"}", "the message \"closed\" twice");
+    let samples = block(&[Sample::default(); 30]);
+    let too_many = "more than 100 samples, the sample-limit of all tasks together";
+    check(&samples, too_many);
+    check(&samples.replace("samples\",", "traced-samples\","), too_many);
+    check(&block(&[]), "a block with a wrong number of samples");
+    let padded = format!("\"bytes\":\"{}", "AAAA".repeat(1000));
+    check(&samples.replace("\"bytes\":\"", &padded), "a block with a wrong number of samples");
+    check("{\"message\":\"recording\",\"bytes\":\"\"}", "an empty piece of a recording");
+    let shortfall = r#"{"message":"shortfall","asked":"","granted":"","reason":"","fix":null}"#;
+    check(shortfall, "more than 65536 shortfalls");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_rt::ThreadRef;
 use tactus_sys::namespace::{self, Right};
 use tactus_sys::{Errno, SysError, process};
-use tactus_wire::{MESSAGE_LIMIT, MessageWriter, WireError, answers, requests};
+use tactus_wire::{MESSAGE_LIMIT, MessageWriter, WireError, requests, responses};
 
 use crate::containment::Containment;
 use crate::directory::LoadDirectory;
@@ -40,7 +40,7 @@ pub fn host_main() -> Result<(), LoadError> {
     match done {
         Ok(()) => Ok(()),
         Err(error) => {
-            answers().write(&Response::Failed(error)).during("report why the load cannot run")
+            responses().write(&Response::Failed(error)).during("report why the load cannot run")
         }
     }
 }

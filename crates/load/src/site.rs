@@ -146,7 +146,7 @@ impl Site {
 
     fn send(&self, news: News) {
         // If the supervisor has ended, the death signal is on its way.
-        let _ = tactus_wire::answers().write(&WorkerResponse { copy: self.request.copy, news });
+        let _ = tactus_wire::responses().write(&WorkerResponse { copy: self.request.copy, news });
     }
 
     /// Runs `work` in a new thread, without end; when it fails, so does the copy.

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tactus_sys::process;
-use tactus_wire::{MESSAGE_LIMIT, MessageReader, Start, WireError, answers};
+use tactus_wire::{MESSAGE_LIMIT, MessageReader, Start, WireError, responses};
 
 use crate::containment::Containment;
 use crate::counters::{Counters, State};
@@ -238,7 +238,7 @@ impl<'r> Roll<'r> {
             containment: self.request.containment,
             missing: std::mem::take(&mut self.missing),
         };
-        answers().write(&response).during("report that the load is ready")
+        responses().write(&response).during("report that the load is ready")
     }
 
     fn send_ends(&mut self) {
@@ -249,7 +249,7 @@ impl<'r> Roll<'r> {
             if self.ends_reported < ENDS_REPORTED_MAX {
                 self.ends_reported += 1;
                 // Writing fails if the host has ended; the end of standard input ends us then.
-                let _ = answers().write(&Response::Ended { copy, reason });
+                let _ = responses().write(&Response::Ended { copy, reason });
             }
             // Only now, so that a reader of the counters also finds the reason.
             self.counters.copy(copy).set_state(State::Ended);

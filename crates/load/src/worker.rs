@@ -1,6 +1,6 @@
 //! The process of one copy.
 
-use tactus_wire::{WireError, answers, requests};
+use tactus_wire::{WireError, requests, responses};
 
 use crate::error::{During, LoadError};
 use crate::gate;
@@ -30,7 +30,7 @@ pub fn worker_main() -> Result<(), LoadError> {
         return loads::run_companion(companion, &request);
     }
     let Err(error) = work(&request);
-    answers()
+    responses()
         .write(&WorkerResponse { copy: request.copy, news: News::Failed(error) })
         .during("report why this copy ends")?;
     // Without returning, because threads of the load may still be at work.

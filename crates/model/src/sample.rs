@@ -86,6 +86,14 @@ impl SampleBlock {
         Self { count: samples.len() as u64, bytes }
     }
 
+    /// Whether the block has samples, and no more bytes than their number permits: at most 20
+    /// for a sample, and what [LZ4](https://github.com/lz4/lz4) adds to incompressible data.
+    pub const fn has_plausible_size(&self) -> bool {
+        let columns = self.count.saturating_mul(20);
+        let limit = columns.saturating_add(columns / 10).saturating_add(32);
+        self.count > 0 && self.bytes.len() as u64 <= limit
+    }
+
     /// Decompresses the samples.
     ///
     /// # Errors
@@ -155,7 +163,9 @@ mod tests {
                 .into_iter()
                 .map(|(due, came)| Sample { due: Nanos::from_nanos(due), came: Nanos::from_nanos(came) })
                 .collect();
-            prop_assert_eq!(SampleBlock::encode(&samples).decode().unwrap(), samples);
+            let block = SampleBlock::encode(&samples);
+            prop_assert_eq!(block.has_plausible_size(), !samples.is_empty());
+            prop_assert_eq!(block.decode().unwrap(), samples);
         }
 
         #[test]

@@ -108,6 +108,8 @@ pub fn sort_repeatedly<C: Clock>(
 
 #[cfg(test)]
 mod tests {
+    use tactus_model::experiment::{Experiment, Overrides};
+    use tactus_model::probe::Probe;
     use tactus_model::time::Monotonic;
 
     use super::*;
@@ -121,6 +123,18 @@ mod tests {
         assert!(first.windows(2).any(|pair| pair[0] != pair[1]));
         array.fill_and_sort();
         assert_eq!(array.numbers, first);
+    }
+
+    #[test]
+    fn the_probe_determines_how_many_numbers_are_sorted() {
+        let window = Nanos::from_millis(5);
+        for numbers in [1024, 16_384] {
+            let text = format!("[settings]\nprobe = \"sort\"\nnumbers = {numbers}");
+            let plan = Experiment::parse(&text).unwrap().plan(&Overrides::default()).unwrap();
+            let Probe::Sort(probe) = &plan.cells[0].probe else { panic!("{:?}", plan.cells) };
+            let array = Array::take(Sorts::new(probe, window).numbers).unwrap();
+            assert_eq!(array.numbers.len(), numbers as usize);
+        }
     }
 
     #[test]

@@ -304,7 +304,7 @@ impl<'a> Task<'a> {
 pub fn task_main() -> std::io::Result<()> {
     let mut commands = tactus_wire::requests();
     let request: TaskRequest = commands.read()?;
-    let mut pipes = Pipes { commands, messages: tactus_wire::answers(), broken: None };
+    let mut pipes = Pipes { commands, messages: tactus_wire::responses(), broken: None };
     let rings = request.rings.map(|place| SampleRings::inherit(place.file, place.layout));
     let rings = rings.transpose().map_err(std::io::Error::other)?.map(Arc::new);
     serve(&request, rings.as_ref(), &mut pipes);

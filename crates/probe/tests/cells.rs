@@ -127,21 +127,6 @@ fn sorts_are_accounted_for_however_many_tasks_there_are() {
 }
 
 #[test]
-fn more_numbers_take_longer_to_sort() {
-    let least = |numbers: u32| {
-        let measured =
-            check(&format!("probe = \"sort\"\nnumbers = {numbers}\nduration = \"200ms\""));
-        let samples = measured.samples.into_iter().flat_map(|(_, samples)| samples);
-        samples.map(|sample| sample.latency()).min().expect("one sort at least is begun")
-    };
-    // Alternating, so that a busy machine delays both; the least of each was disturbed least.
-    let pairs: Vec<(Nanos, Nanos)> = (0..3).map(|_| (least(16_384), least(1024))).collect();
-    let many = pairs.iter().map(|(many, _)| many).min();
-    let few = pairs.iter().map(|(_, few)| few).min();
-    assert!(many > few, "{pairs:?}");
-}
-
-#[test]
 fn players_show_no_frame_early_and_account_for_all() {
     for (rate, tick) in [("60", "none"), ("60", "100"), ("60000/1001", "1000"), ("240", "300")] {
         for shift in ["sweep", "3ms"] {

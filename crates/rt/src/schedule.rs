@@ -29,6 +29,23 @@ pub(crate) fn schedule(
     asked: Scheduling,
     facts: impl FnOnce() -> MachineFacts,
 ) -> Result<Option<NotGranted>, SysError> {
+    request(thread, asked, |present| fall_back(thread, asked, &seen_by(present, facts())))
+}
+
+/// Gives `thread` exactly this policy; after a refusal, the thread keeps its policy.
+pub(crate) fn schedule_exactly(
+    thread: &impl SchedulingCalls,
+    asked: Scheduling,
+) -> Result<Option<NotGranted>, SysError> {
+    request(thread, asked, |_| ())
+}
+
+/// Requests a policy. After a refusal, `fall_back` gets the present policy, if it is known.
+fn request(
+    thread: &impl SchedulingCalls,
+    asked: Scheduling,
+    fall_back: impl FnOnce(Option<Scheduling>),
+) -> Result<Option<NotGranted>, SysError> {
     // Older kernels refuse an unprivileged thread even its own nice value, if that is below
     // its limit. So the present policy is not requested again.
     let present = thread.scheduling().ok();
@@ -39,7 +56,7 @@ pub(crate) fn schedule(
     if refusal.errno == Errno::SRCH {
         return Err(refusal);
     }
-    fall_back(thread, asked, &seen_by(present, facts()));
+    fall_back(present);
     Ok(Some(NotGranted::Scheduling {
         asked,
         granted: thread.scheduling()?,
@@ -235,6 +252,23 @@ mod tests {
         let kernel = Simulated::new(|scheduling| scheduling == Scheduling::Other { nice: 7 });
         kernel.scheduling.set(Scheduling::Other { nice: 7 });
         check(&kernel, "fifo:80", limited(0), &["fifo:80", "other:-10", "other:7"], "other:7");
+    }
+
+    #[test]
+    fn an_exact_request_has_no_fallback() {
+        let asked: Scheduling = "deadline:1ms/2ms/3ms".parse().unwrap();
+        let kernel = Simulated::new(|scheduling| matches!(scheduling, Scheduling::Fifo(_)));
+        let refused = NotGranted::Scheduling {
+            asked,
+            granted: Scheduling::ORDINARY,
+            confined_to: cpus("0-1"),
+            errno: Errno::PERM.raw_os_error(),
+        };
+        assert_eq!(schedule_exactly(&kernel, asked), Ok(Some(refused)));
+        assert_eq!(kernel.asked(), ["deadline:1ms/2ms/3ms"]);
+        assert_eq!(kernel.scheduling.get(), Scheduling::ORDINARY);
+        assert_eq!(schedule_exactly(&kernel, "fifo:80".parse().unwrap()), Ok(None));
+        assert_eq!(kernel.scheduling.get().to_string(), "fifo:80");
     }
 
     #[test]

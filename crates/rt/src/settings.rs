@@ -23,6 +23,7 @@
 
 mod changed;
 mod guardian;
+mod last_first;
 
 use std::fmt::Display;
 use std::io;
@@ -34,6 +35,7 @@ use tactus_sys::{Errno, process};
 pub use changed::put_back_left;
 pub use guardian::guardian_main;
 use guardian::{Guardian, Request};
+pub use last_first::LastFirst;
 
 /// A setting and its new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +100,7 @@ impl NotChanged {
 }
 
 /// Settings that stay changed while this value lives. Dropping it waits until they are
-/// restored, for a minute at most.
+/// restored, the last change first, for a minute at most.
 #[derive(Debug)]
 pub struct ChangedSettings {
     _guardian: Guardian,

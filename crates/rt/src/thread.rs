@@ -47,6 +47,15 @@ impl ThreadRef {
         schedule::schedule(self, asked, || facts::read(Path::new("/")))
     }
 
+    /// Gives the thread exactly this policy. If the kernel refuses, the thread keeps its policy,
+    /// which the result names.
+    ///
+    /// # Errors
+    /// The thread does not exist, or the kernel does not show its settings.
+    pub fn schedule_exactly(&self, asked: Scheduling) -> Result<Option<NotGranted>, SysError> {
+        schedule::schedule_exactly(self, asked)
+    }
+
     /// Confines the thread to `cpus`. If the kernel refuses, the thread keeps its CPUs.
     ///
     /// # Errors

@@ -3,11 +3,15 @@
 use crate::WireError;
 
 /// What a peer's output contains: messages, then its end or the first line that is not a message.
+///
+/// Nothing follows [`Garbled`](Self::Garbled) or [`Closed`](Self::Closed): after the first
+/// garbled line the reader closes the input and reads no further line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input<M> {
     /// A message.
     Message(M),
-    /// The beginning of a line that is not a message, or why the line was refused.
+    /// The beginning of a line that is not a message, or why the line was refused: nothing more
+    /// follows.
     Garbled(String),
     /// The peer closed its output: nothing more follows.
     Closed,

@@ -4,7 +4,7 @@
 //! reads them; both refuse a message of more than a limit. A reader that refuses a message
 //! closes its input: it never searches for the next line in a stream that it cannot parse.
 //!
-//! A process of ours reads its [`requests`] and writes its [`answers`]. The process that
+//! A process of ours reads its [`requests`] and writes its [`responses`]. The process that
 //! starts it uses [`Start`], and holds it as a [`Peer`].
 //!
 //! ```
@@ -34,7 +34,7 @@ mod peer;
 pub use error::WireError;
 pub use input::Input;
 pub use last_words::{LAST_WORDS_LIMIT, LastWords};
-pub use message::{MessageReader, MessageWriter, answers, encode, parse, requests};
+pub use message::{MessageReader, MessageWriter, encode, parse, requests, responses};
 pub use output::Output;
 pub use peer::{Peer, Start, this_binary};
 

@@ -16,10 +16,10 @@ pub fn requests() -> MessageReader<StdinLock<'static>> {
     MessageReader::new(io::stdin().lock(), MESSAGE_LIMIT)
 }
 
-/// Writes answers to the process that started this one, on the standard output.
+/// Writes responses to the process that started this one, on the standard output.
 ///
 /// Messages of several threads do not mix.
-pub fn answers() -> MessageWriter<Stdout> {
+pub fn responses() -> MessageWriter<Stdout> {
     MessageWriter::new(io::stdout(), MESSAGE_LIMIT)
 }
 

@@ -50,7 +50,7 @@ pub fn main() -> io::Result<()> {
                 continue;
             }
         };
-        tactus_wire::answers().write(&event)?;
+        tactus_wire::responses().write(&event)?;
     }
 }
 

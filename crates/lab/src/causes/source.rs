@@ -3,12 +3,13 @@
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
 
 use tactus_explain::ProbeTask;
 use tactus_model::cell::Cell;
 use tactus_model::time::Nanos;
-use tactus_wire::{Peer, Start, WireError};
+use tactus_wire::{MESSAGE_LIMIT, MessageWriter, Peer, Start, WireError};
 
 use super::{CauseEvent, CauseRequest};
 use tactus_cell::unmeasured;
@@ -18,8 +19,9 @@ use tactus_cell::unmeasured;
 #[derive(Debug)]
 pub struct Causes {
     peer: Peer,
-    /// Takes our own event if a request cannot be sent.
-    sender: Sender<CauseEvent>,
+    /// The requests to a thread that writes them. A process that does not read, e.g. a stopped
+    /// one, delays only that thread.
+    requests: SyncSender<CauseRequest>,
     events: Receiver<CauseEvent>,
     /// Whether no request is pending.
     free: bool,
@@ -37,14 +39,28 @@ impl Causes {
         let mut command = Command::new(executable);
         command.args(arguments).stderr(Stdio::null());
         let start = Start::new(command).in_own_group().dies_with_this_thread();
-        let (peer, reader) = start.start()?;
+        let (mut peer, reader) = start.start()?;
+        let input = peer.take_input().ok_or(io::ErrorKind::BrokenPipe)?;
+        let mut writer = MessageWriter::new(input, MESSAGE_LIMIT);
         let (sender, events) = channel();
         let received = sender.clone();
         reader.listen("cause-reader", move |read| {
             received.send(read.unwrap_or_else(|error| unavailable(&error))).is_ok()
         })?;
-        let mut causes = Self { peer, sender, events, free: false };
-        causes.send(&CauseRequest::Record { aside: unmeasured(cell) });
+        // One request is pending at most.
+        let (requests, waiting) = sync_channel::<CauseRequest>(1);
+        thread::Builder::new().name("cause-writer".to_owned()).spawn(move || {
+            for request in waiting {
+                // The end of the process is reported by the end of its output.
+                if let Err(error) = writer.write(&request)
+                    && !error.is_end()
+                {
+                    let _ = sender.send(unavailable(&error));
+                }
+            }
+        })?;
+        let mut causes = Self { peer, requests, events, free: false };
+        causes.send(CauseRequest::Record { aside: unmeasured(cell) });
         Ok(causes)
     }
 
@@ -53,9 +69,12 @@ impl Causes {
         self.free
     }
 
-    /// Requests the causes of the slowest of these samples that are later than `threshold`.
+    /// Requests the causes of the slowest of these samples that are later than `threshold`;
+    /// never waits. Nothing is requested while it is not [free](Self::is_free).
     pub fn request(&mut self, tasks: Vec<ProbeTask>, threshold: Nanos) {
-        self.send(&CauseRequest::Explain { tasks, threshold });
+        if self.free {
+            self.send(CauseRequest::Explain { tasks, threshold });
+        }
     }
 
     /// The events since the last call; never waits.
@@ -68,14 +87,11 @@ impl Causes {
         events
     }
 
-    fn send(&mut self, request: &CauseRequest) {
+    fn send(&mut self, request: CauseRequest) {
         self.free = false;
-        if let Err(error) = self.peer.send(request)
-            && !error.is_end()
-        {
-            // The end of the process is reported by the end of its output.
-            let _ = self.sender.send(unavailable(&error));
-        }
+        // The queue has space: the previous request has been read. If its thread has ended, so
+        // has the process, which the end of its output reports.
+        let _ = self.requests.try_send(request);
     }
 }
 
@@ -94,4 +110,47 @@ fn unavailable(error: &WireError) -> CauseEvent {
         format!("invalid output of the recording process: {error}")
     };
     CauseEvent::Unavailable { reason, fix: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant as StdInstant};
+
+    use tactus_explain::Origin;
+    use tactus_model::experiment::{Experiment, Overrides};
+    use tactus_model::recording::ThreadId;
+    use tactus_model::sample::Sample;
+    use tactus_model::time::Instant;
+
+    use super::*;
+
+    /// Longer than any of these steps takes.
+    const AMPLE: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_request_to_a_stopped_process_does_not_wait() {
+        let (done, finished) = channel();
+        thread::spawn(move || {
+            let plan =
+                Experiment::parse("name = \"a\"").unwrap().plan(&Overrides::default()).unwrap();
+            let script = "read request; echo '{\"event\":\"recording\"}'; kill -STOP $$";
+            let mut causes =
+                Causes::start(Path::new("sh"), &["-c", script], &plan.cells[0]).unwrap();
+            let deadline = StdInstant::now() + AMPLE;
+            while !causes.is_free() && StdInstant::now() < deadline {
+                causes.events();
+                thread::sleep(Duration::from_millis(1));
+            }
+            // More than a pipe holds.
+            let samples = vec![Sample::default(); 100_000];
+            let (origin, opened) = (Origin::Ready, Instant::from_nanos(0));
+            let task = ProbeTask { task: 0, thread: ThreadId(1), origin, opened, samples };
+            assert!(causes.is_free());
+            causes.request(vec![task], Nanos::ZERO);
+            assert!(!causes.is_free() && causes.events().is_empty());
+            drop(causes);
+            done.send(()).unwrap();
+        });
+        finished.recv_timeout(AMPLE).expect("the request waits for a process that does not read");
+    }
 }

@@ -73,5 +73,5 @@ fn measure() -> Result<(), Stopped> {
 }
 
 fn send(message: &LiveMessage) -> io::Result<()> {
-    Ok(tactus_wire::answers().write(message)?)
+    Ok(tactus_wire::responses().write(message)?)
 }

@@ -1,5 +1,6 @@
 //! One changed setting, and the note of its old value.
 
+use std::cmp::Reverse;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,9 @@ const NOTE_MAX: u64 = 8 * VALUE_MAX as u64;
 #[derive(Debug, Serialize, Deserialize)]
 struct Was {
     path: PathBuf,
+    /// The notes are numbered in the order of the changes; older versions wrote no number.
+    #[serde(default)]
+    number: u64,
     #[serde(deserialize_with = "text_or_number")]
     value: String,
 }
@@ -56,13 +60,12 @@ impl Changed {
         let note = note_of(root, &path);
         // A note that exists while we hold the lock was left by a killed guardian.
         let was = match noted(&note) {
-            Some(was) => was.value,
-            None => setting.get().map_err(refused)?,
+            Some(was) => was,
+            None => Was { number: next_number(root), value: setting.get().map_err(refused)?, path },
         };
         // Some settings are read in another form than they are written: such a value could not be
         // restored.
-        setting.set(&was).map_err(refused)?;
-        let was = Was { path, value: was };
+        setting.set(&was.value).map_err(refused)?;
         keep_note(&note, &was).map_err(|error| {
             let path = was.path.display();
             let what = format!("writing the old value of /{path} to {}", note.display());
@@ -105,14 +108,27 @@ fn keep_note(note: &Path, was: &Was) -> io::Result<()> {
     fs::rename(beside, note)
 }
 
-/// Restores the settings below `root` that killed guardians have left changed.
+/// The number of the next note: above those of all notes.
+fn next_number(root: &Path) -> u64 {
+    all_noted(root).iter().map(|(_, was)| was.number).max().unwrap_or(0).saturating_add(1)
+}
+
+/// All notes below `root`.
+fn all_noted(root: &Path) -> Vec<(PathBuf, Was)> {
+    let notes = fs::read_dir(root.join(NOTES)).into_iter().flatten().flatten();
+    let notes = notes.map(|entry| entry.path());
+    notes.filter_map(|note| noted(&note).map(|was| (note, was))).collect()
+}
+
+/// Restores the settings below `root` that killed guardians have left changed, the last change
+/// first.
 ///
 /// Without permission this does nothing: leaving such a note required the same permission.
 pub fn put_back_left(root: &Path) {
-    for entry in fs::read_dir(root.join(NOTES)).into_iter().flatten().flatten() {
-        let note = entry.path();
-        let path = noted(&note).map(|was| root.join(was.path));
-        let Some(setting) = path.and_then(|path| Setting::open(&path).ok()) else { continue };
+    let mut left = all_noted(root);
+    left.sort_by_key(|(_, was)| Reverse(was.number));
+    for (note, was) in left {
+        let Ok(setting) = Setting::open(&root.join(was.path)) else { continue };
         // A running guardian holds the lock.
         if setting.lock().is_ok()
             && let Some(was) = noted(&note)

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tactus_sys::process;
-use tactus_wire::{MessageReader, MessageWriter, Peer, Start, WireError, answers, requests};
+use tactus_wire::{MessageReader, MessageWriter, Peer, Start, WireError, requests, responses};
 
 use super::changed::Changed;
-use super::{NotChanged, SettingChange};
+use super::{LastFirst, NotChanged, SettingChange};
 
 /// The longest wait for the guardian: for its response, and for its end.
 ///
@@ -82,16 +82,17 @@ impl Drop for Guardian {
 pub fn guardian_main() -> io::Result<()> {
     // Before anything is changed: a signal that ends the guardian would leave settings changed.
     process::ignore_requests_to_end().map_err(io::Error::other)?;
-    Ok(guard(requests(), answers())?)
+    Ok(guard(requests(), responses())?)
 }
 
-/// Changes the settings, responds, waits for the end of `input`, and restores them.
+/// Changes the settings, responds, waits for the end of `input`, and restores them in
+/// reverse order.
 pub(super) fn guard(
     mut input: MessageReader<impl BufRead>,
     mut output: MessageWriter<impl Write>,
 ) -> Result<(), WireError> {
     let Request { root, changes } = input.read()?;
-    let changed: Result<Vec<Changed>, NotChanged> =
+    let changed: Result<LastFirst<Changed>, NotChanged> =
         changes.into_iter().map(|change| Changed::make(&root, change)).collect();
     match changed {
         Err(reason) => output.write(&Response::NotChanged(reason)),

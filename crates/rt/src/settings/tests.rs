@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, BufReader, Read};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use tactus_sys::Errno;
@@ -12,8 +13,10 @@ use super::changed::{Changed, NOTES, note_of};
 use super::guardian::{Request, guard};
 use super::*;
 
-/// The only setting of the simulated machine; its value is 1280.
+/// The first setting of the simulated machine; its value is 1280.
 const PATH: &str = "sys/block/sda/queue/max_sectors_kb";
+/// A setting that some tests add.
+const OTHER: &str = "sys/block/sda/queue/other";
 
 struct SimulatedMachine(tempfile::TempDir);
 
@@ -41,6 +44,13 @@ impl SimulatedMachine {
         vec![SettingChange::new(PATH, 4)]
     }
 
+    /// Makes [`OTHER`] another name of the first setting: the last value written to either holds.
+    fn join_settings(&self) {
+        let other = self.0.path().join(OTHER);
+        fs::remove_file(&other).unwrap();
+        symlink(self.file(), other).unwrap();
+    }
+
     /// Leaves what a killed guardian leaves, with a note that holds `value`.
     fn leave_behind(&self, value: &str) {
         let note = note_of(self.0.path(), Path::new(PATH));
@@ -59,11 +69,12 @@ impl SimulatedMachine {
     }
 }
 
-/// An input with a request; at its end it records the value of the setting.
+/// An input with a request; at its end it records the value of the setting and calls `at_end`.
 struct Watching<'m> {
     request: io::Cursor<Vec<u8>>,
     machine: &'m SimulatedMachine,
     meanwhile: Option<String>,
+    at_end: fn(&SimulatedMachine),
 }
 
 impl Read for Watching<'_> {
@@ -71,15 +82,24 @@ impl Read for Watching<'_> {
         let read = Read::read(&mut self.request, buffer)?;
         if read == 0 {
             self.meanwhile = Some(self.machine.value());
+            (self.at_end)(self.machine);
         }
         Ok(read)
     }
 }
 
 fn guarded(machine: &SimulatedMachine, changes: Vec<SettingChange>) -> (String, Option<String>) {
+    guarded_until(machine, changes, |_| ())
+}
+
+fn guarded_until(
+    machine: &SimulatedMachine,
+    changes: Vec<SettingChange>,
+    at_end: fn(&SimulatedMachine),
+) -> (String, Option<String>) {
     let request = Request { root: machine.0.path().to_owned(), changes };
     let request = io::Cursor::new([serde_json::to_vec(&request).unwrap(), b"\n".to_vec()].concat());
-    let mut input = BufReader::new(Watching { request, machine, meanwhile: None });
+    let mut input = BufReader::new(Watching { request, machine, meanwhile: None, at_end });
     let mut output = Vec::new();
     let requests = MessageReader::new(&mut input, MESSAGE_LIMIT);
     guard(requests, MessageWriter::new(&mut output, MESSAGE_LIMIT)).unwrap();
@@ -128,6 +148,35 @@ fn settings_of_a_killed_guardian_are_restored_and_those_of_a_running_guardian_ar
     machine.leave_behind("\"1280\"");
     put_back_left(machine.0.path());
     machine.check_restored();
+}
+
+#[test]
+fn the_last_changed_setting_is_restored_first() {
+    let machine = SimulatedMachine::new();
+    fs::write(machine.0.path().join(OTHER), "7\n").unwrap();
+    let changes = [machine.changes(), vec![SettingChange::new(OTHER, 3)]].concat();
+    guarded_until(&machine, changes, SimulatedMachine::join_settings);
+    machine.check_restored();
+}
+
+#[test]
+fn the_last_changed_setting_of_a_killed_guardian_is_restored_first() {
+    // The order of the notes in their directory is arbitrary, so both orders are tested.
+    for [first, second] in [[PATH, OTHER], [OTHER, PATH]] {
+        let machine = SimulatedMachine::new();
+        let root = machine.0.path();
+        fs::write(root.join(OTHER), "7\n").unwrap();
+        let was = fs::read_to_string(root.join(first)).unwrap();
+        let make = |path| Changed::make(root, SettingChange::new(path, 4)).map_err(|no| no.reason);
+        let changed = [first, second].map(|path| make(path).unwrap());
+        let notes = [first, second].map(|path| note_of(root, Path::new(path)));
+        let noted = notes.map(|note| (fs::read(&note).unwrap(), note));
+        drop(changed);
+        noted.iter().for_each(|(was, note)| fs::write(note, was).unwrap());
+        machine.join_settings();
+        put_back_left(root);
+        assert_eq!((machine.value(), machine.notes()), (was.trim_end().to_owned(), 0));
+    }
 }
 
 #[test]
