@@ -38,7 +38,7 @@ const SEED: u64 = 1;
 pub(crate) fn compare(root: &Path, kernel: &str, load: &str, time: &str) -> anyhow::Result<()> {
     let cell = cell(kernel, load, time)?;
     let guest = cell.target.guest().context("a guest")?;
-    ensure!(guest.time.is_exact(), "two tools are compared in exact time: exact, exact:125");
+    ensure!(guest.time.is_exact(), "compare two tools in deterministic time: exact, exact:125");
     let found = Kernels::new("/boot", cache()?).find(&guest.kernel.source)?;
     let turn = tactus_model::experiment::Turn { cell: 0, round: 0 };
     let request = CellRequest { turn, cell: cell.clone(), seed: SEED, boot_seed: SEED };

@@ -36,20 +36,21 @@ pub enum ErrorKind {
 #[error("{}", Chain(&**cause))]
 pub struct Error {
     kind: ErrorKind,
-    cause: Cause,
+    cause: BoxedError,
     hint: Option<String>,
 }
 
-type Cause = Box<dyn StdError + Send + Sync>;
+/// An error of another crate, or a text.
+type BoxedError = Box<dyn StdError + Send + Sync>;
 
 impl Error {
     /// An error of `kind` with its cause, which may be a string.
-    pub fn new(kind: ErrorKind, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+    pub fn new(kind: ErrorKind, cause: impl Into<BoxedError>) -> Self {
         Self { kind, cause: cause.into(), hint: None }
     }
 
     /// An error in the request.
-    pub fn usage(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+    pub fn usage(cause: impl Into<BoxedError>) -> Self {
         Self::new(ErrorKind::Usage, cause)
     }
 
@@ -87,7 +88,7 @@ impl Error {
 #[error("{text}")]
 struct Context {
     text: String,
-    source: Cause,
+    source: BoxedError,
 }
 
 /// Writes an error with its causes.
@@ -122,7 +123,7 @@ pub(crate) trait OrError<T> {
     fn or_internal(self) -> Result<T>;
 }
 
-impl<T, E: Into<Cause>> OrError<T> for std::result::Result<T, E> {
+impl<T, E: Into<BoxedError>> OrError<T> for std::result::Result<T, E> {
     fn or_error(self, kind: ErrorKind, what: impl FnOnce() -> String) -> Result<T> {
         self.map_err(|error| match error.into().downcast::<Error>() {
             Ok(error) => error.within(kind, what()),

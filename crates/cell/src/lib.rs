@@ -22,7 +22,7 @@ use tactus_model::recording::ThreadId;
 use tactus_model::result::{LoadResult, MachineRates, Measurement, Shortfall, TaskResult};
 use tactus_model::time::Nanos;
 use tactus_model::traced::{RecordingAccount, TracedData, TracedStretch, TracedTask};
-use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, TaskProcess};
+use tactus_probe::{ProbeError, ProbeEvent, ProbeOutcome, Shortfalls, TaskProcess};
 use tactus_record::live::Recorded;
 use tactus_stats::LatencyHistogram;
 use tactus_sys::counters::MachineCounters;
@@ -65,6 +65,11 @@ impl<W: Write> Messages<W> {
             let _ = self.writer.write(&Message::Failed { reason: error.to_string(), hint: None });
             self.error = Some(error);
         }
+    }
+
+    /// Sends a shortfall, unless it was sent before: both windows may find it.
+    fn send_shortfall(&mut self, shortfalls: &mut Shortfalls, shortfall: Shortfall) {
+        shortfalls.add(&shortfall, |new| self.send(&Message::Shortfall(new)));
     }
 
     /// Sends the result, with a separate message for each task: the results of many tasks and a
@@ -138,17 +143,17 @@ fn measure<W: Write>(
     let options = HostOptions { surroundings, ..HostOptions::new(executable.clone()) };
     // Held until the end of the turn, which includes the load.
     let (_settings, refused) = machine::hold(&request.cell, &executable, &options.directory);
-    refused.into_iter().for_each(|refused| shortfalls.report(refused, messages));
+    refused.into_iter().for_each(|refused| messages.send_shortfall(&mut shortfalls, refused));
     let tracing = request.cell.while_traced().and_then(|cell| {
         let prepared = Tracer::prepare(&cell);
         prepared
             .map(|tracer| (cell, tracer))
-            .map_err(|error| shortfalls.report(error, messages))
+            .map_err(|error| messages.send_shortfall(&mut shortfalls, error))
             .ok()
     });
     let load = RunningLoad::start(&request.cell.load, &options)?;
     for shortfall in load.shortfalls() {
-        shortfalls.report(shortfall.clone(), messages);
+        messages.send_shortfall(&mut shortfalls, shortfall.clone());
     }
     thread::sleep(Duration::from(request.cell.warmup));
 
@@ -171,7 +176,10 @@ fn measure<W: Write>(
     let Turn { messages, mut shortfalls, meanwhile, .. } = turn;
     let Meanwhile { achieved: load, rates, ends, .. } = meanwhile;
     for reason in ends {
-        shortfalls.report(load_ended(&request.cell.load.load.to_string(), &reason), messages);
+        messages.send_shortfall(
+            &mut shortfalls,
+            load_ended(&request.cell.load.load.to_string(), &reason),
+        );
     }
     let ProbeOutcome { started, window, block_length, tasks, cost, .. } = outcome;
     Ok(Measurement {
@@ -183,7 +191,7 @@ fn measure<W: Write>(
         load,
         rates,
         cost,
-        shortfalls: shortfalls.all,
+        shortfalls: shortfalls.into_all(),
         traced,
         precision: None,
         guest: None,
@@ -193,21 +201,6 @@ fn measure<W: Write>(
 /// Whether the traced window comes first.
 fn traced_first(seed: u64) -> bool {
     SplitMix64::new(seed).below(2) == 1
-}
-
-/// What was not granted: each shortfall is reported once, although both windows may find it.
-#[derive(Default)]
-struct Shortfalls {
-    all: Vec<Shortfall>,
-}
-
-impl Shortfalls {
-    fn report<W: Write>(&mut self, shortfall: Shortfall, messages: &mut Messages<W>) {
-        if !self.all.contains(&shortfall) {
-            messages.send(&Message::Shortfall(shortfall.clone()));
-            self.all.push(shortfall);
-        }
-    }
 }
 
 /// The windows of a turn, measured under one load.
@@ -225,7 +218,7 @@ impl<W: Write> Turn<'_, W> {
         let Self { request, process, messages, shortfalls, meanwhile } = self;
         let outcome =
             tactus_probe::run(&request.cell, request.seed, process, &mut |event| match event {
-                ProbeEvent::Shortfall(shortfall) => shortfalls.report(shortfall, messages),
+                ProbeEvent::Shortfall(shortfall) => messages.send_shortfall(shortfalls, shortfall),
                 ProbeEvent::Prepared { .. } => {}
                 ProbeEvent::Opened => {
                     messages.send(&Message::Opened);
@@ -252,7 +245,7 @@ impl<W: Write> Turn<'_, W> {
         let Some((cell, mut tracer)) = tracing else { return Ok(None) };
         let Self { request, process, messages, shortfalls, meanwhile } = self;
         let outcome = tactus_probe::run(&cell, request.seed, process, &mut |event| match event {
-            ProbeEvent::Shortfall(shortfall) => shortfalls.report(shortfall, messages),
+            ProbeEvent::Shortfall(shortfall) => messages.send_shortfall(shortfalls, shortfall),
             ProbeEvent::Prepared { threads } => tracer.start(&threads),
             ProbeEvent::Opened => {}
             ProbeEvent::Closed => {
@@ -267,7 +260,7 @@ impl<W: Write> Turn<'_, W> {
         let recorded = match tracer.into_recorded() {
             Ok(recorded) => recorded,
             Err(shortfall) => {
-                shortfalls.report(shortfall, messages);
+                messages.send_shortfall(shortfalls, shortfall);
                 return Ok(None);
             }
         };
@@ -290,11 +283,11 @@ impl<W: Write> Turn<'_, W> {
         })?;
         let lacking = tracer::lacking(&summary.absent, &summary.accounts);
         for shortfall in summary.shortfalls.iter().chain(&lacking) {
-            self.shortfalls.report(shortfall.clone(), self.messages);
+            self.messages.send_shortfall(&mut self.shortfalls, shortfall.clone());
         }
         let length = bytes.len() as u64;
         if length > TracedData::RECORDING_LIMIT {
-            self.shortfalls.report(tracer::too_large(window, length), self.messages);
+            self.messages.send_shortfall(&mut self.shortfalls, tracer::too_large(window, length));
         } else {
             for piece in bytes.chunks(RECORDING_PIECE) {
                 self.messages.send(&Message::Recording { bytes: piece.to_vec() });

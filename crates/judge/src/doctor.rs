@@ -13,14 +13,12 @@ pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod permission;
 pub(crate) mod scheduling;
-mod text;
 
 use tactus_model::facts::MachineFacts;
 use tactus_model::format::THIN_SPACE;
 use tactus_model::time::Nanos;
 
 pub use crate::finding::{Finding, State, worst};
-pub use text::findings_text;
 
 /// Examines a machine. The worst findings come first, equal ones in a fixed order.
 pub fn examine(facts: &MachineFacts) -> Vec<Finding> {

@@ -1,15 +1,13 @@
-//! The doctor's findings about fictional machines, as text.
+//! The doctor's findings about fictional machines.
 
 #[path = "../../sys/tests/support/mod.rs"]
 mod support;
 
 use support::FakeRoot;
-use tactus_judge::doctor::{Finding, State, examine, examine_between, findings_text, worst};
+use tactus_judge::doctor::{Finding, State, examine, examine_between, worst};
 use tactus_model::facts::MachineFacts;
 use tactus_model::time::{Instant, Nanos};
 use tactus_sys::facts::{CallFacts, read_with};
-
-const WIDTH: usize = 100;
 
 /// The results of system calls on a machine with high-resolution timers.
 fn calls(tick_rate_hz: u64) -> CallFacts {
@@ -22,6 +20,19 @@ fn calls(tick_rate_hz: u64) -> CallFacts {
 
 fn findings(tick_rate_hz: u64, trees: &[&str]) -> Vec<Finding> {
     examine(&read_with(FakeRoot::new(&trees.concat()).path(), &calls(tick_rate_hz)))
+}
+
+/// Every field of every finding.
+fn listed(findings: &[Finding]) -> String {
+    let line = |name: &str, text: &str| format!("  {name:8}{text}\n");
+    let entry = |finding: &Finding| {
+        let Finding { check, state, fact, why, effect, fix } = finding;
+        let effect = effect.iter().map(|effect| line("effect", effect));
+        let fix = fix.iter().map(|fix| line("fix", fix));
+        let rest: String = effect.chain(fix).collect();
+        format!("{state}  {check}: {fact}\n{}{rest}", line("why", why))
+    };
+    findings.iter().map(entry).collect()
 }
 
 fn state(findings: &[Finding], check: &str) -> State {
@@ -92,8 +103,8 @@ const REALTIME: &str = r"
 #[test]
 fn a_prepared_machine_is_fit() {
     let found = findings(1000, &[OWN_NAMESPACES, REALTIME]);
-    assert_eq!(worst(&found), State::Fine, "{}", findings_text(&found, WIDTH));
-    insta::assert_snapshot!(findings_text(&found, WIDTH));
+    assert_eq!(worst(&found), State::Fine, "{}", listed(&found));
+    insta::assert_snapshot!(listed(&found));
 }
 
 /// A server with default settings, with a deadline task of another program.
@@ -141,7 +152,7 @@ fn a_server_with_default_settings() {
     let found = findings(250, &[OWN_NAMESPACES, BARE_METAL]);
     assert_eq!(state(&found, "idle states"), State::Fine, "a program limits the exit latency");
     assert_eq!(state(&found, "kernel debugging"), State::Warning);
-    insta::assert_snapshot!(findings_text(&found, WIDTH));
+    insta::assert_snapshot!(listed(&found));
 }
 
 /// A laptop with default settings and an ordinary user.
@@ -196,7 +207,7 @@ const LAPTOP: &str = r"
 
 #[test]
 fn a_laptop_with_default_settings() {
-    insta::assert_snapshot!(findings_text(&findings(250, &[OWN_NAMESPACES, LAPTOP]), WIDTH));
+    insta::assert_snapshot!(listed(&findings(250, &[OWN_NAMESPACES, LAPTOP])));
 }
 
 #[test]
@@ -246,7 +257,7 @@ fn a_guest() {
         State::Unknown,
         "the host's governor is invisible"
     );
-    insta::assert_snapshot!(findings_text(&found, WIDTH));
+    insta::assert_snapshot!(listed(&found));
 }
 
 /// A container with half a CPU, which sees little of its machine.
@@ -280,7 +291,7 @@ fn a_container() {
         State::Unknown,
         "other processes are invisible"
     );
-    insta::assert_snapshot!(findings_text(&found, WIDTH));
+    insta::assert_snapshot!(listed(&found));
 }
 
 /// A board with four Arm CPUs and a kernel with a slow tick.
@@ -318,7 +329,7 @@ fn a_board_with_arm_cpus() {
     assert_eq!(state(&found, "real-time classes"), State::Fine);
     assert_eq!(state(&found, "deadline class"), State::Warning, "no resource limit permits it");
     assert_eq!(state(&found, "swap"), State::Fine, "memory can be locked");
-    insta::assert_snapshot!(findings_text(&found, WIDTH));
+    insta::assert_snapshot!(listed(&found));
 }
 
 #[test]
@@ -339,7 +350,7 @@ fn counters_since_boot_are_reported_for_the_time_between_two_readings() {
     let mut after = before.clone();
     after.taken = Instant::from_nanos(before.taken.as_nanos() + 10_000_000_000);
     let quiet = examine_between(&before, &after);
-    assert_eq!(worst(&quiet), State::Fine, "{}", findings_text(&quiet, WIDTH));
+    assert_eq!(worst(&quiet), State::Fine, "{}", listed(&quiet));
     assert_eq!(quiet.len(), examine(&after).len(), "each check once");
 
     after.steal = Some(Nanos::from_millis(400));
@@ -387,7 +398,7 @@ fn absurd_settings_are_examined_like_others() {
     facts.permission.rtprio_limit = Some(u64::MAX);
     facts.permission.capabilities = Some(Vec::new());
     facts.steal = Some(Nanos::MAX);
-    assert!(findings_text(&examine(&facts), 0).contains("tick rate"));
+    assert!(listed(&examine(&facts)).contains("tick rate"));
 }
 
 #[test]

@@ -122,7 +122,7 @@ pub enum NotAGuestTime {
     },
     /// QEMU does not support this speed.
     #[error(
-        "{0} is not a speed of exact time; it is one of: 1000, 500, 250, 125 (million instructions a second)"
+        "{0} is not a speed of deterministic time; it is one of: 1000, 500, 250, 125 (million instructions a second)"
     )]
     Speed(String),
 }
@@ -189,7 +189,7 @@ pub struct Proof {
 }
 
 /// The limits of exact time, for readers who do not know emulators.
-pub const EXACT_LIMITS: &str = "Exact time counts instructions, all of equal length. It does not \
+pub const EXACT_LIMITS: &str = "Deterministic time counts instructions, all of equal length. It does not \
     model caches, TLBs, pipelines or the cost of mitigations, has one CPU, and devices respond at \
     once. It measures how long the kernel's paths are and where they cannot be interrupted, not how long \
     a machine takes.";

@@ -63,6 +63,61 @@ pub fn setcap(activity: Activity, permission: &PermissionFacts) -> String {
     format!("sudo setcap {}+ep {program}{warning}", capabilities.join(","))
 }
 
+/// The command that permits `activity` to this program: a new start of the container, or
+/// [`setcap`] outside containers.
+pub fn grant(activity: Activity, facts: &MachineFacts) -> String {
+    container_run(activity, facts).unwrap_or_else(|| setcap(activity, &facts.permission))
+}
+
+/// The command or change that starts this process's container with what `activity` needs; `None`
+/// outside containers.
+///
+/// A new container has only what its command names, so following this command must not undo
+/// another: it names everything for the activity, and what the container was granted before.
+pub fn container_run(activity: Activity, facts: &MachineFacts) -> Option<String> {
+    let name = container(facts)?;
+    let capabilities = container_capabilities(activity, facts);
+    let list = capabilities.join(", ");
+    Some(match name {
+        "docker" | "podman" => {
+            format!("{name} run {} …", container_options(activity, facts))
+        }
+        "kubernetes" => {
+            format!("in the pod's container: securityContext: {{capabilities: {{add: [{list}]}}}}")
+        }
+        "systemd-nspawn" => {
+            format!("systemd-nspawn --capability=CAP_{} …", capabilities.join(",CAP_"))
+        }
+        _ => format!("start the container with CAP_{}", capabilities.join(", CAP_")),
+    })
+}
+
+/// The options of `docker run` and `podman run` for `activity`.
+pub(crate) fn container_options(activity: Activity, facts: &MachineFacts) -> String {
+    let capabilities = container_capabilities(activity, facts).into_iter();
+    let mut options: Vec<String> = capabilities.map(|name| format!("--cap-add={name}")).collect();
+    // A user other than root has no capabilities in a container, but limits.
+    if facts.permission.user_id != Some(0) {
+        options.extend(["memlock=-1", "nice=40", "rtprio=99"].map(|it| format!("--ulimit {it}")));
+    }
+    if activity == Activity::Tracefs || facts.permission.tracefs_readable == Some(true) {
+        options.push("-v /sys/kernel/tracing:/sys/kernel/tracing".to_owned());
+    }
+    options.join(" ")
+}
+
+/// The capabilities for `activity`, and those of other activities that are held, in the names of
+/// containers. Root of a container owns tracefs there, so none is needed to read it.
+fn container_capabilities(activity: Activity, facts: &MachineFacts) -> Vec<String> {
+    let needed = activity.capabilities();
+    let names = Activity::Perf.capabilities().iter().filter_map(|name| {
+        let upper = name.to_uppercase();
+        let is_named = needed.contains(name) || facts.permission.holds(&upper) == Some(true);
+        is_named.then(|| upper.trim_start_matches("CAP_").to_owned())
+    });
+    names.collect()
+}
+
 /// A path, quoted for a shell if necessary.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
@@ -151,7 +206,7 @@ impl Privilege {
     }
 
     fn grant_to_container(&self, container: &str, facts: &MachineFacts) -> Option<String> {
-        let Self { capability, limit, value, .. } = self;
+        let Self { limit, value, .. } = self;
         let rootless = facts.permission.own_user_namespace == Some(true);
         // Containers count limits as getrlimit(2) does: nice −20 is 40, unlimited is −1.
         let value = match (*limit, value.as_str()) {
@@ -164,18 +219,11 @@ impl Privilege {
                 "{}, then {container} run --ulimit {limit}={value} …",
                 self.raise_limit()
             )),
-            "docker" | "podman" => {
-                Some(format!("{container} run --cap-add={capability} --ulimit {limit}={value} …"))
-            }
-            "kubernetes" => Some(format!(
-                "in the pod's container: securityContext: {{capabilities: {{add: [{capability}]}}}}"
-            )),
             "lxc" => Some(format!(
                 "in the container's configuration: lxc.prlimit.{limit} = {}",
                 if value == "-1" { "unlimited" } else { &value }
             )),
-            "systemd-nspawn" => Some(format!("systemd-nspawn --capability=CAP_{capability} …")),
-            _ => Some(format!("start the container with CAP_{capability}")),
+            _ => container_run(Activity::RealTime, facts),
         }
     }
 }

@@ -31,7 +31,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
 pub use best::best_permitted;
-pub use fix::{Activity, setcap};
+pub use fix::{Activity, container_run, grant, setcap};
 pub use refusal::Refusal;
 pub use scheduling::without_group_budget;
 

@@ -5,7 +5,7 @@ use tactus_model::facts::{MachineFacts, PermissionFacts};
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
-use crate::fix::{Privilege, ulimit};
+use crate::fix::{Activity, Privilege, container_options, ulimit};
 use crate::{Diagnosis, Refusal, container};
 
 /// The kernel's default real-time budget, in µs per second.
@@ -138,8 +138,9 @@ fn give_group_budget(facts: &MachineFacts) -> String {
     let budget = facts.scheduling.rt_runtime_us.filter(|us| *us > 0).unwrap_or(USUAL_RT_RUNTIME_US);
     match (container(facts), &facts.cgroup.cpu_directory) {
         (Some("docker"), _) => format!(
-            "docker run --cpu-rt-runtime={budget} --cap-add=SYS_NICE --ulimit rtprio=99 … \
-             (and the same budget for the daemon: dockerd --cpu-rt-runtime={budget})"
+            "docker run --cpu-rt-runtime={budget} {} … \
+             (and the same budget for the daemon: dockerd --cpu-rt-runtime={budget})",
+            container_options(Activity::RealTime, facts)
         ),
         (Some(_), _) => {
             format!(

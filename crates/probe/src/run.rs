@@ -1,6 +1,5 @@
 //! Measuring one cell.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant as StdInstant};
 
@@ -22,6 +21,7 @@ use crate::evaluate::BLOCK_SAMPLES;
 use crate::facility;
 use crate::live::{RingsPlace, SampleRings};
 use crate::schedule::aligned_start;
+use crate::shortfalls::Shortfalls;
 use crate::task::{Command, TaskMessage, TaskRequest};
 
 /// The events of measuring a cell, in this order.
@@ -114,11 +114,11 @@ fn run_within(
     listen: &mut dyn FnMut(ProbeEvent),
 ) -> Result<ProbeOutcome, ProbeError> {
     let probe = cell.probe.timer();
-    let mut shortfalls = Shortfalls { reported: HashSet::new(), all: Vec::new(), listen };
+    let mut reporter = Reporter::to(listen);
     let Prepared { idle_states, requests, mut crew, cost, threads } =
-        prepare(patience, cell, seed, process, None, &mut shortfalls)?;
-    (shortfalls.listen)(ProbeEvent::Prepared { threads: threads.clone() });
-    (shortfalls.listen)(ProbeEvent::Opened);
+        prepare(patience, cell, seed, process, None, &mut reporter)?;
+    (reporter.listen)(ProbeEvent::Prepared { threads: threads.clone() });
+    (reporter.listen)(ProbeEvent::Opened);
     let (started, opened) = open_window(&mut crew, probe)?;
     let window = START_LEAD + probe.align + cell.duration;
     crew.receive_all(window + patience.grace, |task, message| match message {
@@ -126,10 +126,10 @@ fn run_within(
         _ => Err(ProbeError::OutOfTurn(task)),
     })?;
     drop(idle_states);
-    (shortfalls.listen)(ProbeEvent::Closed);
+    (reporter.listen)(ProbeEvent::Closed);
     let tasks = requests
         .iter()
-        .map(|request| evaluate(&mut crew, patience, request, shortfalls.listen))
+        .map(|request| evaluate(&mut crew, patience, request, reporter.listen))
         .collect::<Result<_, _>>()?;
     Ok(ProbeOutcome {
         started,
@@ -139,7 +139,7 @@ fn run_within(
         block_length: block_length(cell.duration),
         tasks,
         cost,
-        shortfalls: shortfalls.all,
+        shortfalls: reporter.shortfalls.into_all(),
     })
 }
 
@@ -159,19 +159,19 @@ fn prepare(
     seed: u64,
     process: &TaskProcess,
     rings: Option<&Arc<SampleRings>>,
-    shortfalls: &mut Shortfalls<'_>,
+    reporter: &mut Reporter<'_>,
 ) -> Result<Prepared, ProbeError> {
     cell.check()?;
     let probe = cell.probe.timer();
     let idle_states = cell.policy.cpu_dma_latency_us.and_then(|microseconds| {
-        let refused = |refused: NotGranted| shortfalls.report(&refused.explain_here());
+        let refused = |refused: NotGranted| reporter.report(&refused.explain_here());
         limit_idle_states(microseconds).map_err(refused).ok()
     });
     let mut requests = requests(cell, probe, seed)?;
     let place = rings.map(|rings| RingsPlace { file: rings.file(), layout: rings.layout() });
     requests.iter_mut().for_each(|request| request.rings = place);
     let mut crew = Crew::start(&requests, probe.tasks, process, rings)?;
-    let (cost, threads) = meet(&mut crew, patience, shortfalls)?;
+    let (cost, threads) = meet(&mut crew, patience, reporter)?;
     Ok(Prepared { idle_states, requests, crew, cost, threads })
 }
 
@@ -200,8 +200,8 @@ impl LiveTasks {
     ) -> Result<Self, ProbeError> {
         let probe = cell.probe.timer();
         let patience = &Patience::USUAL;
-        let mut shortfalls = Shortfalls { reported: HashSet::new(), all: Vec::new(), listen };
-        let mut prepared = prepare(patience, cell, seed, process, Some(rings), &mut shortfalls)?;
+        let mut reporter = Reporter::to(listen);
+        let mut prepared = prepare(patience, cell, seed, process, Some(rings), &mut reporter)?;
         let (_, opened) = open_window(&mut prepared.crew, probe)?;
         let within = START_LEAD + probe.align + cell.duration + patience.grace;
         Ok(Self { prepared, opened, within })
@@ -257,7 +257,7 @@ fn requests(cell: &Cell, probe: &TimerProbe, seed: u64) -> Result<Vec<TaskReques
 fn meet(
     crew: &mut Crew,
     patience: &Patience,
-    shortfalls: &mut Shortfalls<'_>,
+    reporter: &mut Reporter<'_>,
 ) -> Result<(ProbeCost, Vec<ThreadId>), ProbeError> {
     let mut cost_of_first = ProbeCost::default();
     let mut threads = vec![ThreadId::default(); crew.len()];
@@ -270,7 +270,7 @@ fn meet(
             cost_of_first = cost;
         }
         for shortfall in &found {
-            shortfalls.report(shortfall);
+            reporter.report(shortfall);
         }
         Ok(())
     })?;
@@ -335,19 +335,19 @@ fn balanced(result: TaskResult) -> Result<TaskResult, ProbeError> {
     }
 }
 
-/// What was not granted: each shortfall is reported once, although every task finds it.
-struct Shortfalls<'a> {
-    reported: HashSet<Shortfall>,
-    all: Vec<Shortfall>,
+/// The shortfalls, and the listener that receives them.
+struct Reporter<'a> {
+    shortfalls: Shortfalls,
     listen: &'a mut dyn FnMut(ProbeEvent),
 }
 
-impl Shortfalls<'_> {
+impl<'a> Reporter<'a> {
+    fn to(listen: &'a mut dyn FnMut(ProbeEvent)) -> Self {
+        Self { shortfalls: Shortfalls::default(), listen }
+    }
+
     fn report(&mut self, shortfall: &Shortfall) {
-        if self.reported.insert(shortfall.clone()) {
-            self.all.push(shortfall.clone());
-            (self.listen)(ProbeEvent::Shortfall(shortfall.clone()));
-        }
+        self.shortfalls.add(shortfall, |new| (self.listen)(ProbeEvent::Shortfall(new)));
     }
 }
 

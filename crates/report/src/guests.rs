@@ -8,7 +8,8 @@ use tactus_model::guest::{GuestAccount, GuestTime};
 use tactus_model::run::Run;
 
 use crate::format;
-use crate::table::{TableOptions, wrapped};
+use crate::table::TableOptions;
+use crate::wrap::wrapped;
 
 /// Notes that belong beside any figures of these runs, without repetition; empty if no run was
 /// measured in guests.

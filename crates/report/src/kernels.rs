@@ -10,7 +10,8 @@ use tactus_model::format;
 use tactus_model::guest::EXACT_LIMITS;
 
 use crate::table::column::{Column, Entry};
-use crate::table::{TableOptions, grid, wrapped};
+use crate::table::{TableOptions, grid};
+use crate::wrap::wrapped;
 
 /// Writes the comparison, one line per figure, then the conclusion.
 pub fn kernel_gate_text(

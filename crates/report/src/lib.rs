@@ -6,6 +6,8 @@
 
 mod accounts;
 mod columns;
+mod comparison;
+mod doctor;
 pub mod experiment;
 mod explanation;
 mod guests;
@@ -21,6 +23,7 @@ mod table;
 mod tail;
 mod until;
 mod verdict;
+mod wrap;
 
 #[cfg(test)]
 #[path = "../fixtures/runs.rs"]
@@ -34,11 +37,13 @@ mod explanation_fixture;
 pub use tactus_model::format;
 
 pub use accounts::{AccountsBy, NamedAccounts, accounts_text};
+pub use comparison::comparison_text;
+pub use doctor::findings_text;
 pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
 pub use guests::{exact_digest, guests_notes, guests_text};
 pub use kernels::kernel_gate_text;
 pub use outcome::{outcome, outcome_text};
-pub use page::comparison::{comparison_in_words, comparison_page, how_compared, signed};
+pub use page::comparison::comparison_page;
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
 pub use purpose::purposes_text;
 pub use reproduction::{Measured, papers_table, reproduction_page, reproduction_text};

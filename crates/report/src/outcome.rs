@@ -12,7 +12,8 @@ use tactus_stats::frames::PlayerSummary;
 
 use crate::format;
 use crate::summary::{CellResult, cell_results};
-use crate::table::{TableOptions, wrapped};
+use crate::table::TableOptions;
+use crate::wrap::wrapped;
 
 /// The shares that the headline may name, the rarest first.
 const SHARES: [f64; 2] = [0.999, 0.99];

@@ -233,7 +233,10 @@ pub(crate) const RATES: [Rate; 11] = [
     rate("CPU wait", "share of the time in which at least one task waited for a CPU (PSI)"),
     rate("I/O wait", "share of the time in which at least one task waited for I/O (PSI)"),
     rate("memory wait", "share of the time in which at least one task waited for memory (PSI)"),
-    rate("steal", "steal time: CPU time that the hypervisor gave to others, all CPUs together"),
+    rate(
+        "steal",
+        "CPU time in which the hypervisor paused this VM (steal time), all CPUs together",
+    ),
 ];
 
 const fn rate(name: &'static str, meaning: &'static str) -> Rate {

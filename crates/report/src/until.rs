@@ -7,7 +7,7 @@ use tactus_model::until::{Aim, Until, Width};
 use tactus_stats::narrow::Narrowness;
 
 use crate::format;
-use crate::table::wrapped;
+use crate::wrap::wrapped;
 
 /// How many rounds a plan has, and when further rounds end.
 pub fn rounds_text(plan: &Plan) -> String {

@@ -6,7 +6,7 @@ use tactus_judge::doctor::{Finding, State};
 use tactus_judge::verdict::Verdict;
 
 use crate::format;
-use crate::table::wrapped;
+use crate::wrap::hanging;
 
 /// Writes whether a run is valid, its warnings with their fixes, and the checks that could not be
 /// made, in lines of at most `width` columns.
@@ -15,17 +15,15 @@ pub fn verdict_text(verdict: &Verdict, width: usize) -> String {
     for (mark, state) in [("×", State::Invalidates), ("-", State::Warning)] {
         for finding in verdict.of_state(state) {
             let words = format!("{}: {}", finding.check, sentence(finding));
-            let lines = wrapped(&words, "    ", width);
-            // Writing to a String cannot fail.
-            let _ = write!(text, "  {mark} {}", lines.trim_start());
+            text.push_str(&hanging(&format!("  {mark} "), &words, "    ", width));
             if let Some(fix) = &finding.fix {
-                // Not wrapped: the reader copies it.
+                // Not wrapped: the reader copies it. Writing to a String cannot fail.
                 let _ = writeln!(text, "    fix: {}", format::printable(fix));
             }
         }
     }
     if let Some(unknown) = unknown(verdict) {
-        text.push_str(wrapped(&unknown, "    ", width).replacen("    ", "  ", 1).as_str());
+        text.push_str(&hanging("  ", &unknown, "    ", width));
     }
     text
 }

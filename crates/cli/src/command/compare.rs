@@ -1,6 +1,5 @@
 //! `tactus compare`: two runs or cells compared.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -8,11 +7,8 @@ use clap::Args;
 use tactus_app::compare::{Compared, named};
 use tactus_app::runs::Runs;
 use tactus_app::{Places, files};
-use tactus_judge::compare::{
-    CompareOptions, ComparedCell, Comparison, Difference, PairComparison, QuantileComparison,
-};
-use tactus_model::time::Nanos;
-use tactus_report::{TableOptions, comparison_page, format, guests_text, how_compared, signed};
+use tactus_judge::compare::CompareOptions;
+use tactus_report::{comparison_page, comparison_text};
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
@@ -65,155 +61,10 @@ pub(crate) fn run(arguments: &CompareArguments, places: &Places) -> CommandResul
     if arguments.json {
         write_line(&comparison)?;
     } else {
-        let limits = guests_text([a.run(), b.run()], &TableOptions::of_width(LINE));
-        write!(std::io::stdout(), "{}{limits}", text(&comparison))?;
+        write!(std::io::stdout(), "{}", comparison_text(&comparison, a.run(), b.run()))?;
     }
     if arguments.fail_on_worse && comparison.any_worse() {
         return Err(CommandError::not_met("B is worse than A"));
     }
     Ok(())
-}
-
-fn text(comparison: &Comparison) -> String {
-    let mut text = invalid_sides(comparison);
-    comparison.pairs.iter().for_each(|pair| put_pair(&mut text, pair));
-    // Writing to a String cannot fail.
-    for (side, labels) in [("A", &comparison.only_a), ("B", &comparison.only_b)] {
-        for label in labels {
-            let _ = writeln!(text, "only in {side}: {}", format::printable(label));
-        }
-    }
-    for fact in &comparison.facts {
-        let line = format!("machine: {}: {} → {}", fact.fact, fact.a, fact.b);
-        let _ = writeln!(text, "{}", format::printable(&line));
-    }
-    for sentence in how_compared(comparison) {
-        text.push_str(&wrapped(&sentence));
-    }
-    text
-}
-
-/// The width of a table of figures, in columns.
-const LINE: usize = 110;
-
-/// Breaks a sentence into lines as wide as a table of figures.
-fn wrapped(text: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < LINE => {
-                if !line.is_empty() {
-                    line.push(' ');
-                }
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines.join("\n") + "\n"
-}
-
-/// A note for each side whose figures are invalid.
-fn invalid_sides(comparison: &Comparison) -> String {
-    let mut text = String::new();
-    for (side, validity) in [("A", &comparison.a), ("B", &comparison.b)] {
-        if let Some(why) = &validity.why_invalid {
-            let line = format!(
-                "{side} is invalid, which may cause differences: {why}\n   details: tactus show {}",
-                validity.run
-            );
-            line.lines().for_each(|line| text.push_str(&(format::printable(line) + "\n")));
-        }
-    }
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text
-}
-
-/// The other tool that measured a side, as an addition to its name.
-fn measured_by(side: &ComparedCell) -> String {
-    side.measured_by.as_ref().map_or(String::new(), |tool| format!(", measured by {tool}"))
-}
-
-fn put_pair(text: &mut String, pair: &PairComparison) {
-    let name = |side: &ComparedCell| {
-        let rounds = format::counted(side.rounds as u64, "round");
-        format::printable(&format!(
-            "{}#{} ({}), {rounds}{}",
-            side.run,
-            side.cell + 1,
-            side.label,
-            measured_by(side)
-        ))
-    };
-    let _ = writeln!(text, "A  {}\nB  {}", name(&pair.a), name(&pair.b));
-    let _ = writeln!(
-        text,
-        "  {:>8}  {:>9}  {:>9}  {:>6}  {:<13}  {:>10}  {:<24}  verdict",
-        "quantile", "A", "B", "B / A", "95 %", "B − A", "95 %"
-    );
-    pair.quantiles.iter().for_each(|figure| put_figure(text, figure));
-    if pair.a.missed != Some(0) || pair.b.missed != Some(0) {
-        let missed = |side: &ComparedCell| match side.missed {
-            None => "unknown".to_owned(),
-            Some(missed) => {
-                format!("{} ({})", format::count(missed), format::share(missed, side.intended))
-            }
-        };
-        let _ = writeln!(
-            text,
-            "  missed due times, which these quantiles do not include: {} → {}",
-            missed(&pair.a),
-            missed(&pair.b),
-        );
-    }
-    if !pair.unknown.is_empty() {
-        text.push_str(&wrapped(&format!(
-            "  not known of both sides, so these settings may differ: {}",
-            pair.unknown.join(", ")
-        )));
-    }
-    for (side, unit) in ["A", "B"]
-        .into_iter()
-        .zip(pair.quantiles.first().map_or([Nanos::ZERO; 2], |figure| figure.units))
-    {
-        if unit > Nanos::from_nanos(1) {
-            let unit = format::axis_length(unit);
-            let _ = writeln!(
-                text,
-                "  {side} contains multiples of {unit}, rounded down; intervals allow for up to {unit} more"
-            );
-        }
-    }
-    text.push('\n');
-}
-
-fn put_figure(text: &mut String, figure: &QuantileComparison) {
-    let quantile = format::percentile(figure.quantile);
-    let (a, b) = (latency(figure.a, figure.units[0]), latency(figure.b, figure.units[1]));
-    let _ = write!(text, "  {quantile:>8}  {a:>9}  {b:>9}  ");
-    let _ = match (&figure.difference, figure.verdict, &figure.not_compared) {
-        (Some(difference), Some(verdict), _) => {
-            writeln!(text, "{}  {}", difference_text(difference), verdict.words())
-        }
-        (_, _, Some(reason)) => writeln!(text, "not compared: {reason}"),
-        _ => writeln!(text),
-    };
-}
-
-/// A latency with the precision of its tool, or a dash.
-fn latency(latency: Option<Nanos>, unit: Nanos) -> String {
-    latency.map_or_else(|| format::NOTHING.to_owned(), |latency| format::latency_to(latency, unit))
-}
-
-fn difference_text(difference: &Difference) -> String {
-    let ratios = format!("{:.3}–{:.3}", difference.ratio_low, difference.ratio_high);
-    let differences =
-        format!("{} to {}", signed(difference.nanos_low), signed(difference.nanos_high));
-    format!(
-        "{:>6.3}  {ratios:<13}  {:>10}  {differences:<24}",
-        difference.ratio,
-        signed(difference.nanos)
-    )
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tactus_app::doctor::findings;
-use tactus_judge::doctor::{State, findings_text, worst};
+use tactus_judge::doctor::{State, worst};
 use tactus_model::time::Nanos;
-use tactus_report::format;
+use tactus_report::{findings_text, format};
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;

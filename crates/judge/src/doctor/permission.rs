@@ -4,10 +4,10 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::Nanos;
 use tactus_permission::{
-    Activity, Asked, Diagnosis, Refusal, diagnose, setcap, without_group_budget,
+    Activity, Asked, Diagnosis, Refusal, diagnose, grant, setcap, without_group_budget,
 };
 
-use super::{container, on_machine, percent};
+use super::{on_machine, percent};
 use crate::finding::{Check, Finding};
 
 pub(crate) const REALTIME: Check = Check {
@@ -182,15 +182,9 @@ fn tracing(facts: &MachineFacts) -> Finding {
                     format!("refused: CAP_PERFMON is not held, and perf_event_paranoid is {level}"),
                     effect,
                 )
-                .fixed_by(match container(facts) {
-                    Some(name @ ("docker" | "podman")) => {
-                        format!("{name} run --cap-add=PERFMON -v /sys/kernel/tracing:/sys/kernel/tracing …")
-                    }
-                    Some(_) => "start the container with CAP_PERFMON".to_owned(),
-                    None if permission.tracefs_readable == Some(true) => {
-                        setcap(Activity::Perf, permission)
-                    }
-                    None => setcap(Activity::Tracefs, permission),
+                .fixed_by(match permission.tracefs_readable {
+                    Some(true) => grant(Activity::Perf, facts),
+                    _ => grant(Activity::Tracefs, facts),
                 })
         }
         (Some(false), _) => TRACING

@@ -40,7 +40,7 @@ fn a_container_without_budget() {
         }),
         NO_BUDGET,
         Some(
-            "docker run --cpu-rt-runtime=950000 --cap-add=SYS_NICE --ulimit rtprio=99 … \
+            "docker run --cpu-rt-runtime=950000 --cap-add=IPC_LOCK --cap-add=SYS_NICE … \
              (and the same budget for the daemon: dockerd --cpu-rt-runtime=950000)",
         ),
     );

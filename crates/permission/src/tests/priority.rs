@@ -100,15 +100,15 @@ fn a_priority_that_the_hard_limit_allows() {
 fn a_priority_in_containers() {
     let reason = "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0";
     for (name, fix) in [
-        ("docker", "docker run --cap-add=SYS_NICE --ulimit rtprio=99 …"),
-        ("podman", "podman run --cap-add=SYS_NICE --ulimit rtprio=99 …"),
+        ("docker", "docker run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"),
+        ("podman", "podman run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"),
         (
             "kubernetes",
-            "in the pod's container: securityContext: {capabilities: {add: [SYS_NICE]}}",
+            "in the pod's container: securityContext: {capabilities: {add: [IPC_LOCK, SYS_NICE]}}",
         ),
         ("lxc", "in the container's configuration: lxc.prlimit.rtprio = 99"),
-        ("systemd-nspawn", "systemd-nspawn --capability=CAP_SYS_NICE …"),
-        ("unnamed", "start the container with CAP_SYS_NICE"),
+        ("systemd-nspawn", "systemd-nspawn --capability=CAP_IPC_LOCK,CAP_SYS_NICE …"),
+        ("unnamed", "start the container with CAP_IPC_LOCK, CAP_SYS_NICE"),
     ] {
         let facts = contained(name, |_| ());
         check(&scheduling("fifo:90"), Refusal::PERM, &facts, reason, Some(fix));

@@ -33,7 +33,7 @@ fn a_nice_value_below_the_limit() {
         Refusal::ACCESS,
         &contained("docker", |_| ()),
         "CAP_SYS_NICE is not held, and RLIMIT_NICE allows nothing below the current 0",
-        Some("docker run --cap-add=SYS_NICE --ulimit nice=40 …"),
+        Some("docker run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"),
     );
 }
 
@@ -116,7 +116,7 @@ fn locked_memory_above_the_limit() {
         Refusal::PERM,
         &contained("docker", |facts| facts.permission.memlock_limit = Some(0)),
         "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK is 0",
-        Some("docker run --cap-add=IPC_LOCK --ulimit memlock=-1 …"),
+        Some("docker run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"),
     );
     check(
         &asked,
@@ -183,5 +183,24 @@ fn io_uring() {
         &contained("docker", |_| ()),
         "a seccomp filter blocks io_uring_setup; no other known rule forbids it",
         Some("docker run --security-opt seccomp=unconfined …"),
+    );
+}
+
+#[test]
+fn a_container_command_does_not_undo_another() {
+    let unprivileged = contained("docker", |_| ());
+    assert_eq!(
+        grant(Activity::Tracefs, &unprivileged),
+        "docker run --cap-add=IPC_LOCK --cap-add=PERFMON --cap-add=SYS_NICE --cap-add=SYSLOG \
+         -v /sys/kernel/tracing:/sys/kernel/tracing …"
+    );
+    let for_perf = contained("docker", |facts| {
+        facts.permission.capabilities = Some(vec!["CAP_PERFMON".to_owned()]);
+        facts.permission.tracefs_readable = Some(true);
+    });
+    assert_eq!(
+        grant(Activity::RealTime, &for_perf),
+        "docker run --cap-add=IPC_LOCK --cap-add=PERFMON --cap-add=SYS_NICE \
+         -v /sys/kernel/tracing:/sys/kernel/tracing …"
     );
 }

@@ -2,7 +2,8 @@
 
 use super::{AccountsBy, NamedAccounts, content, words};
 use crate::format;
-use crate::table::{TableOptions, grid, wrapped};
+use crate::table::{TableOptions, grid};
+use crate::wrap::wrapped;
 
 /// Writes where the CPU time of each recording went: users and their quanta, why quanta ended, and
 /// the time billed by ticks. Each table has at most `most` rows; one more row has the time of the

@@ -54,7 +54,7 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
         .collect();
     text.push_str(&items(&legend, indent, width));
     if let Some(moments) = moments(&timeline.marks) {
-        text.push_str(&crate::table::wrapped(&moments, indent, width));
+        text.push_str(&crate::wrap::wrapped(&moments, indent, width));
     }
     text
 }

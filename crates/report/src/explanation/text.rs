@@ -8,7 +8,8 @@ use super::{CellExplanation, strip, words};
 use crate::columns::columns_of;
 use crate::format;
 use crate::table::column::{Column, Entry};
-use crate::table::{TableOptions, grid, wrapped};
+use crate::table::{TableOptions, grid};
+use crate::wrap::{hanging, wrapped};
 
 /// The width of the longest bar of the Pareto table, in columns.
 const BAR: u64 = 10;
@@ -88,9 +89,9 @@ pub(super) fn pareto(explanation: &Explanation, width: usize) -> String {
 
 /// Writes `text` after `figures`, with its further lines aligned below its first.
 fn beside(figures: &str, text: &str, width: usize) -> String {
-    let indent = " ".repeat(columns_of(figures) + 2);
-    let wrapped = wrapped(text, &indent, width);
-    format!("{figures}  {}", wrapped.trim_start())
+    let first = format!("{figures}  ");
+    let indent = " ".repeat(columns_of(&first));
+    hanging(&first, text, &indent, width)
 }
 
 /// The duration of each segment, over all samples whose timer was found.

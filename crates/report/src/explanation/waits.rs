@@ -7,7 +7,8 @@ use tactus_stats::LatencyHistogram;
 use super::{text, words};
 use crate::format;
 use crate::table::column::{Column, Entry};
-use crate::table::{TableOptions, grid, wrapped};
+use crate::table::{TableOptions, grid};
+use crate::wrap::wrapped;
 
 /// The most thread names that have a row of their own.
 const ROWS: usize = 20;

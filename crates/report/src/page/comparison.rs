@@ -2,14 +2,16 @@
 
 use askama::Template;
 use tactus_judge::compare::{
-    ComparedCell, Comparison, Design, PairComparison, QuantileComparison, Verdict,
+    ComparedCell, Comparison, PairComparison, QuantileComparison, Verdict,
 };
 use tactus_model::result::Measurement;
 use tactus_model::run::Run;
-use tactus_model::time::Nanos;
 use tactus_stats::{CellSummary, PercentileAxis, percentile_curve};
 
 use super::ReportError;
+use crate::comparison::{
+    comparison_in_words, differences, how_compared, latency, missed, only, ratios, side, signed,
+};
 use crate::format;
 use crate::guests::guests_notes;
 use crate::svg;
@@ -54,81 +56,6 @@ pub fn comparison_page(comparison: &Comparison, a: &Run, b: &Run) -> Result<Stri
     Ok(page.render()?)
 }
 
-/// The outcome of a comparison in a sentence.
-pub fn comparison_in_words(comparison: &Comparison) -> String {
-    let figures = || comparison.pairs.iter().flat_map(|pair| &pair.quantiles);
-    let count = |wanted| figures().filter(|figure| figure.verdict == Some(wanted)).count();
-    let compared = figures().filter(|figure| figure.verdict.is_some()).count();
-    if compared == 0 {
-        return "No figure has enough data to be compared.".to_owned();
-    }
-    if count(Verdict::NoDifferenceFound) == compared {
-        let figures = format::counted(compared as u64, "figure");
-        return format!("No difference found in {figures}.");
-    }
-    let parts: Vec<String> = [
-        (count(Verdict::Worse), "worse"),
-        (count(Verdict::Better), "better"),
-        (count(Verdict::Same), "the same"),
-        (count(Verdict::NoDifferenceFound), "with no difference found"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, words)| format!("{count} {words}"))
-    .collect();
-    format!(
-        "B compared with A in {}: {}.",
-        format::counted(compared as u64, "figure"),
-        parts.join(", ")
-    )
-}
-
-/// How the comparison was made and what its verdicts mean, in sentences.
-pub fn how_compared(comparison: &Comparison) -> Vec<String> {
-    let margin = format!("{}{}%", comparison.margin * 100.0, format::THIN_SPACE);
-    let mut words = Vec::new();
-    if comparison.tests() > 0 {
-        words.push(format!(
-            "The same: the interval is within ±{margin}. Better and worse: adjusted for all {} tests together \
-             (Hochberg), with a false alarm in at most 5 of 100 comparisons. Intervals are at 95 % confidence \
-             and not adjusted for multiple comparisons. The unit is the round; A and B are geometric means \
-             over rounds.",
-            comparison.tests()
-        ));
-    }
-    words.push(
-        match comparison.design {
-            Design::Interleaved => {
-                "Both are cells of one run and took turns, so drift affected both sides equally."
-            }
-            Design::Seeds => {
-                "Both were measured in deterministic time, which does not depend on the host: rounds differ \
-                 only by their seeds. For figures that are the same in every seed, the difference shown is \
-                 exact."
-            }
-            Design::Apart => {
-                "A and B are two runs, one after the other, so the difference includes drift between them. \
-                 Drift is estimated from the similarity of successive rounds, and intervals are widened by \
-                 it. Cells of a single run take turns and need fewer rounds."
-            }
-        }
-        .to_owned(),
-    );
-    if let Some(rounds) = comparison.rounds_for_margin() {
-        words.push(match rounds {
-            Some(rounds) => format!(
-                "Where no difference was found, a difference of {margin} is still possible; about {rounds} \
-                 rounds of each would detect it."
-            ),
-            None => format!(
-                "Where no difference was found, a difference of {margin} is still possible; rounds vary or \
-                 drift so much that even 1000 rounds of each would not detect it."
-            ),
-        });
-    }
-    words
-}
-
 fn curve(run: &Run, cell: &ComparedCell, number: usize) -> Curve {
     let measurements: Vec<&Measurement> = run.of_cell(cell.cell).collect();
     let summary = CellSummary::pool(&measurements);
@@ -169,43 +96,6 @@ fn not_compared(figure: &QuantileComparison) -> Option<String> {
     Some(format!("{} was not compared: {reason}.", format::percentile(figure.quantile)))
 }
 
-fn side(cell: &ComparedCell) -> String {
-    let rounds = format::counted(cell.rounds as u64, "round");
-    let measured =
-        cell.measured_by.as_ref().map_or(String::new(), |tool| format!(", measured by {tool}"));
-    format!("{}#{} ({}), {rounds}{measured}", cell.run, cell.cell + 1, cell.label)
-}
-
-fn missed(pair: &PairComparison) -> Option<String> {
-    let of_side = |cell: &ComparedCell| match cell.missed {
-        None => "unknown".to_owned(),
-        Some(missed) => {
-            format!("{} ({})", format::count(missed), format::share(missed, cell.intended))
-        }
-    };
-    (pair.a.missed != Some(0) || pair.b.missed != Some(0)).then(|| {
-        format!(
-            "Missed due times, not included in these quantiles: {} → {}.",
-            of_side(&pair.a),
-            of_side(&pair.b)
-        )
-    })
-}
-
-fn only(comparison: &Comparison) -> Vec<String> {
-    let of = |side: &str, labels: &[String]| -> Vec<String> {
-        labels.iter().map(|label| format!("only in {side}: {label}")).collect()
-    };
-    [of("A", &comparison.only_a), of("B", &comparison.only_b)].concat()
-}
-
-/// A difference of durations with its sign.
-pub fn signed(nanos: f64) -> String {
-    let sign = if nanos < 0.0 { '−' } else { '+' };
-    // The cast saturates; no difference of durations is out of range.
-    format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.abs().round() as u64)))
-}
-
 /// A pair of cells.
 struct PairView {
     title: String,
@@ -235,18 +125,15 @@ struct FigureView {
 
 impl FigureView {
     fn of(figure: &QuantileComparison) -> Self {
-        let latency = |length: Option<Nanos>, unit| {
-            length.map_or(format::NOTHING.to_owned(), |length| format::latency_to(length, unit))
-        };
         let nothing = || format::NOTHING.to_owned();
         let [unit_a, unit_b] = figure.units;
         let (ratio, ratios, nanos, lengths) = match &figure.difference {
             None => (nothing(), nothing(), nothing(), nothing()),
             Some(found) => (
                 format!("{:.3}", found.ratio),
-                format!("{:.3}–{:.3}", found.ratio_low, found.ratio_high),
+                ratios(found),
                 signed(found.nanos),
-                format!("{} to {}", signed(found.nanos_low), signed(found.nanos_high)),
+                differences(found),
             ),
         };
         Self {

@@ -8,7 +8,8 @@ use tactus_reproduce::{Across, Paper, Part, PartFound, Reproduction, tally};
 
 use super::{Measured, tables, words};
 use crate::table::column::{Column, Entry};
-use crate::table::{TableOptions, grid, wrapped};
+use crate::table::{TableOptions, grid};
+use crate::wrap::{hanging, wrapped};
 
 /// Writes the papers that can be reproduced.
 pub fn papers_table(papers: &[Paper], options: &TableOptions) -> String {
@@ -95,9 +96,8 @@ fn put_across(
     for claim in across.claims_by_kernel() {
         text.push_str(&wrapped(&claim.claim.with_place(), "", width));
         for outcome in &claim.outcomes {
-            let line = format!("{:<12}  {}", outcome.outcome, outcome.text());
-            text.push_str("  ");
-            text.push_str(wrapped(&line, "                ", width).trim_start());
+            let first = format!("  {:<12}  ", outcome.outcome);
+            text.push_str(&hanging(&first, &outcome.text(), "                ", width));
         }
     }
     text.push_str("\nGuests\n");
@@ -142,9 +142,8 @@ fn put_part(text: &mut String, part: &PartFound<'_>, measured: &Measured<'_>, wi
         let _ = writeln!(text, "\nClaims: {}", tally(&part.claims));
     }
     for judged in &part.claims {
-        let head = format!("{:<12}  {}", judged.outcome.word(), judged.claim.with_place());
-        let lines = wrapped(&head, "              ", width);
-        text.push_str(lines.trim_start());
+        let first = format!("{:<12}  ", judged.outcome.word());
+        text.push_str(&hanging(&first, &judged.claim.with_place(), "              ", width));
         text.push_str(&wrapped(&judged.grounds(), "              ", width));
     }
 }

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use tactus_model::run::Run;
 
-use super::grid::{grid, wrapped};
+use super::grid::grid;
 use super::{TableOptions, content, kernels};
 use crate::guests::guests_note;
 use crate::summary::{CellResult, cell_results};
+use crate::wrap::wrapped;
 
 /// Writes a line for each cell of `run`: latencies, and due times observed and missed.
 ///

@@ -7,12 +7,13 @@ use tactus_model::facts::FactRow;
 use tactus_model::origin::{Origin, UNKNOWN};
 use tactus_model::run::Run;
 
-use super::grid::{grid, wrapped};
+use super::grid::grid;
 use super::{TableOptions, cells, content};
 use crate::format;
 use crate::guests::{self, GuestRows};
 use crate::summary::{cell_results, cost_in_words};
 use crate::until::{rounds_taken_text, until_text};
+use crate::wrap::wrapped;
 use crate::{outcome, verdict};
 
 /// Writes a run in full: plan, outcome, verdict, latencies per wakeup and by schedule, load

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::column::{Align, Column};
 use crate::columns::{beginning, columns_of, end};
 use crate::format::printable;
+use crate::wrap::wrapped;
 
 /// The gap between columns.
 const GAP: usize = 2;
@@ -139,24 +140,6 @@ fn put_line<'c>(
     let _ = writeln!(text, "{}", cells.join(&" ".repeat(GAP)).trim_end());
 }
 
-/// Wraps a text into lines of at most `width`, each after `indent`.
-pub(crate) fn wrapped(text: &str, indent: &str, width: usize) -> String {
-    let room = width.saturating_sub(columns_of(indent)).max(20);
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in printable(text).split(' ') {
-        let Some(last) = lines.last_mut() else { break };
-        if last.is_empty() {
-            last.push_str(word);
-        } else if columns_of(last) + 1 + columns_of(word) <= room {
-            last.push(' ');
-            last.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines.iter().map(|line| format!("{indent}{line}\n")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::column::Entry;
@@ -227,12 +210,6 @@ mod tests {
         let text = grid(vec![column], 80);
         assert!(!text.contains('\u{1b}'), "{text}");
         assert_eq!(text.lines().count(), 2, "{text}");
-    }
-
-    #[test]
-    fn long_text_is_wrapped_between_words() {
-        let text = wrapped("one two three four five six", "  ", 22);
-        assert_eq!(text, "  one two three four\n  five six\n");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub use details::run_details;
 pub use plan::plan_table;
 pub use runs::runs_table;
 
-pub(crate) use grid::{grid, wrapped};
+pub(crate) use grid::grid;
 
 /// Options for tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,5 +39,9 @@ impl Default for TableOptions {
 
 /// Writes a name on a line of its own and a text below it, wrapped.
 pub fn paragraph(name: &str, text: &str, options: &TableOptions) -> String {
-    format!("{}\n{}", crate::format::printable(name), wrapped(text, "  ", options.width))
+    format!(
+        "{}\n{}",
+        crate::format::printable(name),
+        crate::wrap::wrapped(text, "  ", options.width)
+    )
 }

@@ -6,9 +6,10 @@ use tactus_model::label::differing_settings;
 
 use super::TableOptions;
 use super::column::{Column, Entry};
-use super::grid::{grid, wrapped};
+use super::grid::grid;
 use crate::format;
 use crate::until::rounds_text;
+use crate::wrap::wrapped;
 
 /// Writes the cells of `plan`, their common settings, and how long the plan will take.
 pub fn plan_table(plan: &Plan, options: &TableOptions) -> String {

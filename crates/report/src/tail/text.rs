@@ -5,7 +5,8 @@ use tactus_stats::extreme::{LevelEstimation, TailEstimate, TailEstimation};
 
 use super::CellTail;
 use crate::format;
-use crate::table::{TableOptions, wrapped};
+use crate::table::TableOptions;
+use crate::wrap::wrapped;
 
 /// Writes the tail estimations of a run's cells.
 pub fn tail_text(cells: &[CellTail], options: &TableOptions) -> String {

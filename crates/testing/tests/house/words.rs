@@ -9,8 +9,8 @@ use crate::{crates, files, read};
 const PROPER: [(&str, &str); 2] = [
     // The capacity that SCHED_DEADLINE reserves.
     ("experiments/standard.toml", "The deadline reservation"),
-    // The old name of a key, still accepted.
-    ("docs/run-format.md", "`mend`; an import"),
+    // The old names of two keys, still accepted.
+    ("docs/run-format.md", "`mend`, the machine's `cpu` as `processor`"),
 ];
 
 /// A phrase that texts must not contain.

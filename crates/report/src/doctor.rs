@@ -1,15 +1,18 @@
-//! Findings as text.
+//! The findings of the doctor as text.
 
 use std::fmt::Write;
 
-use crate::finding::{Finding, State, worst};
+use tactus_judge::doctor::{Finding, State, worst};
+
+use crate::format::printable;
+use crate::wrap::{hanging, wrapped};
 
 /// The width of the name column.
 const NAMES: usize = 24;
 
 /// The findings as text of `width` columns: problems in full, all others in one line each.
 pub fn findings_text(findings: &[Finding], width: usize) -> String {
-    let mut text = wrapped(&summary(findings), "", "", width);
+    let mut text = wrapped(&summary(findings), "", width);
     for finding in findings.iter().filter(|finding| is_in_full(finding)) {
         text.push('\n');
         text.push_str(&in_full(finding, width));
@@ -21,7 +24,7 @@ pub fn findings_text(findings: &[Finding], width: usize) -> String {
         }
         for Finding { check, fact, .. } in findings.iter().filter(of_state) {
             let first = format!("  {check:NAMES$}");
-            text.push_str(&wrapped(fact, &first, &" ".repeat(NAMES + 2), width));
+            text.push_str(&hanging(&first, fact, &" ".repeat(NAMES + 2), width));
         }
     }
     text
@@ -61,10 +64,10 @@ fn summary(findings: &[Finding]) -> String {
 
 fn in_full(finding: &Finding, width: usize) -> String {
     let Finding { check, state, fact, why, effect, fix } = finding;
-    let mut text = wrapped(fact, &format!("{state}  {check}: "), "  ", width);
-    text.push_str(&wrapped(why, "  why     ", "          ", width));
+    let mut text = hanging(&format!("{state}  {check}: "), fact, "  ", width);
+    text.push_str(&hanging("  why     ", why, "          ", width));
     if let Some(effect) = effect {
-        text.push_str(&wrapped(effect, "  effect  ", "          ", width));
+        text.push_str(&hanging("  effect  ", effect, "          ", width));
     }
     if let Some(fix) = fix {
         // Not wrapped, so that it can be copied.
@@ -73,28 +76,34 @@ fn in_full(finding: &Finding, width: usize) -> String {
     text
 }
 
-/// Wraps a text at `width`; the first line starts with `first`, all others with `indent`.
-fn wrapped(text: &str, first: &str, indent: &str, width: usize) -> String {
-    let mut lines = String::new();
-    let mut line = first.to_owned();
-    let mut is_empty = true;
-    for word in printable(text).split_whitespace() {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            line = indent.to_owned();
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        is_empty = false;
-    }
-    lines + line.trim_end() + "\n"
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A text without control characters, which names of programs may contain.
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    fn finding(check: &'static str, state: State, fact: &str) -> Finding {
+        let why = "It matters.";
+        Finding { check, state, fact: fact.to_owned(), why, effect: None, fix: None }
+    }
+
+    #[test]
+    fn problems_are_in_full_and_all_others_take_one_line() {
+        let clock = Finding {
+            effect: Some("Each clock reading takes a microsecond, which is part of every latency.".to_owned()),
+            fix: Some("echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource".to_owned()),
+            ..finding("clock source", State::Invalidates, "hpet")
+        };
+        let findings = [
+            clock,
+            finding("hypervisor", State::Warning, "kvm"),
+            finding("heat", State::Unknown, "no sensor can be read"),
+            finding("swap", State::Fine, "none"),
+        ];
+        insta::assert_snapshot!(findings_text(&findings, 60));
+    }
+
+    #[test]
+    fn control_characters_of_a_program_never_reach_the_terminal() {
+        let name = finding("tasks", State::Warning, "\u{1b}[31m runs");
+        assert!(!findings_text(&[name], 0).contains('\u{1b}'));
+    }
 }

@@ -1,0 +1,142 @@
+//! Comparisons of runs and cells in words.
+
+mod text;
+
+use tactus_judge::compare::{
+    ComparedCell, Comparison, Design, Difference, PairComparison, Verdict,
+};
+use tactus_model::time::Nanos;
+
+use crate::format;
+
+pub use text::comparison_text;
+
+/// The outcome of a comparison in a sentence.
+pub fn comparison_in_words(comparison: &Comparison) -> String {
+    let figures = || comparison.pairs.iter().flat_map(|pair| &pair.quantiles);
+    let count = |wanted| figures().filter(|figure| figure.verdict == Some(wanted)).count();
+    let compared = figures().filter(|figure| figure.verdict.is_some()).count();
+    if compared == 0 {
+        return "No figure has enough data to be compared.".to_owned();
+    }
+    if count(Verdict::NoDifferenceFound) == compared {
+        let figures = format::counted(compared as u64, "figure");
+        return format!("No difference found in {figures}.");
+    }
+    let parts: Vec<String> = [
+        (count(Verdict::Worse), "worse"),
+        (count(Verdict::Better), "better"),
+        (count(Verdict::Same), "the same"),
+        (count(Verdict::NoDifferenceFound), "with no difference found"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, words)| format!("{count} {words}"))
+    .collect();
+    format!(
+        "B compared with A in {}: {}.",
+        format::counted(compared as u64, "figure"),
+        parts.join(", ")
+    )
+}
+
+/// How the comparison was made and what its verdicts mean, in sentences.
+pub fn how_compared(comparison: &Comparison) -> Vec<String> {
+    let margin = format!("{}{}%", comparison.margin * 100.0, format::THIN_SPACE);
+    let mut words = Vec::new();
+    if comparison.tests() > 0 {
+        words.push(format!(
+            "The same: the interval is within ±{margin}. Better and worse: adjusted for all {} tests together \
+             (Hochberg), with a false alarm in at most 5 of 100 comparisons. Intervals are at 95 % confidence \
+             and not adjusted for multiple comparisons. The unit is the round; A and B are geometric means \
+             over rounds.",
+            comparison.tests()
+        ));
+    }
+    words.push(
+        match comparison.design {
+            Design::Interleaved => {
+                "Both are cells of one run and took turns, so drift affected both sides equally."
+            }
+            Design::Seeds => {
+                "Both were measured in deterministic time, which does not depend on the host: rounds differ \
+                 only by their seeds. For figures that are the same in every seed, the difference shown is \
+                 exact."
+            }
+            Design::Apart => {
+                "A and B are two runs, one after the other, so the difference includes drift between them. \
+                 Drift is estimated from the similarity of successive rounds, and intervals are widened by \
+                 it. Cells of a single run take turns and need fewer rounds."
+            }
+        }
+        .to_owned(),
+    );
+    if let Some(rounds) = comparison.rounds_for_margin() {
+        words.push(match rounds {
+            Some(rounds) => format!(
+                "Where no difference was found, a difference of {margin} is still possible; about {rounds} \
+                 rounds of each would detect it."
+            ),
+            None => format!(
+                "Where no difference was found, a difference of {margin} is still possible; rounds vary or \
+                 drift so much that even 1000 rounds of each would not detect it."
+            ),
+        });
+    }
+    words
+}
+
+/// The run, cell and rounds of a side, and the other tool that measured it.
+pub(crate) fn side(cell: &ComparedCell) -> String {
+    let rounds = format::counted(cell.rounds as u64, "round");
+    let measured =
+        cell.measured_by.as_ref().map_or(String::new(), |tool| format!(", measured by {tool}"));
+    format!("{}#{} ({}), {rounds}{measured}", cell.run, cell.cell + 1, cell.label)
+}
+
+/// The missed due times of a pair, if any or unknown.
+pub(crate) fn missed(pair: &PairComparison) -> Option<String> {
+    let of_side = |cell: &ComparedCell| match cell.missed {
+        None => "unknown".to_owned(),
+        Some(missed) => {
+            format!("{} ({})", format::count(missed), format::share(missed, cell.intended))
+        }
+    };
+    (pair.a.missed != Some(0) || pair.b.missed != Some(0)).then(|| {
+        format!(
+            "Missed due times, not included in these quantiles: {} → {}.",
+            of_side(&pair.a),
+            of_side(&pair.b)
+        )
+    })
+}
+
+/// The cells that only one side has.
+pub(crate) fn only(comparison: &Comparison) -> Vec<String> {
+    let of = |side: &str, labels: &[String]| -> Vec<String> {
+        labels.iter().map(|label| format!("only in {side}: {label}")).collect()
+    };
+    [of("A", &comparison.only_a), of("B", &comparison.only_b)].concat()
+}
+
+/// A latency with the precision of its tool, or a dash.
+pub(crate) fn latency(latency: Option<Nanos>, unit: Nanos) -> String {
+    latency.map_or_else(|| format::NOTHING.to_owned(), |latency| format::latency_to(latency, unit))
+}
+
+/// The interval of a ratio.
+pub(crate) fn ratios(difference: &Difference) -> String {
+    format!("{:.3}–{:.3}", difference.ratio_low, difference.ratio_high)
+}
+
+/// The interval of a difference.
+pub(crate) fn differences(difference: &Difference) -> String {
+    format!("{} to {}", signed(difference.nanos_low), signed(difference.nanos_high))
+}
+
+/// A difference of durations with its sign.
+pub(crate) fn signed(nanos: f64) -> String {
+    let sign = if nanos < 0.0 { '−' } else { '+' };
+    // The cast saturates; no difference of durations is out of range.
+    format!("{sign}{}", format::latency(Nanos::from_nanos(nanos.abs().round() as u64)))
+}
