@@ -116,7 +116,7 @@ fn keys_change_the_screen_and_the_terminal_is_restored() {
     terminal.press(":interval 3ms\r");
     terminal.wait_for_text("idle · other · 3ms");
     terminal.press("?");
-    terminal.wait_for_text("any key leaves this page");
+    terminal.wait_for_text("any other key closes this help");
     terminal.press("?");
     terminal.resize(40, 10);
     terminal.wait_for_text("40×10 is too small");
@@ -204,7 +204,7 @@ fn needs_tracing_late_samples_are_explained_on_the_screen() {
     if !text.contains("on CPU 0:") {
         skip(Need::Perf, text);
     } else {
-        assert!(text.contains("events are recorded"), "{text}");
+        assert!(text.contains("recording makes latencies longer"), "{text}");
     }
     terminal.press("q");
     assert_eq!(terminal.require_restored(), Some(0));
