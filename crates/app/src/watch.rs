@@ -1,11 +1,13 @@
 //! Watching a cell while it is measured.
 
-use tactus_lab::causes::Causes;
-use tactus_lab::live::LiveSamples;
+use tactus_lab::causes::{CauseEvent, Causes, Lately};
+use tactus_lab::live::{LiveEvent, LiveSamples};
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides};
 use tactus_model::settings::Layer;
-use tactus_model::time::Nanos;
+use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_monitor::WatchEvent;
+use tactus_sys::clock;
 
 use crate::error::OrError;
 use crate::{Error, ErrorKind, Places, Result};
@@ -31,20 +33,138 @@ pub fn cell(settings: &Layer) -> Result<Cell> {
     Ok(cell)
 }
 
-/// Starts measuring in a process of its own.
+/// A cell that is watched, and the recorder that explains its late samples.
 ///
-/// # Errors
-/// It cannot be started.
-pub fn start(places: &Places, cell: &Cell, seed: u64) -> Result<LiveSamples> {
-    LiveSamples::start(places.executable()?, &["internal", "live"], cell, seed)
-        .or_error(ErrorKind::Unavailable, || "cannot start measuring".to_owned())
+/// Each runs in a process of its own, which ends when this is dropped, or with the thread that
+/// started it.
+#[derive(Debug)]
+pub struct Watch<'p> {
+    places: &'p Places,
+    cell: Cell,
+    seed: u64,
+    /// The latency above which a sample is explained.
+    threshold: Nanos,
+    /// `None` if nothing is measured.
+    samples: Option<LiveSamples>,
+    opened: Option<Instant<Monotonic>>,
+    /// The newest samples, after the window opened.
+    lately: Option<Lately>,
+    /// `None` if kernel events are not recorded.
+    causes: Option<Causes>,
 }
 
-/// Starts recording kernel events in a process of its own.
-///
-/// # Errors
-/// It cannot be started.
-pub fn start_recording(places: &Places, cell: &Cell) -> Result<Causes> {
-    Causes::start(places.executable()?, &["internal", "causes"], cell)
-        .or_error(ErrorKind::Unavailable, || "cannot start recording".to_owned())
+impl<'p> Watch<'p> {
+    /// Prepares to watch `cell` and to explain samples later than `threshold`; starts nothing.
+    pub fn new(places: &'p Places, cell: Cell, seed: u64, threshold: Nanos) -> Self {
+        let (samples, opened, lately, causes) = (None, None, None, None);
+        Self { places, cell, seed, threshold, samples, opened, lately, causes }
+    }
+
+    /// The cell.
+    pub fn cell(&self) -> &Cell {
+        &self.cell
+    }
+
+    /// The seed of random intervals.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// When the window opened, or opens soon; `None` before the event.
+    pub fn opened(&self) -> Option<Instant<Monotonic>> {
+        self.opened
+    }
+
+    /// Starts measuring. A previous measurement ends first.
+    ///
+    /// # Errors
+    /// The measuring process cannot be started.
+    pub fn start(&mut self) -> Result<()> {
+        (self.samples, self.opened, self.lately) = (None, None, None);
+        let executable = self.places.executable()?;
+        let samples = LiveSamples::start(executable, &["internal", "live"], &self.cell, self.seed)
+            .or_error(ErrorKind::Unavailable, || "cannot start measuring".to_owned())?;
+        self.samples = Some(samples);
+        Ok(())
+    }
+
+    /// Measures another cell.
+    ///
+    /// # Errors
+    /// See [`Self::start`].
+    pub fn change(&mut self, cell: Cell) -> Result<()> {
+        self.cell = cell;
+        self.start()
+    }
+
+    /// Starts or stops recording kernel events.
+    ///
+    /// # Errors
+    /// The recording process cannot be started.
+    pub fn record(&mut self, record: bool) -> Result<()> {
+        self.causes = None;
+        if record {
+            let executable = self.places.executable()?;
+            let causes = Causes::start(executable, &["internal", "causes"], &self.cell)
+                .or_error(ErrorKind::Unavailable, || "cannot start recording".to_owned())?;
+            self.causes = Some(causes);
+        }
+        Ok(())
+    }
+
+    /// The events of the measurement since the last call; never waits.
+    pub fn sample_events(&mut self) -> Vec<WatchEvent> {
+        let events = self.samples.as_mut().map(LiveSamples::events).unwrap_or_default();
+        events.into_iter().map(|event| self.take(event)).collect()
+    }
+
+    fn take(&mut self, event: LiveEvent) -> WatchEvent {
+        match event {
+            LiveEvent::Shortfall(shortfall) => WatchEvent::Shortfall(shortfall),
+            LiveEvent::Opened { opened, threads } => {
+                self.opened = Some(opened);
+                self.lately = Some(Lately::new(self.cell.probe.timer().sleep, opened, &threads));
+                let cpus = self.samples.as_ref().map_or(&[][..], LiveSamples::cpus).to_vec();
+                WatchEvent::Opened { cpus }
+            }
+            LiveEvent::Batch(batch) => {
+                if let (Some(lately), Some(_)) = (&mut self.lately, &self.causes) {
+                    lately.take(&batch);
+                }
+                WatchEvent::Batch(batch)
+            }
+            LiveEvent::Ended => WatchEvent::Ended,
+            LiveEvent::Failed { reason, hint } => WatchEvent::Failed { reason, hint },
+        }
+    }
+
+    /// The events of the recorder since the last call; never waits.
+    pub fn cause_events(&mut self) -> Vec<WatchEvent> {
+        let events = self.causes.as_mut().map(Causes::events).unwrap_or_default();
+        let event = |event| match event {
+            CauseEvent::Recording => WatchEvent::Recording,
+            CauseEvent::Unavailable { reason, fix } => WatchEvent::NotRecorded { reason, fix },
+            CauseEvent::Explained { samples } => WatchEvent::Explained(samples),
+        };
+        events.into_iter().map(event).collect()
+    }
+
+    /// Whether the recorder has not answered the last request.
+    pub fn is_explaining(&self) -> bool {
+        self.causes.as_ref().is_some_and(|causes| !causes.is_free())
+    }
+
+    /// Requests the causes of the samples that were late since the last request.
+    ///
+    /// Returns false, and requests nothing, while the recorder is not ready.
+    pub fn request_causes(&mut self) -> bool {
+        let (Some(causes), Some(lately)) = (&mut self.causes, &mut self.lately) else {
+            return false;
+        };
+        let free = causes.is_free();
+        if free && let Some(tasks) = lately.late(clock::now::<Monotonic>(), self.threshold) {
+            causes.request(tasks, self.threshold);
+        }
+        free
+    }
 }

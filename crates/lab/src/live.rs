@@ -26,18 +26,10 @@ struct LiveRequest {
     rings: RingsPlace,
 }
 
-/// A message of the measuring process.
+/// An event of a watched cell; also a message of the measuring process, except for
+/// [`Self::Batch`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "message", rename_all = "kebab-case")]
-enum LiveMessage {
-    Shortfall(Shortfall),
-    Opened { opened: Instant<Monotonic>, threads: Vec<ThreadId> },
-    Ended,
-    Failed { reason: String, hint: Option<String> },
-}
-
-/// An event of a watched cell.
-#[derive(Clone, Debug, PartialEq)]
 pub enum LiveEvent {
     /// The machine refused something.
     Shortfall(Shortfall),
@@ -48,7 +40,8 @@ pub enum LiveEvent {
         /// The thread of each task, by number.
         threads: Vec<ThreadId>,
     },
-    /// The samples of a task since its last batch.
+    /// The samples of a task since its last batch, from shared memory.
+    #[serde(skip)]
     Batch(Batch),
     /// The window is over.
     Ended,

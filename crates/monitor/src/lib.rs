@@ -19,7 +19,7 @@ mod view;
 mod tests;
 
 pub use figures::{LatencyFigures, LiveFigures, StretchFigures, Worst};
-pub use message::{CauseNews, Key, Message, Request};
+pub use message::{Key, Message, Request, WatchEvent};
 pub use plain::{plain_cause, plain_header, plain_line, plain_total};
 pub use scale::Scale;
 pub use state::Monitor;

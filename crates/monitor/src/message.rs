@@ -30,7 +30,21 @@ pub enum Key {
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// The window of the cell requested last opens.
+    /// An event of the watched cell.
+    Event(WatchEvent),
+    /// Time has passed.
+    Tick {
+        /// The time since the window opened; zero before that.
+        since_opened: Nanos,
+    },
+    /// A key was pressed.
+    Key(Key),
+}
+
+/// An event of a watched cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WatchEvent {
+    /// The window of the cell opens.
     Opened {
         /// The CPU of each task.
         cpus: Vec<u32>,
@@ -48,31 +62,17 @@ pub enum Message {
         /// The fix, if known.
         hint: Option<String>,
     },
-    /// News about the causes of late samples.
-    Causes(CauseNews),
-    /// Time has passed.
-    Tick {
-        /// The time since the window opened; zero before that.
-        since_opened: Nanos,
-    },
-    /// A key was pressed.
-    Key(Key),
-}
-
-/// News about the causes of late samples.
-#[derive(Clone, Debug)]
-pub enum CauseNews {
-    /// The recorder is running.
+    /// Kernel events are recorded from now on.
     Recording,
-    /// Kernel events cannot be recorded.
-    Unavailable {
+    /// Kernel events cannot be recorded, or no longer.
+    NotRecorded {
         /// The reason, in a sentence.
         reason: String,
         /// The command that fixes it, if there is one.
         fix: Option<String>,
     },
-    /// A late sample, explained.
-    Explained(ExplainedSample),
+    /// Late samples with their causes, the slowest first.
+    Explained(Vec<ExplainedSample>),
 }
 
 /// An action that the monitor requests from its caller.

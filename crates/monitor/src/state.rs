@@ -11,7 +11,7 @@ use tactus_stats::axis::{PercentileAxis, percentile_curve};
 
 use crate::choices::{Choices, changed, value};
 use crate::figures::{LatencyFigures, LiveFigures, StretchFigures};
-use crate::message::{CauseNews, Key, Message, Request};
+use crate::message::{Key, Message, Request, WatchEvent};
 use crate::scale::{self, Scale};
 use crate::sweep::Sweep;
 
@@ -133,30 +133,10 @@ impl Monitor {
         self
     }
 
-    /// The cell that is measured.
-    pub fn cell(&self) -> &Cell {
-        &self.cell
-    }
-
     /// Handles a message; may return a request to the caller.
     pub fn update(&mut self, message: Message) -> Option<Request> {
         match message {
-            Message::Opened { cpus } => {
-                self.cpus = cpus;
-                self.phase = Phase::Measuring;
-            }
-            Message::Batch(batch) => {
-                let Self { figures, live, .. } = self;
-                figures.take(&batch, |sample, apart| live.sweep.draw(sample.came, apart));
-            }
-            Message::Shortfall(shortfall) => {
-                if !self.shortfalls.contains(&shortfall) {
-                    self.shortfalls.push(shortfall);
-                }
-            }
-            Message::Ended => self.phase = Phase::Ended,
-            Message::Failed { reason, hint } => self.phase = Phase::Failed { reason, hint },
-            Message::Causes(news) => self.take_causes(news),
+            Message::Event(event) => self.take(event),
             Message::Tick { since_opened } => self.advance(since_opened),
             Message::Key(key) => return self.press(key),
         }
@@ -179,14 +159,32 @@ impl Monitor {
         value(&self.cell, name)
     }
 
-    fn take_causes(&mut self, news: CauseNews) {
-        match news {
-            CauseNews::Recording => self.recording = RecorderState::On,
-            CauseNews::Unavailable { reason, fix } => {
+    fn take(&mut self, event: WatchEvent) {
+        match event {
+            WatchEvent::Opened { cpus } => {
+                self.cpus = cpus;
+                self.phase = Phase::Measuring;
+            }
+            WatchEvent::Batch(batch) => {
+                let Self { figures, live, .. } = self;
+                figures.take(&batch, |sample, apart| live.sweep.draw(sample.came, apart));
+            }
+            WatchEvent::Shortfall(shortfall) => {
+                if !self.shortfalls.contains(&shortfall) {
+                    self.shortfalls.push(shortfall);
+                }
+            }
+            WatchEvent::Ended => self.phase = Phase::Ended,
+            WatchEvent::Failed { reason, hint } => self.phase = Phase::Failed { reason, hint },
+            WatchEvent::Recording => self.recording = RecorderState::On,
+            WatchEvent::NotRecorded { reason, fix } => {
                 self.recording = RecorderState::Unavailable { reason, fix };
             }
-            CauseNews::Explained(sample) => {
-                self.live.causes.push_front(sample);
+            WatchEvent::Explained(samples) => {
+                // The slowest sample comes last, so it is the latest on the screen.
+                for sample in samples.into_iter().rev() {
+                    self.live.causes.push_front(sample);
+                }
                 self.live.causes.truncate(CAUSES_KEPT);
             }
         }

@@ -64,7 +64,7 @@ impl Tasks {
 fn watch(monitor: &mut Monitor, tasks: &mut Tasks, milliseconds: std::ops::Range<u64>) {
     for at in milliseconds.step_by(100).skip(1) {
         for batch in tasks.batches(at) {
-            assert_eq!(monitor.update(Message::Batch(batch)), None);
+            assert_eq!(monitor.update(Message::Event(WatchEvent::Batch(batch))), None);
         }
         monitor.update(Message::Tick { since_opened: Nanos::from_millis(at) });
     }
@@ -72,7 +72,7 @@ fn watch(monitor: &mut Monitor, tasks: &mut Tasks, milliseconds: std::ops::Range
 
 fn opened(options: &[(&str, &[&str])]) -> Monitor {
     let mut monitor = monitor(options);
-    monitor.update(Message::Opened { cpus: vec![0, 1] });
+    monitor.update(Message::Event(WatchEvent::Opened { cpus: vec![0, 1] }));
     monitor
 }
 
@@ -121,13 +121,13 @@ fn an_ordinary_terminal_shows_everything() {
 fn a_large_terminal_shows_causes_too() {
     let mut monitor = watched().with_recording();
     assert!(screen(&monitor, 120, 40).contains("starting the recorder"));
-    monitor.update(Message::Causes(CauseNews::Recording));
+    monitor.update(Message::Event(WatchEvent::Recording));
     assert!(screen(&monitor, 120, 40).contains("no late wakeup yet"));
     for (cause, came, late) in [
         (Cause::HostPause, 11_020, 5_120),
         (Cause::TimerWork { function: Some("tick_nohz_handler".to_owned()), cpu: 1 }, 12_300, 410),
     ] {
-        monitor.update(Message::Causes(CauseNews::Explained(explained(cause, came, late))));
+        monitor.update(Message::Event(WatchEvent::Explained(vec![explained(cause, came, late)])));
     }
     insta::assert_snapshot!(screen(&monitor, 120, 40));
 }
@@ -144,14 +144,14 @@ fn a_small_terminal_shows_the_size_needed() {
 #[test]
 fn the_smallest_terminal_has_room_for_every_part() {
     let mut monitor = watched();
-    monitor.update(Message::Batch(Batch {
+    monitor.update(Message::Event(WatchEvent::Batch(Batch {
         // From nanoseconds to seconds: more decades than rows.
         samples: vec![
             Sample { due: Nanos::from_millis(13_200), came: Nanos::from_nanos(13_200_000_002) },
             Sample { due: Nanos::from_millis(13_300), came: Nanos::from_millis(15_100) },
         ],
         ..Batch::default()
-    }));
+    })));
     monitor.update(Message::Tick { since_opened: Nanos::from_millis(15_200) });
     insta::assert_snapshot!(screen(&monitor, LEAST_WIDTH, LEAST_HEIGHT));
 }
@@ -167,7 +167,7 @@ fn the_scale_of_the_paper_is_one_millisecond_per_line() {
     let mut late = late;
     batch.samples =
         due.map(|(k, due)| Sample { due, came: due + Nanos::from_nanos(late(k)) }).collect();
-    monitor.update(Message::Batch(batch));
+    monitor.update(Message::Event(WatchEvent::Batch(batch)));
     monitor.update(Message::Tick { since_opened: Nanos::from_secs(9) });
     let screen = screen(&monitor, 90, 30);
     assert!(screen.contains("1\u{202f}ms per line"), "{screen}");
@@ -258,7 +258,7 @@ fn figures_with_and_without_recording_are_not_pooled() {
     assert_eq!(press(&mut monitor, "t"), [Request::Record(true)]);
     assert!(!screen(&monitor, 80, 24).contains("worst case"), "the figures are reset");
     let (reason, fix) = ("CAP_PERFMON is missing".to_owned(), Some("sudo setcap …".to_owned()));
-    monitor.update(Message::Causes(CauseNews::Unavailable { reason, fix }));
+    monitor.update(Message::Event(WatchEvent::NotRecorded { reason, fix }));
     let shown = screen(&monitor, 80, 24);
     assert!(shown.contains("CAP_PERFMON is missing"), "{shown}");
     assert_eq!(press(&mut monitor, "t"), [Request::Record(true)], "the second attempt");
@@ -268,14 +268,17 @@ fn figures_with_and_without_recording_are_not_pooled() {
 #[test]
 fn shortfalls_and_failures_are_shown() {
     let mut monitor = watched();
-    monitor.update(Message::Shortfall(Shortfall {
+    monitor.update(Message::Event(WatchEvent::Shortfall(Shortfall {
         asked: "fifo:90".to_owned(),
         granted: "other".to_owned(),
         reason: "RLIMIT_RTPRIO is 0".to_owned(),
         fix: None,
-    }));
+    })));
     assert!(screen(&monitor, 80, 24).contains("asked for fifo:90, got other: RLIMIT_RTPRIO is 0"));
-    monitor.update(Message::Failed { reason: "the load ended".to_owned(), hint: None });
+    monitor.update(Message::Event(WatchEvent::Failed {
+        reason: "the load ended".to_owned(),
+        hint: None,
+    }));
     let shown = screen(&monitor, 80, 24);
     assert!(shown.contains("failed") && shown.contains("the load ended"), "{shown}");
 }

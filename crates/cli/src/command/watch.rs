@@ -4,12 +4,12 @@ mod plain;
 mod screen;
 
 use clap::Args;
+use tactus_app::Places;
 use tactus_app::plan::new_seed;
-use tactus_app::{Places, watch};
+use tactus_app::watch::{self, Watch};
 use tactus_model::time::Nanos;
 use tactus_monitor::{Monitor, Scale};
 
-use self::screen::WatchOptions;
 use crate::error::{CommandError, CommandResult};
 use crate::setting_options::SettingOptions;
 
@@ -54,11 +54,11 @@ pub(crate) struct WatchArguments {
 pub(crate) fn run(arguments: &WatchArguments, places: &Places) -> CommandResult {
     let cell = watch::cell(&arguments.settings.0)?;
     let seed = arguments.seed.unwrap_or_else(new_seed);
+    let watch = Watch::new(places, cell, seed, arguments.threshold);
     if arguments.plain || arguments.json {
-        let explain_beyond = arguments.causes.then_some(arguments.threshold);
-        return plain::watch(places, &cell, seed, arguments.json, explain_beyond);
+        return plain::watch(watch, arguments.json, arguments.causes);
     }
-    let mut monitor = Monitor::new(cell, &arguments.settings.0);
+    let mut monitor = Monitor::new(watch.cell().clone(), &arguments.settings.0);
     if let Some(line) = arguments.scale {
         if line == Nanos::ZERO {
             return Err(CommandError::usage("--scale is zero: write a duration, e.g. 1ms"));
@@ -68,6 +68,5 @@ pub(crate) fn run(arguments: &WatchArguments, places: &Places) -> CommandResult 
     if arguments.causes {
         monitor = monitor.with_recording();
     }
-    let (record, threshold) = (arguments.causes, arguments.threshold);
-    screen::watch(monitor, WatchOptions { places, seed, record, threshold })
+    screen::watch(monitor, watch, arguments.causes)
 }

@@ -9,7 +9,7 @@ use tactus_load::{HostOptions, RunningLoad};
 use tactus_probe::live::SampleRings;
 use tactus_probe::{LiveTasks, ProbeEvent};
 
-use super::{LiveMessage, LiveRequest};
+use super::{LiveEvent, LiveRequest};
 use tactus_cell::{Stopped, load_ended, machine, own_executable, task_process};
 
 /// Runs the measuring process of a watched cell: the request on standard input, the messages
@@ -19,8 +19,8 @@ use tactus_cell::{Stopped, load_ended, machine, own_executable, task_process};
 /// A message cannot be written.
 pub fn main() -> io::Result<()> {
     let last = match measure() {
-        Ok(()) => LiveMessage::Ended,
-        Err(Stopped { reason, hint }) => LiveMessage::Failed { reason, hint },
+        Ok(()) => LiveEvent::Ended,
+        Err(Stopped { reason, hint }) => LiveEvent::Failed { reason, hint },
     };
     send(&last)
 }
@@ -34,11 +34,11 @@ fn measure() -> Result<(), Stopped> {
     let options = HostOptions::new(executable.clone());
     let (_settings, refused) = machine::hold(&request.cell, &executable, &options.directory);
     for shortfall in refused {
-        send(&LiveMessage::Shortfall(shortfall))?;
+        send(&LiveEvent::Shortfall(shortfall))?;
     }
     let mut load = RunningLoad::start(&request.cell.load, &options)?;
     for shortfall in load.shortfalls() {
-        send(&LiveMessage::Shortfall(shortfall.clone()))?;
+        send(&LiveEvent::Shortfall(shortfall.clone()))?;
     }
     thread::sleep(Duration::from(request.cell.warmup));
 
@@ -52,14 +52,14 @@ fn measure() -> Result<(), Stopped> {
             }
         })?;
     for shortfall in shortfalls {
-        send(&LiveMessage::Shortfall(shortfall))?;
+        send(&LiveEvent::Shortfall(shortfall))?;
     }
     // This thread sleeps unless a copy ends by itself; the load ends with this process.
     let name = request.cell.load.load.to_string();
     thread::spawn(move || {
         while let Some(reason) = load.next_end() {
             // The reader is gone if the watch is over.
-            let _ = send(&LiveMessage::Shortfall(load_ended(&name, &reason)));
+            let _ = send(&LiveEvent::Shortfall(load_ended(&name, &reason)));
         }
         // Dropping the load would end its remaining copies.
         loop {
@@ -67,11 +67,11 @@ fn measure() -> Result<(), Stopped> {
         }
     });
     let (opened, threads) = (tasks.opened(), tasks.threads().to_vec());
-    send(&LiveMessage::Opened { opened, threads })?;
+    send(&LiveEvent::Opened { opened, threads })?;
     tasks.wait()?;
     Ok(())
 }
 
-fn send(message: &LiveMessage) -> io::Result<()> {
+fn send(message: &LiveEvent) -> io::Result<()> {
     Ok(tactus_wire::responses().write(message)?)
 }

@@ -12,15 +12,17 @@ use tactus_probe::places;
 use tactus_probe::schedule::Schedule;
 use tactus_wire::{LastWords, Peer, Start, WireError};
 
-use super::{LiveEvent, LiveMessage, LiveRequest};
+use super::{LiveEvent, LiveRequest};
 
 /// A watched cell. Dropping it ends the measurement, with its load.
 #[derive(Debug)]
 pub struct LiveSamples {
     peer: Peer,
     rings: SampleRings,
+    /// The CPU of each task.
+    cpus: Vec<u32>,
     followers: Vec<Follower>,
-    messages: Receiver<LiveMessage>,
+    messages: Receiver<LiveEvent>,
     ended: bool,
 }
 
@@ -39,7 +41,8 @@ impl LiveSamples {
         seed: u64,
     ) -> io::Result<Self> {
         let probe = cell.probe.timer();
-        let tasks = places(cell).map_err(io::Error::other)?.len() as u32;
+        let cpus = places(cell).map_err(io::Error::other)?;
+        let tasks = cpus.len() as u32;
         let layout = RingLayout::new(tasks, probe.interval.mean());
         let rings = SampleRings::create(layout).map_err(io::Error::other)?;
         let mut command = Command::new(executable);
@@ -61,7 +64,12 @@ impl LiveSamples {
         let followers = (0..tasks)
             .map(|task| Follower::new(task, Schedule::of_task(cell, task, seed)))
             .collect();
-        Ok(Self { peer, rings, followers, messages, ended: false })
+        Ok(Self { peer, rings, cpus, followers, messages, ended: false })
+    }
+
+    /// The CPU of each task.
+    pub fn cpus(&self) -> &[u32] {
+        &self.cpus
     }
 
     /// Returns the events since the last call; never waits.
@@ -73,13 +81,11 @@ impl LiveSamples {
         let mut last = None;
         while !self.ended {
             match self.messages.try_recv() {
-                Ok(message) => match LiveEvent::from(message) {
-                    end @ (LiveEvent::Ended | LiveEvent::Failed { .. }) => {
-                        self.ended = true;
-                        last = Some(end);
-                    }
-                    event => events.push(event),
-                },
+                Ok(end @ (LiveEvent::Ended | LiveEvent::Failed { .. })) => {
+                    self.ended = true;
+                    last = Some(end);
+                }
+                Ok(event) => events.push(event),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => self.ended = true,
             }
@@ -102,7 +108,7 @@ impl Drop for LiveSamples {
 const LAST_WORDS_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why there is no further message.
-fn failed(error: &WireError, words: Option<LastWords>) -> LiveMessage {
+fn failed(error: &WireError, words: Option<LastWords>) -> LiveEvent {
     let reason = if error.is_end() {
         let words = words.map(|words| words.take(LAST_WORDS_PATIENCE)).unwrap_or_default();
         let stderr = if words.is_empty() { words } else { format!("; stderr: {words}") };
@@ -110,16 +116,5 @@ fn failed(error: &WireError, words: Option<LastWords>) -> LiveMessage {
     } else {
         format!("invalid output of the measuring process: {error}")
     };
-    LiveMessage::Failed { reason, hint: None }
-}
-
-impl From<LiveMessage> for LiveEvent {
-    fn from(message: LiveMessage) -> Self {
-        match message {
-            LiveMessage::Shortfall(shortfall) => Self::Shortfall(shortfall),
-            LiveMessage::Opened { opened, threads } => Self::Opened { opened, threads },
-            LiveMessage::Ended => Self::Ended,
-            LiveMessage::Failed { reason, hint } => Self::Failed { reason, hint },
-        }
-    }
+    LiveEvent::Failed { reason, hint: None }
 }

@@ -5,20 +5,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use serde::Serialize;
-use tactus_app::watch::{start, start_recording};
-use tactus_app::{Error, ErrorKind, Places};
+use tactus_app::watch::Watch;
+use tactus_app::{Error, ErrorKind};
 use tactus_explain::ExplainedSample;
-use tactus_lab::causes::{CauseEvent, Causes, Lately};
-use tactus_lab::live::{LiveEvent, LiveSamples};
 use tactus_model::cell::Cell;
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_monitor::{
-    LiveFigures, StretchFigures, plain_cause, plain_header, plain_line, plain_total,
+    LiveFigures, StretchFigures, WatchEvent, plain_cause, plain_header, plain_line, plain_total,
 };
 use tactus_sys::clock;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
 use crate::terminal::shortfall_text;
@@ -59,33 +57,20 @@ enum Line<'a> {
     },
 }
 
-/// Watches `cell` until its window ends or an interrupt. With `explain_beyond`, records kernel
-/// events and explains later samples.
-pub(super) fn watch(
-    places: &Places,
-    cell: &Cell,
-    seed: u64,
-    json: bool,
-    explain_beyond: Option<Nanos>,
-) -> CommandResult {
-    let cpus = tactus_probe::places(cell).map_err(CommandError::internal)?;
+/// Watches until the window ends or an interrupt. With `causes`, records kernel events and
+/// explains late samples.
+pub(super) fn watch(mut watch: Watch<'_>, json: bool, causes: bool) -> CommandResult {
     let (sender, stopped) = channel();
     on_interrupt(move || {
         // At the end, the receiver may be gone.
         let _ = sender.send(());
     })?;
-    let why = match explain_beyond {
-        Some(threshold) => {
-            Some(Why { causes: start_recording(places, cell)?, threshold, lately: None })
-        }
-        None => None,
-    };
-    let samples = start(places, cell, seed)?;
-    let figures = LiveFigures::new();
-    let mut watch = Watch { cell, seed, json, cpus, samples, stopped, figures, why };
-    if let Some(opened) = watch.wait_for_opening()? {
-        let length = watch.seconds(opened)?;
-        watch.print_total(length)?;
+    watch.record(causes)?;
+    watch.start()?;
+    let mut lines = Lines { watch, json, cpus: Vec::new(), stopped, figures: LiveFigures::new() };
+    if let Some(opened) = lines.wait_for_opening()? {
+        let length = lines.seconds(opened)?;
+        lines.print_total(length)?;
     }
     Ok(())
 }
@@ -96,54 +81,30 @@ const SECOND: Nanos = Nanos::from_secs(1);
 /// How many times to poll for the last causes, [`PATIENCE`] apart.
 const LAST_POLLS: u32 = 100;
 
-struct Watch<'a> {
-    cell: &'a Cell,
-    seed: u64,
+/// The printer of lines.
+struct Lines<'p> {
+    watch: Watch<'p>,
     json: bool,
-    /// The CPU of each task.
+    /// The CPU of each task; empty until the window opens.
     cpus: Vec<u32>,
-    samples: LiveSamples,
     stopped: Receiver<()>,
     figures: LiveFigures,
-    why: Option<Why>,
 }
 
-/// The process that explains late samples.
-struct Why {
-    causes: Causes,
-    threshold: Nanos,
-    /// The newest samples, after the window opened.
-    lately: Option<Lately>,
-}
-
-impl Watch<'_> {
+impl Lines<'_> {
     /// Waits until the window opens; `None` if it was interrupted before.
     fn wait_for_opening(&mut self) -> CommandResult<Option<Instant<Monotonic>>> {
         loop {
-            for event in self.samples.events() {
-                match event {
-                    LiveEvent::Shortfall(shortfall) => self.print_shortfall(&shortfall)?,
-                    LiveEvent::Opened { opened, threads } => {
-                        let sleep = self.cell.probe.timer().sleep;
-                        if let Some(why) = &mut self.why {
-                            why.lately = Some(Lately::new(sleep, opened, &threads));
-                        }
-                        self.print_opening()?;
-                        return Ok(Some(opened));
-                    }
-                    LiveEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
-                    LiveEvent::Batch(_) | LiveEvent::Ended => {}
-                }
-            }
-            if self.is_stopped_within(PATIENCE) {
-                return Ok(None);
+            self.receive()?;
+            if self.watch.opened().is_some() || self.is_stopped_within(PATIENCE) {
+                return Ok(self.watch.opened());
             }
         }
     }
 
     /// Prints every second, and returns how long it watched.
     fn seconds(&mut self, opened: Instant<Monotonic>) -> CommandResult<Nanos> {
-        let window = self.cell.duration;
+        let window = self.watch.cell().duration;
         let mut at = Nanos::ZERO;
         loop {
             // The last second of a window may be shorter.
@@ -163,19 +124,31 @@ impl Watch<'_> {
         }
     }
 
-    /// Receives the samples since the last call.
+    /// Handles the events of the measurement since the last call.
     fn receive(&mut self) -> CommandResult {
-        for event in self.samples.events() {
-            match event {
-                LiveEvent::Batch(batch) => {
-                    if let Some(lately) = self.why.as_mut().and_then(|why| why.lately.as_mut()) {
-                        lately.take(&batch);
-                    }
-                    self.figures.take(&batch, |_, _| {});
-                }
-                LiveEvent::Shortfall(shortfall) => self.print_shortfall(&shortfall)?,
-                LiveEvent::Failed { reason, hint } => return Err(failed(reason, hint)),
-                LiveEvent::Opened { .. } | LiveEvent::Ended => {}
+        self.watch.sample_events().into_iter().try_for_each(|event| self.handle(event))
+    }
+
+    fn handle(&mut self, event: WatchEvent) -> CommandResult {
+        match event {
+            WatchEvent::Opened { cpus } => {
+                self.cpus = cpus;
+                self.print_opening()?;
+            }
+            WatchEvent::Batch(batch) => self.figures.take(&batch, |_, _| {}),
+            WatchEvent::Shortfall(shortfall) => self.print_shortfall(&shortfall)?,
+            WatchEvent::Ended => {}
+            WatchEvent::Failed { reason, hint } => {
+                let error = Error::new(ErrorKind::Unavailable, reason);
+                return Err(error.with_hint_if_any(hint).into());
+            }
+            WatchEvent::Recording if self.json => write_line(&Line::Recording)?,
+            WatchEvent::Recording => {}
+            WatchEvent::NotRecorded { reason, fix } => {
+                self.print_not_recorded(&reason, fix.as_deref())?;
+            }
+            WatchEvent::Explained(samples) => {
+                samples.iter().try_for_each(|sample| self.print_cause(sample))?;
             }
         }
         Ok(())
@@ -186,9 +159,9 @@ impl Watch<'_> {
     }
 
     fn print_opening(&self) -> CommandResult {
-        let Self { cell, seed, cpus, .. } = self;
         if self.json {
-            return Ok(write_line(&Line::Opened { cell, seed: *seed, cpus })?);
+            let Self { watch, cpus, .. } = self;
+            return Ok(write_line(&Line::Opened { cell: watch.cell(), seed: watch.seed(), cpus })?);
         }
         Ok(writeln!(io::stdout(), "{}", plain_header())?)
     }
@@ -211,23 +184,15 @@ impl Watch<'_> {
 
     /// Prints the explanations that arrived, and requests those of newer samples.
     fn explain_causes(&mut self) -> CommandResult {
-        let Some(why) = &mut self.why else { return Ok(()) };
-        let events = why.causes.events();
-        if let Some(lately) = why.lately.as_mut().filter(|_| why.causes.is_free())
-            && let Some(tasks) = lately.late(clock::now::<Monotonic>(), why.threshold)
-        {
-            why.causes.request(tasks, why.threshold);
-        }
-        events.iter().try_for_each(|event| self.print_cause(event))
+        let events = self.watch.cause_events();
+        self.watch.request_causes();
+        events.into_iter().try_for_each(|event| self.handle(event))
     }
 
     /// Waits a short time for the last explanations.
     fn print_last_causes(&mut self) -> CommandResult {
         for _ in 0..LAST_POLLS {
-            if self.why.as_ref().is_none_or(|why| why.causes.is_free()) {
-                break;
-            }
-            if self.is_stopped_within(PATIENCE) {
+            if !self.watch.is_explaining() || self.is_stopped_within(PATIENCE) {
                 break;
             }
             self.explain_causes()?;
@@ -235,32 +200,23 @@ impl Watch<'_> {
         Ok(())
     }
 
-    fn print_cause(&self, event: &CauseEvent) -> CommandResult {
-        match event {
-            CauseEvent::Recording if self.json => write_line(&Line::Recording)?,
-            CauseEvent::Recording => {}
-            CauseEvent::Unavailable { reason, fix } => {
-                let fix = fix.as_deref();
-                if self.json {
-                    write_line(&Line::NotRecorded { reason, fix })?;
-                }
-                eprintln!("warning: cannot explain late samples: {reason}");
-                if let Some(fix) = fix {
-                    eprintln!("fix: {fix}");
-                }
-            }
-            CauseEvent::Explained { samples } => {
-                for sample in samples {
-                    let cpu = self.cpus.get(sample.task as usize).copied();
-                    if self.json {
-                        write_line(&Line::Late { cpu, sample })?;
-                    } else {
-                        writeln!(io::stdout(), "{}", plain_cause(sample, cpu))?;
-                    }
-                }
-            }
+    fn print_not_recorded(&self, reason: &str, fix: Option<&str>) -> CommandResult {
+        if self.json {
+            write_line(&Line::NotRecorded { reason, fix })?;
+        }
+        eprintln!("warning: cannot explain late samples: {reason}");
+        if let Some(fix) = fix {
+            eprintln!("fix: {fix}");
         }
         Ok(())
+    }
+
+    fn print_cause(&self, sample: &ExplainedSample) -> CommandResult {
+        let cpu = self.cpus.get(sample.task as usize).copied();
+        if self.json {
+            return Ok(write_line(&Line::Late { cpu, sample })?);
+        }
+        Ok(writeln!(io::stdout(), "{}", plain_cause(sample, cpu))?)
     }
 
     fn print_shortfall(&self, shortfall: &Shortfall) -> CommandResult {
@@ -270,8 +226,4 @@ impl Watch<'_> {
         eprint!("{}", shortfall_text(shortfall));
         Ok(())
     }
-}
-
-fn failed(reason: String, hint: Option<String>) -> CommandError {
-    Error::new(ErrorKind::Unavailable, reason).with_hint_if_any(hint).into()
 }

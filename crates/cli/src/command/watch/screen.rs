@@ -8,13 +8,10 @@ use std::time::{Duration, Instant as StdInstant};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use signal_hook::consts::SIGSTOP;
-use tactus_app::watch::{start, start_recording};
-use tactus_app::{Error, Places};
-use tactus_lab::causes::{CauseEvent, Causes, Lately};
-use tactus_lab::live::{LiveEvent, LiveSamples};
-use tactus_model::cell::Cell;
-use tactus_model::time::{Instant, Monotonic, Nanos};
-use tactus_monitor::{CauseNews, Key, Message, Monitor, Palette, Request};
+use tactus_app::Error;
+use tactus_app::watch::Watch;
+use tactus_model::time::{Monotonic, Nanos};
+use tactus_monitor::{Key, Message, Monitor, Palette, Request, WatchEvent};
 use tactus_sys::clock;
 
 use crate::error::CommandResult;
@@ -25,18 +22,9 @@ const FRAME: Duration = Duration::from_millis(100);
 /// The time between two requests for causes.
 const REQUEST_EVERY: Duration = Duration::from_secs(1);
 
-/// The options of the monitor.
-pub(super) struct WatchOptions<'p> {
-    pub(super) places: &'p Places,
-    pub(super) seed: u64,
-    /// Whether to record kernel events from the beginning.
-    pub(super) record: bool,
-    /// The latency above which a sample is explained.
-    pub(super) threshold: Nanos,
-}
-
-/// Shows `monitor` until the user quits. Restores the terminal on return and on panic.
-pub(super) fn watch(monitor: Monitor, options: WatchOptions<'_>) -> CommandResult {
+/// Shows `watch` in `monitor` until the user quits; with `record`, records kernel events from
+/// the beginning. Restores the terminal on return and on panic.
+pub(super) fn watch(monitor: Monitor, mut watch: Watch<'_>, record: bool) -> CommandResult {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(Error::usage("stdin or stdout is not a terminal; use --plain or --json")
             .with_hint("tactus watch --plain prints one line a second")
@@ -45,18 +33,9 @@ pub(super) fn watch(monitor: Monitor, options: WatchOptions<'_>) -> CommandResul
     let stopped = Arc::new(AtomicBool::new(false));
     let stop = stopped.clone();
     on_interrupt(move || stop.store(true, Ordering::Relaxed))?;
-    let samples = start(options.places, monitor.cell(), options.seed)?;
-    let mut show = Show {
-        monitor,
-        samples: Some(samples),
-        opened: None,
-        lately: None,
-        causes: None,
-        last_request: StdInstant::now(),
-        stopped,
-        options,
-    };
-    if show.options.record {
+    watch.start()?;
+    let mut show = Show { monitor, watch, last_request: StdInstant::now(), stopped };
+    if record {
         show.record(true);
     }
     let screen = Screen::open()?;
@@ -95,16 +74,10 @@ enum Action {
     Quit,
 }
 
-/// The monitor and its processes.
+/// The monitor and what it shows.
 struct Show<'p> {
     monitor: Monitor,
-    options: WatchOptions<'p>,
-    /// `None` if measuring could not be started, which the monitor shows.
-    samples: Option<LiveSamples>,
-    opened: Option<Instant<Monotonic>>,
-    /// The newest samples, after the window opened.
-    lately: Option<Lately>,
-    causes: Option<Causes>,
+    watch: Watch<'p>,
     last_request: StdInstant,
     stopped: Arc<AtomicBool>,
 }
@@ -114,7 +87,6 @@ impl Show<'_> {
         let palette = palette();
         loop {
             self.receive();
-            self.explain();
             screen.0.draw(|frame| {
                 self.monitor.draw(palette, frame.area(), frame.buffer_mut());
             })?;
@@ -129,75 +101,26 @@ impl Show<'_> {
         }
     }
 
-    /// Passes events of the measurement to the monitor.
+    /// Passes events to the monitor, and requests causes of late samples once a second.
     fn receive(&mut self) {
-        let events = self.samples.as_mut().map(LiveSamples::events).unwrap_or_default();
+        let mut events = self.watch.sample_events();
+        events.extend(self.watch.cause_events());
         for event in events {
-            let message = match event {
-                LiveEvent::Shortfall(shortfall) => Message::Shortfall(shortfall),
-                LiveEvent::Opened { opened, threads } => {
-                    let probe = self.monitor.cell().probe.timer();
-                    self.opened = Some(opened);
-                    self.lately = Some(Lately::new(probe.sleep, opened, &threads));
-                    Message::Opened { cpus: cpus(self.monitor.cell()) }
-                }
-                LiveEvent::Batch(batch) => {
-                    if let (Some(lately), Some(_)) = (&mut self.lately, &self.causes) {
-                        lately.take(&batch);
-                    }
-                    Message::Batch(batch)
-                }
-                LiveEvent::Ended => Message::Ended,
-                LiveEvent::Failed { reason, hint } => Message::Failed { reason, hint },
-            };
-            self.send(message);
+            self.send(Message::Event(event));
         }
-        let since_opened =
-            self.opened.map_or(Nanos::ZERO, |opened| clock::now::<Monotonic>() - opened);
+        let opened = self.watch.opened();
+        let since_opened = opened.map_or(Nanos::ZERO, |opened| clock::now::<Monotonic>() - opened);
         self.send(Message::Tick { since_opened });
-    }
-
-    /// Requests causes of late samples once a second, and passes explanations to the monitor.
-    fn explain(&mut self) {
-        let events = self.causes.as_mut().map(Causes::events).unwrap_or_default();
-        for event in events {
-            match event {
-                CauseEvent::Recording => self.send(Message::Causes(CauseNews::Recording)),
-                CauseEvent::Unavailable { reason, fix } => {
-                    self.send(Message::Causes(CauseNews::Unavailable { reason, fix }))
-                }
-                // The slowest sample is passed last, so it is the latest on the screen.
-                CauseEvent::Explained { samples } => samples
-                    .into_iter()
-                    .rev()
-                    .any(|sample| self.send(Message::Causes(CauseNews::Explained(sample)))),
-            };
-        }
-        if self.last_request.elapsed() < REQUEST_EVERY {
-            return;
-        }
-        if let (Some(causes), Some(lately)) = (&mut self.causes, &mut self.lately)
-            && causes.is_free()
-        {
+        if self.last_request.elapsed() >= REQUEST_EVERY && self.watch.request_causes() {
             self.last_request = StdInstant::now();
-            if let Some(tasks) = lately.late(clock::now::<Monotonic>(), self.options.threshold) {
-                causes.request(tasks, self.options.threshold);
-            }
         }
     }
 
     /// Starts or stops recording kernel events.
     fn record(&mut self, record: bool) {
-        self.causes = None;
-        if !record {
-            return;
-        }
-        match start_recording(self.options.places, self.monitor.cell()) {
-            Ok(causes) => self.causes = Some(causes),
-            Err(error) => {
-                let (reason, fix) = (error.to_string(), None);
-                self.send(Message::Causes(CauseNews::Unavailable { reason, fix }));
-            }
+        if let Err(error) = self.watch.record(record) {
+            let event = WatchEvent::NotRecorded { reason: error.to_string(), fix: None };
+            self.send(Message::Event(event));
         }
     }
 
@@ -239,29 +162,16 @@ impl Show<'_> {
         match self.monitor.update(message) {
             None => {}
             Some(Request::Quit) => return true,
-            Some(Request::Measure(cell)) => self.measure(&cell),
             Some(Request::Record(record)) => self.record(record),
+            Some(Request::Measure(cell)) => {
+                if let Err(error) = self.watch.change(*cell) {
+                    let event = WatchEvent::Failed { reason: error.to_string(), hint: None };
+                    self.send(Message::Event(event));
+                }
+            }
         }
         false
     }
-
-    /// Measures another cell. The previous measurement ends first.
-    fn measure(&mut self, cell: &Cell) {
-        self.samples = None;
-        self.opened = None;
-        self.lately = None;
-        match start(self.options.places, cell, self.options.seed) {
-            Ok(samples) => self.samples = Some(samples),
-            Err(error) => {
-                self.send(Message::Failed { reason: error.to_string(), hint: None });
-            }
-        }
-    }
-}
-
-fn cpus(cell: &Cell) -> Vec<u32> {
-    // The same call determined the tasks when they were started.
-    tactus_probe::places(cell).unwrap_or_default()
 }
 
 /// No colours with `NO_COLOR` (<https://no-color.org>).
