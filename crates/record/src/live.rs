@@ -17,7 +17,7 @@
 //! let recorder = Recorder::start(options)?;
 //! std::thread::sleep(std::time::Duration::from_secs(1));
 //! let recorded = recorder.stop()?;
-//! assert!(recorded.summary.balances());
+//! println!("{} events lost", recorded.summary.lost());
 //! # Ok::<(), tactus_record::live::RecordError>(())
 //! ```
 
