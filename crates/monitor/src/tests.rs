@@ -274,7 +274,7 @@ fn shortfalls_and_failures_are_shown() {
         reason: "RLIMIT_RTPRIO is 0".to_owned(),
         fix: None,
     })));
-    assert!(screen(&monitor, 80, 24).contains("asked for fifo:90, got other: RLIMIT_RTPRIO is 0"));
+    assert!(screen(&monitor, 80, 24).contains("requested fifo:90, got other: RLIMIT_RTPRIO is 0"));
     monitor.update(Message::Event(WatchEvent::Failed {
         reason: "the load ended".to_owned(),
         hint: None,

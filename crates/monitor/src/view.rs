@@ -122,7 +122,7 @@ impl Monitor {
         }
         if let Some(shortfall) = self.shortfalls.last() {
             let message = format!(
-                "asked for {}, got {}: {}",
+                "requested {}, got {}: {}",
                 shortfall.asked, shortfall.granted, shortfall.reason
             );
             return (with_hint(&message, shortfall.fix.as_ref()), palette.notice());

@@ -134,11 +134,15 @@ fn unbalanced(cells: &[CellRecord<'_>]) -> Option<Finding> {
 
 fn not_granted(shortfall: &Shortfall) -> Finding {
     let Shortfall { asked, granted, reason, fix } = shortfall;
+    let effect = if asked.starts_with("traced") {
+        "Latencies are valid; their causes are not recorded.".to_owned()
+    } else if asked.contains("policy") {
+        format!("Figures are for {granted}.")
+    } else {
+        "Figures include the effect of this.".to_owned()
+    };
     GRANTED
-        .warning(
-            format!("asked for {asked}, got {granted}: {reason}"),
-            format!("Figures are for {granted}."),
-        )
+        .warning(format!("requested {asked}, got {granted}: {reason}"), effect)
         .fixed_by(fix.clone())
 }
 
