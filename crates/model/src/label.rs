@@ -60,7 +60,7 @@ fn part_of_label(name: &str, value: &str) -> String {
 }
 
 /// Short names for kernels that stand beside each other: by how they preempt themselves
-/// where that tells them apart, by their ticks where that does, and else as they were named,
+/// if that distinguishes them, by their ticks if those do, and otherwise as they were named,
 /// a file without its directories.
 pub fn kernel_names(kernels: &[(&Guest, &MachineFacts)]) -> Vec<String> {
     let by = |of: fn(&MachineFacts) -> Option<String>| -> Option<Vec<String>> {
