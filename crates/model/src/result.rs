@@ -57,12 +57,13 @@ impl Accounting {
 }
 
 impl AddAssign for Accounting {
+    // Saturates, since figures from a file or a process can have any value.
     fn add_assign(&mut self, other: Self) {
-        self.intended += other.intended;
-        self.observed += other.observed;
-        self.missed += other.missed;
-        self.dropped += other.dropped;
-        self.early += other.early;
+        self.intended = self.intended.saturating_add(other.intended);
+        self.observed = self.observed.saturating_add(other.observed);
+        self.missed = self.missed.saturating_add(other.missed);
+        self.dropped = self.dropped.saturating_add(other.dropped);
+        self.early = self.early.saturating_add(other.early);
     }
 }
 
