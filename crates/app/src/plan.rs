@@ -34,6 +34,8 @@ pub fn plan(
     };
     if experiment.name == "default" {
         "measure".clone_into(&mut experiment.name);
+        // The description is that of the defaults, not of the settings that replace them.
+        experiment.about.clear();
     }
     overrides.seed = Some(overrides.seed.or(experiment.seed).unwrap_or_else(new_seed));
     match name {
@@ -101,6 +103,7 @@ mod tests {
         assert_eq!(quick.name, "quick");
         let one = plan(None, settings("policy", "fifo:90"), None).unwrap();
         assert_eq!((one.name.as_str(), one.cells.len()), ("measure", 1));
+        assert_eq!(one.about, "", "the description of the defaults does not apply");
     }
 
     #[test]
