@@ -45,14 +45,14 @@ complete -c tactus -n "__fish_tactus_needs_command" -f -a "delete" -d 'Delete ru
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "completions" -d 'Print the completion script for a shell'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "internal" -d 'Run one of the processes that tactus starts itself'
 complete -c tactus -n "__fish_tactus_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l look -d 'Watch for this duration, e.g. 10s, and report steal time, thermal throttling and firmware interrupts (SMIs)' -r
+complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l look -d 'Also watch the machine for this duration, e.g. 10s, and report steal time, thermal throttling and firmware interrupts (SMIs) [default: do not watch]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l root -d 'Examine the machine whose /proc, /sys and /boot are below this directory' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -l json -d 'Print findings as JSON, one object a line'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
@@ -61,29 +61,29 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sleep -d 'How 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'The first due time is a multiple of this; 0ns starts at once [default: 0ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'Start delay of each further task relative to the task before it [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks-per-cpu -d 'Number of tasks per CPU [default: 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tasks -d 'Whether tasks are threads or processes [default: threads]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched [default: untouched]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latency -d 'Longest idle-state exit latency that is allowed, on the whole machine; or untouched [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'Size of requests to block devices: untouched, or single (one page); restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'Number of times each cell is measured [default: that of the experiment, or 1]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell, e.g. p99.9:5% (of the percentile) or p99:2us; at least three rounds' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: add no round that would end later than this [default: 10min]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'Seed of the order of cells and of random intervals [default: that of the experiment, or a new one]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l for -d 'Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. Without an experiment, its period is the default of --interval' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'Seed that determines the order of the cells and the random intervals [default: that of the experiment, or a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. A wakeup that is up to LATENESS late meets its deadline. Without an experiment, the period is the default of --interval' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l continue -d 'Continue an interrupted run: measure its remaining turns' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
@@ -97,9 +97,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_s
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'How the load is scheduled [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
@@ -108,44 +108,44 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l align -d 'The first due time is a multiple of this; 0ns starts at once [default: 0ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l offset -d 'Start delay of each further task relative to the task before it [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks-per-cpu -d 'Number of tasks per CPU [default: 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tasks -d 'Whether tasks are threads or processes [default: threads]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched [default: untouched]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpu-dma-latency -d 'Longest idle-state exit latency that is allowed, on the whole machine; or untouched [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'Size of requests to block devices: untouched, or single (one page); restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l rounds -d 'Number of times each cell is measured [default: that of the experiment, or 1]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of a percentile is this narrow in every cell, e.g. p99.9:5% (of the percentile) or p99:2us; at least three rounds' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l limit -d 'With --until: add no round that would end later than this [default: 10min]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l seed -d 'Seed of the order of cells and of random intervals [default: that of the experiment, or a new one]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l for -d 'Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. Without an experiment, its period is the default of --interval' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l seed -d 'Seed that determines the order of the cells and the random intervals [default: that of the experiment, or a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. A wakeup that is up to LATENESS late meets its deadline. Without an experiment, the period is the default of --interval' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l continue -d 'Continue an interrupted run: measure its remaining turns' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l page -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l proofs -d 'Number of separately booted machines whose results must be equal in deterministic time, 2 to 100' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l guest-limit -d 'Time limit of a guest on this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l mips -d 'With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l proofs -d 'With --exact: number of separately booted machines whose results must be equal, 2 to 100' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l no-page -d 'Write no HTML page'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l json -d 'Print events and results as JSON, one object a line'
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l exact -d 'Measure in deterministic (instruction-counted) time: every run gives the same bytes'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'Baseline kernel, in the form of --kernel' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'How the load is scheduled [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
@@ -154,18 +154,18 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'The first due time is a multiple of this; 0ns starts at once [default: 0ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'Start delay of each further task relative to the task before it [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks-per-cpu -d 'Number of tasks per CPU [default: 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tasks -d 'Whether tasks are threads or processes [default: threads]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched [default: untouched]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpu-dma-latency -d 'Longest idle-state exit latency that is allowed, on the whole machine; or untouched [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l block-requests -d 'Size of requests to block devices: untouched, or single (one page); restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
@@ -173,13 +173,13 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seeds -d 'Number of seeds for each cell [default: that of the experiment, or 10]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'Seed that all other seeds are derived from [default: a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l seed -d 'Seed from which all other seeds are derived [default: that of the experiment, or a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l allow -d 'Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that equal kernels differ in figures that vary with the seed; at most 50 %' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l false-alarms -d 'Chance of a false alarm: that the gate reports a difference of equal kernels in figures that vary with the seed; at most 50%' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l refuse -d 'Differences that fail the gate' -r -f -a "greater\t'Longer paths, later tails, more interrupts'
 different\t'Any difference, including shorter, earlier and fewer'"
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'Time limit of a guest on this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l run -d 'Judge this run of an earlier gate again, without measuring' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l paths-only -d 'Judge only path lengths that are equal for all seeds; three seeds are enough'
@@ -197,9 +197,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Compare a kernel with a baseline kernel, and exit with code 1 if it is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l kernel -d 'The measured kernel: host, or a guest kernel: debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, a file [default: host]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work and its copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
@@ -208,26 +208,26 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sleep -d 'How th
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Tick rate in Hz to which a player\'s timers are rounded up, as on a kernel without high-resolution timers: 100; none for the kernel\'s own timers [default: none]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l numbers -d 'How many four-byte numbers are sorted; 32768 fill half of a 256 KiB cache [default: 32768]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'The first due time is a multiple of this; 0ns starts at once [default: 0ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'Start delay of each further task relative to the task before it [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l align -d 'Start at a multiple of this duration; 0ns starts at once [default: 0ns]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l offset -d 'Each further task starts this much later than the task before it [default: 0ns]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l work -d 'What a task does between wakeups: none, 5% (of the interval), continuous [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks-per-cpu -d 'Number of tasks per CPU [default: 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tasks -d 'Whether tasks are threads or processes [default: threads]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l lock-memory -d 'Lock and touch all memory before measuring: true or false [default: true]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l timer-slack -d 'Timer slack of ordinary tasks, or untouched [default: 1ns]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest idle-state exit latency to allow, for the whole machine, or untouched [default: untouched]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l block-requests -d 'Data per request to block devices: untouched, or single for one page; restored afterwards [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpu-dma-latency -d 'Longest idle-state exit latency that is allowed, on the whole machine; or untouched [default: untouched]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l block-requests -d 'Size of requests to block devices: untouched, or single (one page); restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l seed -d 'Seed of random intervals [default: a new one]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l scale -d 'Distance of the scope\'s lines [default: automatic]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l threshold -d 'Latency above which a sample is explained' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l scale -d 'Time between two lines of the scope [default: automatic]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l threshold -d 'Latency above which a sample is late and is explained' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long to watch [default: until you quit]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l causes -d 'Record kernel events from the beginning, to explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l plain -d 'Print one line a second instead of drawing'
@@ -238,11 +238,11 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -l duration -d 'Du
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s o -l output -d 'File of the recording [default: tactus-DATE.tactusrec]' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l perfetto -d 'Also write a trace for ui.perfetto.dev' -r -F
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l ndjson -d 'Also write JSON, one event a line' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l flight -d 'Flight recorder: keep only the events of this last duration, in memory; at least 2s' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l over -d 'Save the flight recorder when a thread waited longer than this for a CPU, and explain the wait' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l thread -d 'Consider only threads with this name or thread ID; may be repeated [default: all threads except those of tactus]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l saves -d 'Number of saves after which the recording ends' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l source -d 'Mechanism of the kernel: auto, perf, tracefs' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l flight -d 'Flight recorder: keep only the events of the last DURATION, in memory; at least 2s' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l over -d 'With --flight: save the events when a thread waited longer than this for a CPU, and explain the wait' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l thread -d 'With --over: consider only threads with this name or thread ID; may be repeated [default: all threads except those of tactus]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l saves -d 'With --over: number of saves after which the recording ends' -r
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l source -d 'Kernel mechanism that records the events: auto, perf, tracefs' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Also record the kernel call chain of each switch and interrupt'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Print the summary of the recording as JSON'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -252,19 +252,19 @@ complete -c tactus -n "__fish_tactus_using_subcommand list" -l all -d 'List all 
 complete -c tactus -n "__fish_tactus_using_subcommand list" -l json -d 'Print JSON, one object a line for each run'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; prints how often its deadlines are missed; may be repeated' -r
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Print JSON, one object a line for each run, with the summary of every cell'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'Explain one cell of a run only: its label, or its number counted from 0' -r
-complete -c tactus -n "__fish_tactus_using_subcommand explain" -l thread -d 'Explain only threads of a recording with this name or thread ID; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'Explain only this cell of a run: its label, or its number, counted from 0 [default: all cells]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand explain" -l thread -d 'Explain only threads of a recording with this name or thread ID; may be repeated [default: the threads with the longest waits]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l threshold -d 'Latency above which a wakeup is late' -r
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l worst -d 'Number of the slowest wakeups of a cell, or longest waits of a thread, to show in detail' -r
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l json -d 'Print JSON, one object a line for each cell or thread name'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l cell -d 'Show one cell of a run only: its label, or its number counted from 0' -r
-complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l by -d 'What a row is' -r -f -a "program\t'All processes with the same name'
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l cell -d 'Show only this cell of a run: its label, or its number, counted from 0 [default: all cells]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l by -d 'What each row of a table stands for' -r -f -a "program\t'All processes with the same name'
 thread\t'Each thread'"
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l tick -d 'Rates of simulated ticks, in Hz, 1 to 100000' -r
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l top -d 'Number of rows in a table; one more row contains the sum of the others' -r
@@ -273,25 +273,25 @@ complete -c tactus -n "__fish_tactus_using_subcommand quanta" -l json -d 'Print 
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand quanta" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s o -l output -d 'File of the page [default: a file in reports/ beside the store]' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand report" -l for -d 'Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS; may be repeated' -r
-complete -c tactus -n "__fish_tactus_using_subcommand report" -l tick -d 'Rates of simulated ticks, in Hz, shown beside the kernel\'s tick in the CPU accounts of recorded cells' -r
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS; the page shows how often its deadlines are missed; may be repeated' -r
+complete -c tactus -n "__fish_tactus_using_subcommand report" -l tick -d 'Rates of simulated ticks, in Hz, shown beside the kernel\'s tick in the CPU accounts of recorded cells [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand report" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l part -d 'Part of the paper to measure; may be repeated [default: all parts]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l from -d 'Use this run of the paper\'s experiment, without measuring; may be repeated' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l kernel -d 'Measure in a guest with this kernel (`tactus lab kernels` lists them); repeat it to compare kernels' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l mips -d 'Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l proofs -d 'Number of separately booted machines whose results must be equal in deterministic time, 2 to 100' -r
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l guest-limit -d 'Time limit of a guest on this host [default: derived from the duration of its cell]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l kernel -d 'Measure in a guest with this kernel (`tactus lab kernels` lists them); repeat it to compare kernels [default: measure this machine]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l mips -d 'With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l proofs -d 'With --exact: number of separately booted machines whose results must be equal, 2 to 100' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l guest-limit -d 'Time limit of a guest, in time of this host [default: derived from the duration of its cell]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l preemption -d 'Preemption model of the kernel, if the kernel does not report it' -r -f -a "none\t''
 voluntary\t''
 full\t''
 lazy\t''
 rt\t''"
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l seed -d 'Seed of the order of cells and of random intervals [default: a new one]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l seed -d 'Seed that determines the order of the cells and the random intervals [default: a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -s o -l output -d 'File of the HTML page [default: a file in reports/ beside the store]' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l full -d 'Measure for the paper\'s own durations: half an hour to several hours'
-complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l exact -d 'Measure in deterministic (instruction-counted) time: every run gives the same bytes'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l full -d 'Measure for the paper\'s own durations, half an hour to several hours [default: the quick form]'
+complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l no-page -d 'Write no HTML page'
 complete -c tactus -n "__fish_tactus_using_subcommand reproduce" -l json -d 'Print events and the result as JSON, one object a line'
@@ -307,8 +307,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand compare" -s V -l version -
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l max -d 'Require that no wakeup is later than this' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l quantile -d 'Require that this percentage of wakeups is no later than a duration, e.g. 99.9=80us; may be repeated' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l missed -d 'Require at most this number of missed due times' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l for -d 'Purpose of the machine, for --at-most: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS' -r
-complete -c tactus -n "__fish_tactus_using_subcommand gate" -l at-most -d 'Require at most this rate of deadline misses for the purpose, with 95 % confidence, e.g. 1/h' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l for -d 'With --at-most: what the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS' -r
+complete -c tactus -n "__fish_tactus_using_subcommand gate" -l at-most -d 'With --for: require at most this rate of deadline misses, with 95 % confidence, e.g. 1/h' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l no-worse-than -d 'Require that no quantile is worse than in the same cell of this run or exported file, by the method of `tactus compare`' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l margin -d 'Count figures that differ from the baseline by less than this as the same' -r
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l junit -d 'Also write the outcome as JUnit XML' -r -F
@@ -318,16 +318,16 @@ complete -c tactus -n "__fish_tactus_using_subcommand gate" -l allow-unsupported
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l json -d 'Print one JSON object'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand export" -s o -l output -d 'Write to this file instead of standard output' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Export the recording of this cell of a run: its label, or its number counted from 0' -r
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'Round of the recording, counted from 1' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -s o -l output -d 'File to write [default: standard output]' -r -F
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Export the recording of this cell of a run: its label, or its number, counted from 0 [default: export the run]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'With --cell: round of the recording, counted from 1' -r
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l as -d 'Format of an exported recording [default: json-lines]' -r -f -a "json-lines\t'One JSON object a line for each event'
 perfetto\t'Trace for ui.perfetto.dev'
 recording\t'File of `tactus record` (docs/recording-format.md)'"
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Leave out a run\'s single samples, which are most of its size'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s V -l version -d 'Print version'
-complete -c tactus -n "__fish_tactus_using_subcommand import" -l format -d 'Format of the files, if the content does not determine it: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log' -r
+complete -c tactus -n "__fish_tactus_using_subcommand import" -l format -d 'Format of the files: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log [default: determined by the content]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l unit -d 'Unit of figures in files that do not contain it, e.g. 1us [default: 1ns for interval logs, 1us otherwise]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l as-rounds -d 'Import files of another tool as the rounds of one run, in this order; a comparison needs several rounds'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l json -d 'Print JSON, one object a line for each run'

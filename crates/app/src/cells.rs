@@ -11,7 +11,7 @@ pub(crate) fn chosen(labels: &[String], wanted: Option<&str>) -> Result<Vec<usiz
     by_name.or_else(by_number).map(|cell| vec![cell]).ok_or_else(|| {
         let cells: Vec<String> =
             labels.iter().zip(0..).map(|(label, number)| format!("{number} {label}")).collect();
-        Error::usage(format!("no such cell: '{wanted}'"))
+        Error::usage(format!("no such cell: `{wanted}`"))
             .with_hint(format!("the cells are: {}", cells.join(", ")))
     })
 }
@@ -27,7 +27,7 @@ mod tests {
         assert_eq!(chosen(&labels, Some("other")).unwrap(), [1]);
         assert_eq!(chosen(&labels, Some("0")).unwrap(), [0]);
         let error = chosen(&labels, Some("2")).unwrap_err();
-        assert_eq!(error.to_string(), "no such cell: '2'");
+        assert_eq!(error.to_string(), "no such cell: `2`");
         assert_eq!(error.hint(), Some("the cells are: 0 fifo:90, 1 other"));
     }
 }

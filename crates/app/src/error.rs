@@ -207,9 +207,9 @@ impl From<RecordError> for Error {
 impl From<Incomparable> for Error {
     fn from(error: Incomparable) -> Self {
         let hint = match error {
-            Incomparable::Meaning(_) => Some("add --force to compare them nevertheless"),
+            Incomparable::Meaning(_) => Some("`tactus compare --force` compares them nevertheless"),
             Incomparable::Time { .. } => Some(
-                "measure both with `tactus lab measure --exact` and the same --mips, or both without --exact",
+                "measure both in deterministic time of the same speed: tactus lab measure --exact --mips 1000",
             ),
             Incomparable::NoCommonCell { .. } | Incomparable::RunAndCell => None,
         };

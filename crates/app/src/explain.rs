@@ -190,7 +190,7 @@ pub(crate) fn nothing_recorded(run: &Run) -> Error {
     let narrow = run.header.plan.cells.iter().any(|cell| !cell.traced_events.explain_causes());
     let reason = match refused {
         None if narrow => {
-            format!("the recording of {id} does not contain causes: traced-events was not 'all'")
+            format!("the recording of {id} does not contain causes: `traced-events` was not `all`")
         }
         Some(shortfall) => format!("{id} contains no recorded events: {}", shortfall.reason),
         None => format!("{id} contains no recorded events"),

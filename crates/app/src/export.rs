@@ -66,7 +66,7 @@ pub fn recording_of<'r>(
             return Ok(Exported::Turn(found.recording));
         }
     }
-    let reason = format!("{run} contains no recording of cell '{cell}' in round {round}");
+    let reason = format!("{run} contains no recording of cell `{cell}` in round {round}");
     let hint = "record a window in every turn: tactus measure --traced 2s";
     Err(Error::new(ErrorKind::Unavailable, reason).with_hint(hint))
 }

@@ -51,8 +51,10 @@ pub fn until_the_end(
 
 fn options(wanted: &Wanted, last: Nanos) -> Result<Options> {
     if last < SHORTEST {
-        return Err(Error::usage(format!("--flight {last} is too short to detect a late thread"))
-            .with_hint(format!("use --flight {SHORTEST} or longer")));
+        return Err(Error::usage(format!(
+            "a flight recorder of {last} is too short to detect a late thread"
+        ))
+        .with_hint(format!("keep the last {SHORTEST} or more")));
     }
     let mut options = wanted.options(Keep::Flight { last, limit: MEMORY });
     options.drainer.longest_sleep = LONGEST_SLEEP;

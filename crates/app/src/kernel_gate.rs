@@ -27,7 +27,7 @@ pub fn plan(name: &str, mut overrides: Overrides, against: Option<&GuestKernel>)
     let wanted = overrides.settings.values("kernel").unwrap_or_default();
     let ([_], Some(against)) = (wanted, against) else {
         return Err(Error::usage(
-            "a gate compares exactly two kernels, the one of --kernel with the one of --against",
+            "a gate compares exactly two kernels: the one to judge, and a baseline",
         )
         .with_hint("tactus lab gate --kernel ./after/bzImage --against ./before/bzImage"));
     };

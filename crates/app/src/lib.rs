@@ -6,7 +6,8 @@
 //! [`tail`], [`compare`], [`gate`] and [`page`] draw conclusions from it, wherever it is.
 //!
 //! Nothing here prints, and only [`Places::of_process`] reads the environment. Progress goes to
-//! a listener. An [`Error`] has a kind and a hint.
+//! a listener. An [`Error`] has a kind and a hint. Neither text refers to options of the caller; a hint may
+//! contain a whole command.
 #![forbid(unsafe_code)]
 
 pub mod accounts;

@@ -118,7 +118,7 @@ fn unfinished(store: &Store, name: &str) -> Result<RunId> {
     let error = Error::usage(format!("{id} is complete; there is nothing to continue"));
     Err(match header.plan.until {
         Some(until) => error.with_hint(format!(
-            "a complete run is never altered; for more rounds, measure again with --limit {}",
+            "a complete run is never altered; for more rounds, measure again with a limit of {}",
             until.limit.saturating_mul(2)
         )),
         None => error,

@@ -34,6 +34,8 @@ pub fn plan(
     };
     if experiment.name == "default" {
         "measure".clone_into(&mut experiment.name);
+        // The description is that of the defaults, not of the settings that replace them.
+        experiment.about.clear();
     }
     overrides.seed = Some(overrides.seed.or(experiment.seed).unwrap_or_else(new_seed));
     match name {
@@ -58,7 +60,7 @@ pub(crate) fn read(name: &str) -> Result<Experiment> {
         Some(text) => Experiment::parse(text),
         None => Experiment::parse(&read_file(name)?),
     };
-    parsed.or_error(ErrorKind::Usage, || format!("cannot read experiment '{name}'"))
+    parsed.or_error(ErrorKind::Usage, || format!("cannot read experiment `{name}`"))
 }
 
 fn read_file(name: &str) -> Result<String> {
@@ -66,13 +68,13 @@ fn read_file(name: &str) -> Result<String> {
         Ok(text) => return Ok(text),
         Err(error) => error,
     };
-    let what = format!("cannot open experiment '{name}'");
+    let what = format!("cannot open experiment `{name}`");
     if error.kind() != io::ErrorKind::NotFound {
         return Err(error).or_error(ErrorKind::Usage, || what);
     }
     let names: Vec<&str> = shipped::EXPERIMENTS.iter().map(|(name, _)| *name).collect();
     let hint = match tactus_model::text::nearest(name, &names) {
-        Some(near) => format!("did you mean '{near}'?"),
+        Some(near) => format!("did you mean `{near}`?"),
         None => format!("name a file or one of: {}", names.join(", ")),
     };
     Err(Error::usage(format!("{what}: no such experiment")).with_hint(hint))
@@ -82,7 +84,7 @@ fn read_file(name: &str) -> Result<String> {
 pub(crate) fn plan_of(name: &str, experiment: &Experiment, overrides: &Overrides) -> Result<Plan> {
     experiment
         .plan(overrides)
-        .or_error(ErrorKind::Usage, || format!("cannot plan experiment '{name}'"))
+        .or_error(ErrorKind::Usage, || format!("cannot plan experiment `{name}`"))
 }
 
 #[cfg(test)]
@@ -101,6 +103,7 @@ mod tests {
         assert_eq!(quick.name, "quick");
         let one = plan(None, settings("policy", "fifo:90"), None).unwrap();
         assert_eq!((one.name.as_str(), one.cells.len()), ("measure", 1));
+        assert_eq!(one.about, "", "the description of the defaults does not apply");
     }
 
     #[test]
@@ -115,9 +118,9 @@ mod tests {
     fn an_unknown_experiment_is_refused_with_a_hint() {
         let error = plan(Some("quik"), Overrides::default(), None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert_eq!(error.to_string(), "cannot open experiment 'quik': no such experiment");
-        assert_eq!(error.hint(), Some("did you mean 'quick'?"));
+        assert_eq!(error.to_string(), "cannot open experiment `quik`: no such experiment");
+        assert_eq!(error.hint(), Some("did you mean `quick`?"));
         let error = plan(Some("/"), Overrides::default(), None).unwrap_err();
-        assert_eq!(error.to_string(), "cannot open experiment '/': Is a directory");
+        assert_eq!(error.to_string(), "cannot open experiment `/`: Is a directory");
     }
 }

@@ -85,7 +85,7 @@ impl Study {
     pub fn plans(&self, wanted: &Wanted) -> Result<Vec<PartsPlan>> {
         if wanted.kernels.iter().any(|kernel| kernel == "host") {
             return Err(Error::usage("a paper is measured on this machine or in guests, not both")
-                .with_hint("leave out --kernel host"));
+                .with_hint("leave out the kernel `host`"));
         }
         let mut plans: Vec<PartsPlan> = Vec::new();
         for &number in &self.parts {
@@ -190,10 +190,10 @@ fn chosen(paper: &Paper, wanted: &[String]) -> Result<Vec<usize>> {
     let number = |name: &String| {
         names.iter().position(|known| known == name).ok_or_else(|| {
             let hint = match tactus_model::text::nearest(name, &names) {
-                Some(near) => format!("did you mean '{near}'?"),
+                Some(near) => format!("did you mean `{near}`?"),
                 None => format!("its parts are: {}", names.join(", ")),
             };
-            Error::usage(format!("{} has no part '{name}'", paper.name)).with_hint(hint)
+            Error::usage(format!("{} has no part `{name}`", paper.name)).with_hint(hint)
         })
     };
     wanted.iter().map(number).collect()
@@ -215,7 +215,7 @@ fn planned(part: &Part, wanted: &Wanted, seed: u64) -> Result<Plan> {
     }
     if in_guests {
         let kernels = overrides.settings.set("kernel", wanted.kernels.clone());
-        kernels.map_err(|reason| Error::usage(format!("--{reason}")))?;
+        kernels.map_err(Error::usage)?;
     }
     experiment.plan(&overrides).or_internal()
 }
@@ -289,7 +289,7 @@ mod tests {
     fn an_unknown_part_is_refused_with_a_hint() {
         let error = Study::of("clock-resolution", &["quantum".to_owned()]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
-        assert_eq!(error.to_string(), "clock-resolution has no part 'quantum'");
-        assert_eq!(error.hint(), Some("did you mean 'quanta'?"));
+        assert_eq!(error.to_string(), "clock-resolution has no part `quantum`");
+        assert_eq!(error.hint(), Some("did you mean `quanta`?"));
     }
 }

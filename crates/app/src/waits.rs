@@ -63,8 +63,8 @@ fn unknown(found: &Waits, wanted: &str) -> Error {
     let names = found.names.iter().map(|name| &name.name).chain(&found.others);
     let names: Vec<&str> = names.map(String::as_str).collect();
     let hint = match nearest(wanted, &names) {
-        Some(name) => format!("did you mean '{name}'?"),
-        None => "leave out --thread to see the threads with the longest waits".to_owned(),
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "leave out the thread to see those with the longest waits".to_owned(),
     };
-    Error::usage(format!("no thread '{wanted}' waited for a CPU in the recording")).with_hint(hint)
+    Error::usage(format!("no thread `{wanted}` waited for a CPU in the recording")).with_hint(hint)
 }

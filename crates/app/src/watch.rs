@@ -24,7 +24,7 @@ pub fn cell(settings: &Layer) -> Result<Cell> {
     let mut cells = Experiment::parse(DEFAULTS)?.plan(&overrides)?.cells;
     let mut cell = cells.swap_remove(0);
     if cell.target.guest().is_some() {
-        return Err(Error::usage("tactus watch cannot watch a guest; leave out --kernel")
+        return Err(Error::usage("cannot watch a guest")
             .with_hint("measure in a guest with: tactus lab measure --kernel KERNEL"));
     }
     if settings.values("duration").is_none() {

@@ -10,17 +10,17 @@ use crate::error::{CommandError, CommandResult};
 /// Time in guests, and their time limit.
 #[derive(Args)]
 pub(crate) struct GuestOptions {
-    /// Measure in deterministic (instruction-counted) time: every run gives the same bytes
+    /// Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes
     #[arg(long)]
     exact: bool,
-    /// Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125
+    /// With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125
     #[arg(long, value_name = "N", requires = "exact", default_value = "1000")]
     mips: u32,
-    /// Number of separately booted machines whose results must be equal in deterministic time, 2 to 100
+    /// With --exact: number of separately booted machines whose results must be equal, 2 to 100
     #[arg(long, value_name = "N", requires = "exact", default_value = "2",
           value_parser = clap::value_parser!(u8).range(2..=100))]
     proofs: u8,
-    /// Time limit of a guest on this host [default: derived from the duration of its cell]
+    /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
     #[arg(long, value_name = "DURATION")]
     guest_limit: Option<Nanos>,
 }
@@ -41,5 +41,5 @@ impl GuestOptions {
 
 /// Parses the speed of deterministic time, in million instructions per second.
 pub(crate) fn speed(mips: u32) -> CommandResult<Speed> {
-    Speed::from_mips(mips).map_err(|error| CommandError::usage(format!("--mips: {error}")))
+    Speed::from_mips(mips).map_err(|error| CommandError::usage(format!("`--mips`: {error}")))
 }

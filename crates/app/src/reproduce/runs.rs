@@ -93,7 +93,7 @@ fn assume_preemption(subject: &mut Subject<'_>, assumed: &str) -> Result<()> {
     let known = &mut header.facts_before.kernel.preemption;
     match known {
         Some(model) if model != assumed => Err(Error::usage(format!(
-            "the kernel of {} reports preemption model {model}; leave out --preemption",
+            "the kernel of {} reports preemption model `{model}`, not `{assumed}`",
             header.id
         ))),
         _ => {

@@ -10,7 +10,7 @@ use crate::error::CommandResult;
 /// Example: tactus completions bash > ~/.local/share/bash-completion/completions/tactus
 #[derive(Args)]
 pub(crate) struct CompletionsArguments {
-    /// Shell of the script
+    /// The shell
     shell: Shell,
 }
 

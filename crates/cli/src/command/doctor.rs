@@ -27,7 +27,8 @@ pub(crate) struct DoctorArguments {
     /// Print findings as JSON, one object a line
     #[arg(long)]
     json: bool,
-    /// Watch for this duration, e.g. 10s, and report steal time, thermal throttling and firmware interrupts (SMIs)
+    /// Also watch the machine for this duration, e.g. 10s, and report steal time, thermal throttling and firmware
+    /// interrupts (SMIs) [default: do not watch]
     #[arg(long, value_name = "DURATION", conflicts_with = "root")]
     look: Option<Nanos>,
     /// Examine the machine whose /proc, /sys and /boot are below this directory

@@ -29,10 +29,10 @@ pub(crate) struct ExplainArguments {
     /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run or of a recording [default: last]
     #[arg(value_name = "RUN|FILE")]
     run: Option<String>,
-    /// Explain one cell of a run only: its label, or its number counted from 0
+    /// Explain only this cell of a run: its label, or its number, counted from 0 [default: all cells]
     #[arg(long, value_name = "CELL", conflicts_with = "thread")]
     cell: Option<String>,
-    /// Explain only threads of a recording with this name or thread ID; may be repeated
+    /// Explain only threads of a recording with this name or thread ID; may be repeated [default: the threads with the longest waits]
     #[arg(long, value_name = "NAME|NUMBER")]
     thread: Vec<String>,
     /// Latency above which a wakeup is late
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &ExplainArguments, places: &Places) -> CommandResul
 
 fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandResult {
     if !arguments.thread.is_empty() {
-        let message = "--thread applies to recordings; select a cell of a run with --cell";
+        let message = "`--thread` applies to recordings; select a cell of a run with `--cell`";
         return Err(CommandError::usage(message));
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;
@@ -84,7 +84,7 @@ const NAMES: usize = 3;
 
 fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult {
     if arguments.cell.is_some() {
-        let message = "--cell applies to runs; select threads of a recording with --thread";
+        let message = "`--cell` applies to runs; select threads of a recording with `--thread`";
         return Err(CommandError::usage(message));
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;

@@ -23,16 +23,16 @@ pub(crate) struct ExportArguments {
     /// Run: its name, a unique prefix of the name, or `last`; or the file of a recording
     #[arg(value_name = "RUN|FILE", default_value = "last")]
     source: String,
-    /// Write to this file instead of standard output
+    /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Leave out a run's single samples, which are most of its size
     #[arg(long)]
     without_samples: bool,
-    /// Export the recording of this cell of a run: its label, or its number counted from 0
+    /// Export the recording of this cell of a run: its label, or its number, counted from 0 [default: export the run]
     #[arg(long, value_name = "CELL", conflicts_with = "without_samples")]
     cell: Option<String>,
-    /// Round of the recording, counted from 1
+    /// With --cell: round of the recording, counted from 1
     #[arg(long, value_name = "N", requires = "cell", default_value = "1",
         value_parser = clap::value_parser!(u32).range(1..))]
     round: u32,
@@ -84,7 +84,7 @@ impl ExportArguments {
         let path = Path::new(&self.source);
         if path.is_file() {
             if self.cell.is_some() || self.without_samples {
-                let message = "--cell and --without-samples apply to runs, not to recordings";
+                let message = "`--cell` and `--without-samples` apply to runs, not to recordings";
                 return Err(CommandError::usage(message));
             }
             return Ok(Exported::File(path.to_owned()));
@@ -94,7 +94,8 @@ impl ExportArguments {
         }
         let run = export::run(runs, &self.source, !self.without_samples)?;
         if self.form.is_some() {
-            let message = "--as applies to recordings; name the file of a recording, or add --cell";
+            let message =
+                "`--as` applies to recordings; name the file of a recording, or add `--cell`";
             return Err(CommandError::usage(message));
         }
         Ok(run)

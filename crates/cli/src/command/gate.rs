@@ -45,10 +45,10 @@ pub(crate) struct GateArguments {
     /// Require at most this number of missed due times
     #[arg(long, value_name = "N")]
     missed: Option<u64>,
-    /// Purpose of the machine, for --at-most: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS
+    /// With --at-most: what the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS
     #[arg(long = "for", value_name = "PURPOSE", requires = "at_most")]
     purpose: Option<Purpose>,
-    /// Require at most this rate of deadline misses for the purpose, with 95 % confidence, e.g. 1/h
+    /// With --for: require at most this rate of deadline misses, with 95 % confidence, e.g. 1/h
     #[arg(long, value_name = "N/DURATION", requires = "purpose")]
     at_most: Option<AtMost>,
     /// Require that no quantile is worse than in the same cell of this run or exported file, by the method of `tactus compare`
@@ -115,7 +115,9 @@ pub(crate) fn run(arguments: &GateArguments, places: &Places) -> CommandResult {
     let demands = arguments.demands();
     if demands.is_empty() {
         return Err(Error::usage("no demand is given")
-            .with_hint("add --max, --quantile, --missed, --for, --no-worse-than or --valid")
+            .with_hint(
+                "add `--max`, `--quantile`, `--missed`, `--for`, `--no-worse-than` or `--valid`",
+            )
             .into());
     }
     let runs = Runs::new(places);
@@ -132,7 +134,7 @@ pub(crate) fn run(arguments: &GateArguments, places: &Places) -> CommandResult {
         let why = verdict.why_invalid();
         if demands.validity.is_none() && !why.is_empty() {
             let note =
-                format!("note: {} is invalid and would fail with --valid: {why}", report.run);
+                format!("note: {} is invalid and would fail with `--valid`: {why}", report.run);
             eprintln!("{}", printable(&note));
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct ImportArguments {
     /// Files with results
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Format of the files, if the content does not determine it: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log
+    /// Format of the files: tactus, cyclictest-json, cyclictest-histogram, timerlat-histogram, jitterdebugger-json, oslat-json, hdr-log [default: determined by the content]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
     /// Import files of another tool as the rounds of one run, in this order; a comparison needs several rounds

@@ -11,7 +11,7 @@ use crate::error::CommandResult;
 
 /// Measure in guest kernels: other builds, preemption models and versions, or deterministic time.
 ///
-/// QEMU boots the guests; their figures include the emulator or the hypervisor. docs/lab.md
+/// QEMU boots the guests; their figures include the cost of emulation or of the hypervisor. docs/lab.md
 /// describes what they can and cannot show.
 ///
 /// Example: tactus lab measure --kernel debian-rt --kernel debian:preempt=none

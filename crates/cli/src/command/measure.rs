@@ -29,8 +29,8 @@ use crate::terminal::{print_plan, table_options};
 /// and no experiment, it measures one cell; other settings have their defaults. A repeated setting
 /// makes a cell for each value. With an experiment, settings replace those of the experiment.
 ///
-/// Without real-time permission, the best permitted policy is used, and the output contains the command
-/// that grants more. An interrupt (Ctrl-C) keeps finished turns; --continue measures the rest.
+/// Without real-time permission, it uses the best policy allowed and prints the command that grants more.
+/// An interrupt (Ctrl-C) keeps finished turns; --continue measures the rest.
 ///
 /// Examples: tactus measure;
 /// tactus measure --load idle --load compute:2 --policy fifo:90 --rounds 3
@@ -41,21 +41,22 @@ pub(crate) struct MeasureArguments {
     experiment: Option<String>,
     #[command(flatten)]
     settings: SettingOptions,
-    /// Number of times each cell is measured [default: that of the experiment, or 1]
+    /// Number of rounds; each round measures every cell once [default: that of the experiment, or 1]
     #[arg(long, value_name = "N", conflicts_with = "continued")]
     rounds: Option<u32>,
-    /// Add rounds until the 95 % interval of a percentile is this narrow in every cell, e.g. p99.9:5%
-    /// (of the percentile) or p99:2us; at least three rounds
+    /// Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share
+    /// of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds
     #[arg(long, value_name = "PERCENTILE:WIDTH", conflicts_with = "continued")]
     until: Option<Aim>,
-    /// With --until: add no round that would end later than this [default: 10min]
+    /// With --until: time limit; a round that would end later is not started [default: 10min]
     #[arg(long, value_name = "DURATION", conflicts_with = "continued")]
     limit: Option<Nanos>,
-    /// Seed of the order of cells and of random intervals [default: that of the experiment, or a new one]
+    /// Seed that determines the order of the cells and the random intervals [default: that of the experiment, or a new one]
     #[arg(long, value_name = "N", conflicts_with = "continued")]
     seed: Option<u64>,
-    /// Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or
-    /// PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. Without an experiment, its period is the default of --interval
+    /// What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or
+    /// PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. A wakeup that is up to LATENESS
+    /// late meets its deadline. Without an experiment, the period is the default of --interval
     #[arg(long = "for", value_name = "PURPOSE")]
     purpose: Option<Purpose>,
     /// Print the cells and the estimated duration, without measuring
@@ -150,11 +151,11 @@ impl MeasureArguments {
     fn check_continued(&self) -> CommandResult {
         if !self.settings.is_empty() {
             let message =
-                "--continue uses the settings that the run began with; leave out the settings";
+                "`--continue` uses the settings of the interrupted run; leave out the settings";
             return Err(CommandError::usage(message));
         }
         if self.plan_only {
-            return Err(CommandError::usage("--plan-only cannot be used with --continue"));
+            return Err(CommandError::usage("`--plan-only` cannot be used with `--continue`"));
         }
         Ok(())
     }

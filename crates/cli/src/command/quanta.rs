@@ -31,10 +31,10 @@ pub(crate) struct QuantaArguments {
     /// File of a recording or of an exported run; or a run: its name, a unique prefix of the name, or `last` [default: last]
     #[arg(value_name = "FILE|RUN")]
     source: Option<String>,
-    /// Show one cell of a run only: its label, or its number counted from 0
+    /// Show only this cell of a run: its label, or its number, counted from 0 [default: all cells]
     #[arg(long, value_name = "CELL")]
     cell: Option<String>,
-    /// What a row is
+    /// What each row of a table stands for
     #[arg(long, value_enum, default_value_t = By::Program)]
     by: By,
     /// Rates of simulated ticks, in Hz, 1 to 100000
@@ -51,7 +51,7 @@ pub(crate) struct QuantaArguments {
     page: Option<PathBuf>,
 }
 
-/// What a row is.
+/// What each row of a table stands for.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum By {
     /// All processes with the same name
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &QuantaArguments, places: &Places) -> CommandResult
 
 fn of_recording(path: &Path, arguments: &QuantaArguments) -> CommandResult {
     if arguments.cell.is_some() {
-        return Err(CommandError::usage("--cell applies to runs; a recording has no cells"));
+        return Err(CommandError::usage("`--cell` applies to runs; a recording has no cells"));
     }
     let found = [accounts::of_recording(path, &arguments.tick)?];
     if arguments.json {

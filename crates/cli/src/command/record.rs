@@ -1,8 +1,11 @@
 //! `tactus record`: records kernel events, of a command or of the system.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use clap::Args;
 use serde::Serialize;
@@ -24,8 +27,8 @@ use crate::terminal::{shortfall_text, table_options};
 
 /// Record kernel events: switches, wakeups, timers, interrupts, softirqs.
 ///
-/// It records a command until the command ends, or the whole system until --duration is over or an
-/// interrupt (Ctrl-C). Every event is accounted for as counted, read or lost. As a flight recorder
+/// It records the whole system: while a command runs, or until --duration is over or an interrupt
+/// (Ctrl-C). Every event that the kernel counted is read, or reported as lost. As a flight recorder
 /// (--flight), it keeps only the last seconds in memory, and saves and explains them when a thread is
 /// late (--over). `tactus explain` and `tactus quanta` read the recording.
 ///
@@ -45,23 +48,23 @@ pub(crate) struct RecordArguments {
     /// Also write JSON, one event a line
     #[arg(long, value_name = "FILE")]
     ndjson: Option<PathBuf>,
-    /// Flight recorder: keep only the events of this last duration, in memory; at least 2s
+    /// Flight recorder: keep only the events of the last DURATION, in memory; at least 2s
     #[arg(long, value_name = "DURATION")]
     flight: Option<Nanos>,
-    /// Save the flight recorder when a thread waited longer than this for a CPU, and explain the wait
+    /// With --flight: save the events when a thread waited longer than this for a CPU, and explain the wait
     ///
     /// A wait begins when the thread's timer is due, or it is woken or preempted, and ends when the
     /// thread runs.
     #[arg(long, value_name = "DURATION", requires = "flight")]
     over: Option<Nanos>,
-    /// Consider only threads with this name or thread ID; may be repeated [default: all threads except those of tactus]
+    /// With --over: consider only threads with this name or thread ID; may be repeated [default: all threads except those of tactus]
     #[arg(long, value_name = "NAME|NUMBER", requires = "over")]
     thread: Vec<String>,
-    /// Number of saves after which the recording ends
+    /// With --over: number of saves after which the recording ends
     #[arg(long, value_name = "N", default_value = "1", requires = "over",
         value_parser = clap::value_parser!(u32).range(1..))]
     saves: u32,
-    /// Mechanism of the kernel: auto, perf, tracefs
+    /// Kernel mechanism that records the events: auto, perf, tracefs
     ///
     /// tracefs costs less time per event and needs root; perf needs CAP_PERFMON. auto uses tracefs
     /// if it is permitted, else perf.
@@ -73,7 +76,7 @@ pub(crate) struct RecordArguments {
     /// Print the summary of the recording as JSON
     #[arg(long)]
     json: bool,
-    /// Command to record, after `--` [default: record the whole system]
+    /// Command to run while recording, after `--` [default: none]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -128,8 +131,10 @@ impl RecordArguments {
 fn print_event(event: &RecordEvent, hint: Option<&str>) {
     match (event, hint) {
         (RecordEvent::Started(_), Some(hint)) => eprintln!("{hint}"),
-        (RecordEvent::CommandEnded(status), _) => eprintln!("command ended: {status}"),
-        (RecordEvent::Started(_) | RecordEvent::CommandStarted { .. }, _) => {}
+        (RecordEvent::CommandEnded(status), _) if !status.success() => {
+            eprintln!("the command {}", failure_text(*status));
+        }
+        _ => {}
     }
 }
 
@@ -158,9 +163,9 @@ fn until_late(
     match late {
         0 => eprintln!("no thread waited longer than {over}; nothing was saved"),
         _ => eprintln!(
-            "{} longer than {over}; {saved} of {} saved",
+            "found {} longer than {over}; saved {}",
             format::counted(late, "wait"),
-            format::counted(arguments.saves.into(), "recording")
+            format::counted(saved.into(), "recording")
         ),
     }
     if arguments.json {
@@ -188,13 +193,21 @@ fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
     write!(io::stdout(), "{text}")
 }
 
+/// How a command failed, after "the command".
+fn failure_text(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (code, _) => format!("exited with status {}", code.unwrap_or_default()),
+    }
+}
+
 /// Prints the summary of a recording.
 fn print_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
     eprintln!(
-        "recorded {} events in {}, lost {}; the drainer used {} of CPU time",
-        format::count(cost.events),
-        format::span(summary.length()),
+        "recorded {} in {}, lost {}; reading them used {} of CPU time",
+        format::counted(cost.events, "event"),
+        format::latency(summary.length()),
         format::count(summary.lost()),
         format::latency(cost.drain_time),
     );
@@ -204,9 +217,12 @@ fn print_summary(summary: &RecordingSummary) {
             format::count(summary.unwritten())
         );
     }
-    if !summary.absent.is_empty() {
-        let names: Vec<&str> = summary.absent.iter().map(|absent| absent.event.as_str()).collect();
-        eprintln!("events not available here (see --json): {}", names.join(", "));
+    let reasons: BTreeSet<&str> =
+        summary.absent.iter().map(|event| event.reason.as_str()).collect();
+    for reason in reasons {
+        let events = summary.absent.iter().filter(|event| event.reason == reason);
+        let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
+        eprintln!("not recorded ({reason}): {}", names.join(", "));
     }
     for shortfall in &summary.shortfalls {
         eprint!("{}", shortfall_text(shortfall));

@@ -26,11 +26,11 @@ pub(crate) struct ReportArguments {
     /// File of the page [default: a file in reports/ beside the store]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS; may be repeated
+    /// What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS; the page shows how often its deadlines are missed; may be repeated
     #[arg(long = "for", value_name = "PURPOSE")]
     purposes: Vec<Purpose>,
     /// Rates of simulated ticks, in Hz, shown beside the kernel's tick in the CPU accounts of
-    /// recorded cells
+    /// recorded cells [default: none]
     #[arg(long, value_name = "HZ,…", value_delimiter = ',')]
     tick: Vec<TickRate>,
 }

@@ -18,8 +18,8 @@ use crate::terminal::{print_plan, table_options};
 
 /// Repeat the measurements of a paper, and compare its figures with those of this machine.
 ///
-/// Without a paper, it lists the papers. It measures a quick form of the paper's experiments, or with
-/// --full the paper's own durations, and reports whether each of the paper's claims holds here.
+/// Without a paper, it lists the papers. It measures a quick form of the paper's experiments (with
+/// --full, for the paper's own durations) and reports whether each claim of the paper holds here.
 ///
 /// With --kernel, it measures in guest kernels, like `tactus lab measure`, and compares them. Claims that
 /// a guest or deterministic time cannot show are not judged.
@@ -34,14 +34,14 @@ pub(crate) struct ReproduceArguments {
     /// Part of the paper to measure; may be repeated [default: all parts]
     #[arg(long, value_name = "PART")]
     part: Vec<String>,
-    /// Measure for the paper's own durations: half an hour to several hours
+    /// Measure for the paper's own durations, half an hour to several hours [default: the quick form]
     #[arg(long, conflicts_with = "from")]
     full: bool,
     /// Use this run of the paper's experiment, without measuring; may be repeated
     #[arg(long, value_name = "RUN")]
     from: Vec<String>,
     /// Measure in a guest with this kernel (`tactus lab kernels` lists them); repeat it to compare
-    /// kernels
+    /// kernels [default: measure this machine]
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["from", "preemption"])]
     kernel: Vec<String>,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(crate) struct ReproduceArguments {
     /// Preemption model of the kernel, if the kernel does not report it
     #[arg(long, value_name = "MODEL", value_parser = ["none", "voluntary", "full", "lazy", "rt"])]
     preemption: Option<String>,
-    /// Seed of the order of cells and of random intervals [default: a new one]
+    /// Seed that determines the order of the cells and the random intervals [default: a new one]
     #[arg(long, value_name = "N", conflicts_with = "from")]
     seed: Option<u64>,
     /// Print the cells and the estimated duration, without measuring
@@ -93,8 +93,9 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
         return conclude(&study.paper, runs, arguments, places);
     }
     if arguments.kernel.is_empty() && !arguments.guests.are_absent() {
-        let error = Error::usage("--exact, --mips, --proofs and --guest-limit apply to guests");
-        return Err(error.with_hint("name a kernel, e.g. --kernel debian").into());
+        let error =
+            Error::usage("`--exact`, `--mips`, `--proofs` and `--guest-limit` apply to guests");
+        return Err(error.with_hint("name a kernel, e.g. `--kernel debian`").into());
     }
     let wanted = Wanted {
         full: arguments.full,

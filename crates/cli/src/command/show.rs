@@ -20,8 +20,9 @@ pub(crate) struct ShowArguments {
     /// Runs: names, unique prefixes of names, `last`, or files of exported runs [default: last]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// Purpose of the machine: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or
-    /// PERIOD:LATENESS, where LATENESS does no harm, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; may be repeated
+    /// What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or
+    /// PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; prints
+    /// how often its deadlines are missed; may be repeated
     #[arg(long = "for", value_name = "PURPOSE")]
     purposes: Vec<Purpose>,
     /// Print JSON, one object a line for each run, with the summary of every cell
@@ -46,7 +47,7 @@ fn print(subject: &Subject<'_>, purposes: &[Purpose]) -> CommandResult {
     let options = table_options();
     write!(out, "{}", tactus_report::run_details(subject.run(), &options))?;
     let longer_times = tactus_report::tail_text(&tail::of_run(subject)?, &options);
-    write!(out, "\nLonger times than were measured\n\n{longer_times}")?;
+    write!(out, "\nBeyond the measured time\n\n{longer_times}")?;
     let purposes = overview::purposes(subject.run(), purposes);
     Ok(write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?)
 }

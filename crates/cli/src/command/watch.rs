@@ -19,11 +19,10 @@ use crate::setting_options::SettingOptions;
 /// change load, policy and interval (key ? lists all keys); a key steps through the values of an
 /// option that is given several times. Nothing is stored.
 ///
-/// Watching disturbs the measurement: this program reads the samples from shared memory and draws ten
-/// times a second, for a few milliseconds each time, and so does the terminal. To leave a CPU for
-/// them, restrict the probe with --cpus. Recording kernel events (--causes, key t) costs about half a
-/// microsecond per event, which increases latencies; explaining late samples uses CPU time once a
-/// second.
+/// Watching disturbs the measurement: ten times a second, this program and the terminal use a CPU for
+/// a few milliseconds to draw. To leave a CPU for them, restrict the probe with --cpus. Recording
+/// kernel events (--causes, key t) costs about half a microsecond per event, which increases
+/// latencies; explaining late samples uses CPU time once a second.
 ///
 /// Examples: tactus watch --policy fifo:90 --load compute; tactus watch --plain --duration 10s
 #[derive(Args)]
@@ -34,13 +33,13 @@ pub(crate) struct WatchArguments {
     /// Seed of random intervals [default: a new one]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Distance of the scope's lines [default: automatic]
+    /// Time between two lines of the scope [default: automatic]
     #[arg(long, value_name = "DURATION", conflicts_with_all = ["plain", "json"])]
     scale: Option<Nanos>,
     /// Record kernel events from the beginning, to explain late samples
     #[arg(long)]
     causes: bool,
-    /// Latency above which a sample is explained
+    /// Latency above which a sample is late and is explained
     #[arg(long, value_name = "DURATION", default_value = "100us")]
     threshold: Nanos,
     /// Print one line a second instead of drawing
@@ -61,7 +60,7 @@ pub(crate) fn run(arguments: &WatchArguments, places: &Places) -> CommandResult 
     let mut monitor = Monitor::new(watch.cell().clone(), &arguments.settings.0);
     if let Some(line) = arguments.scale {
         if line == Nanos::ZERO {
-            return Err(CommandError::usage("--scale is zero: write a duration, e.g. 1ms"));
+            return Err(CommandError::usage("`--scale` is zero: write a duration, e.g. 1ms"));
         }
         monitor = monitor.with_scale(Scale::Fixed(line));
     }

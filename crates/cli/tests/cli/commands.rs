@@ -36,7 +36,7 @@ fn errors_of_wrong_input_name_the_place_and_the_nearest_choice() {
         (&["measure", "--load", "compil:2"], "did you mean `compile`?"),
         (&["measure", "--policy", "fifo:100"], "write a number from 1 to 99"),
         (&["measure", "--intervall", "1ms"], "--interval"),
-        (&["measure", "quik"], "hint: did you mean 'quick'?"),
+        (&["measure", "quik"], "hint: did you mean `quick`?"),
         (&["measure", "--sleep", "futex", "--clock", "tai"], "it supports: monotonic, realtime"),
         (&["show", "nothing"], "tactus measure"),
     ];

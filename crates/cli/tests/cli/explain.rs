@@ -90,7 +90,7 @@ fn needs_tracing_the_causes_of_every_explained_sample_add_up_to_its_latency() {
     assert!(of_turn > nanos(&kept["recording"]["events"]), "{of_turn} lines, {kept}");
 
     let error = tactus.fail(2, &["explain", "--cell", "nothing"]);
-    assert!(error.contains("no such cell: 'nothing'"), "{error}");
+    assert!(error.contains("no such cell: `nothing`"), "{error}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn the_waits_of_a_recording_have_causes() {
 fn an_unknown_thread_of_a_recording_is_an_error() {
     let tactus = Tactus::new();
     let error = tactus.fail(2, &["explain", RECORDING, "--thread", "no such thread"]);
-    assert!(error.contains("no thread 'no such thread'"), "{error}");
+    assert!(error.contains("no thread `no such thread`"), "{error}");
     let error = tactus.fail(2, &["explain", RECORDING, "--cell", "0"]);
     assert!(error.contains("--thread"), "{error}");
 }

@@ -59,5 +59,5 @@ fn needs_tracing_without_a_limit_the_last_seconds_are_kept_at_the_end() {
 fn too_short_a_flight_is_refused() {
     let tactus = Tactus::new();
     let error = tactus.fail(2, &["record", "--flight", "10ms"]);
-    assert!(error.contains("--flight 2s"), "{error}");
+    assert!(error.contains("keep the last 2s"), "{error}");
 }

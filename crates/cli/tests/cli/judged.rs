@@ -156,7 +156,7 @@ fn every_run_has_a_verdict() {
     let note = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{note}");
     assert!(
-        note.contains("is invalid and would fail with --valid: clock source: jiffies"),
+        note.contains("is invalid and would fail with `--valid`: clock source: jiffies"),
         "{note}"
     );
 

@@ -20,7 +20,7 @@ fn errors_of_wrong_kernels_and_times_name_the_nearest_choice() {
         (&["lab", "measure", "--exact", "--proofs", "1"], "1 is not in 2..=100"),
         (&["lab", "measure", "--proofs", "3"], "--exact"),
         (&["lab", "measure", "--exact", "--kernel", "host"], "set a guest kernel for every cell"),
-        (&["lab", "measure", "quik"], "did you mean 'quick'?"),
+        (&["lab", "measure", "quik"], "did you mean `quick`?"),
         (&["lab", "measure", "--kernel", "debian", "--load", "disk"], "use `file`"),
         (&["lab", "measure", "--kernel", "debian", "--load", "cmd:make"], "use `process`"),
         (&["lab", "kernels", "debain"], "did you mean `debian`?"),
@@ -129,7 +129,7 @@ fn a_gate_compares_exactly_two_kernels() {
             "a gate compares exactly two kernels",
         ),
         (&["lab", "gate", "--against", "debain"], "did you mean `debian`?"),
-        (&["lab", "gate", "gat", "--kernel", "debian", "--against", "debian"], "mean 'gate'?"),
+        (&["lab", "gate", "gat", "--kernel", "debian", "--against", "debian"], "mean `gate`?"),
         (&["lab", "gate", "--run", "last", "--allow", "a bit"], "or both, e.g. 1%+16"),
     ];
     for (arguments, expected) in cases {

@@ -15,7 +15,7 @@ fn papers_are_listed_and_unknown_papers_are_refused_with_a_hint() {
     let error = tactus.fail(2, &["reproduce", "latency-methods"]);
     assert!(error.contains("did you mean `latency-method`?"), "{error}");
     let error = tactus.fail(2, &["reproduce", "latency-method", "--part", "latncy"]);
-    assert!(error.contains("did you mean 'latency'?"), "{error}");
+    assert!(error.contains("did you mean `latency`?"), "{error}");
 }
 
 #[test]

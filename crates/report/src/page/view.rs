@@ -18,7 +18,7 @@ use crate::purpose::PurposeView;
 use crate::summary::{CellResult, cost_in_words};
 use crate::table::column::{Column, Entry};
 use crate::table::content;
-use crate::table::details::{made_by, origin};
+use crate::table::details::{by_tactus, origin};
 use crate::table::kernels;
 use crate::tail::TailView;
 use crate::until::rounds_taken_text;
@@ -267,8 +267,8 @@ fn made(run: &Run) -> Vec<(&'static str, String)> {
         ("cells", format::count(plan.cells.len() as u64)),
         ("rounds", rounds_taken_text(run)),
         ("seed", plan.seed.to_string()),
-        (made_by(run), format!("tactus {}", header.version)),
-        ("all data", format!("tactus export {}", header.id)),
+        (by_tactus(run), format!("tactus {}", header.version)),
+        ("to export", format!("tactus export {}", header.id)),
     ]);
     made.extend(guests::guests(run).iter().map(|guest| ("guest", guests::in_a_line(guest))));
     made

@@ -52,9 +52,9 @@ fn section(head: &str, content: &str) -> String {
     if content.is_empty() { String::new() } else { format!("\n{head}\n\n{content}") }
 }
 
-/// How the run got into the store.
-pub(crate) fn made_by(run: &Run) -> &'static str {
-    if run.header.origin.is_some() { "imported by" } else { "made by" }
+/// Whether tactus measured the run or imported it.
+pub(crate) fn by_tactus(run: &Run) -> &'static str {
+    if run.header.origin.is_some() { "imported by" } else { "measured by" }
 }
 
 /// The origin of a run that another program measured.
@@ -82,9 +82,9 @@ fn head(run: &Run) -> String {
         ("experiment", plan.name.clone()),
         ("about", plan.about.clone()),
         ("plan", size),
-        (made_by(run), format!("tactus {}", header.version)),
+        (by_tactus(run), format!("tactus {}", header.version)),
         ("exact digest", exact_digest(run)),
-        ("all data", format!("tactus export {}", header.id)),
+        ("to export", format!("tactus export {}", header.id)),
     ];
     let foreign = header.origin.as_ref().map_or_else(Vec::new, origin);
     let mut text = String::new();

@@ -56,7 +56,7 @@ pub(crate) struct LabGateArguments {
     /// Number of seeds for each cell [default: that of the experiment, or 10]
     #[arg(long, value_name = "N", conflicts_with = "judged")]
     seeds: Option<u32>,
-    /// Seed that all other seeds are derived from [default: a new one]
+    /// Seed from which all other seeds are derived [default: that of the experiment, or a new one]
     #[arg(long, value_name = "N", conflicts_with = "judged")]
     seed: Option<u64>,
     /// Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]
@@ -65,7 +65,7 @@ pub(crate) struct LabGateArguments {
     /// Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16
     #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
     allow: Allowance,
-    /// Chance of a false alarm: that equal kernels differ in figures that vary with the seed; at most 50 %
+    /// Chance of a false alarm: that the gate reports a difference of equal kernels in figures that vary with the seed; at most 50%
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = false_alarms)]
     false_alarms: f64,
     /// Judge only path lengths that are equal for all seeds; three seeds are enough
@@ -77,7 +77,7 @@ pub(crate) struct LabGateArguments {
     /// Exit with code 125 if the kernel could not be measured, so `git bisect run` skips it
     #[arg(long)]
     bisect: bool,
-    /// Time limit of a guest on this host [default: derived from the duration of its cell]
+    /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
     #[arg(long, value_name = "DURATION", conflicts_with = "judged")]
     guest_limit: Option<Nanos>,
     /// Judge this run of an earlier gate again, without measuring
@@ -121,7 +121,7 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
     let run = match &arguments.judged {
         Some(_) if !arguments.settings.is_empty() => {
             return Err(CommandError::usage(
-                "--run judges a run with the settings it was measured with; leave out the settings",
+                "`--run` judges a run with the settings it was measured with; leave out the settings",
             ));
         }
         Some(name) => Runs::new(places).find(name)?.into_run(),

@@ -91,7 +91,7 @@ fn list(kernels: &[KnownKernel], json: bool) -> CommandResult {
         writeln!(
             out,
             "No kernels found: /boot contains none, and apt-cache knows none of Debian's; \
-             name a file: --kernel ./bzImage"
+             name a file, e.g. `--kernel ./bzImage`"
         )?;
         return Ok(());
     }

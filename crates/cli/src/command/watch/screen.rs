@@ -26,8 +26,8 @@ const REQUEST_EVERY: Duration = Duration::from_secs(1);
 /// the beginning. Restores the terminal on return and on panic.
 pub(super) fn watch(monitor: Monitor, mut watch: Watch<'_>, record: bool) -> CommandResult {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        return Err(Error::usage("stdin or stdout is not a terminal; use --plain or --json")
-            .with_hint("tactus watch --plain prints one line a second")
+        return Err(Error::usage("stdin or stdout is not a terminal; use `--plain` or `--json`")
+            .with_hint("`tactus watch --plain` prints one line a second")
             .into());
     }
     let stopped = Arc::new(AtomicBool::new(false));
