@@ -1,14 +1,14 @@
 //! Sets of CPUs in the kernel's list format.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 /// A set of CPUs in the kernel's list format: `0-3,8`.
 ///
-/// See *Cpus_allowed_list* in proc_pid_status(5) and the list format in cpuset(7).
+/// See *Cpus_allowed_list* in proc_pid_status(5) and the list format in cpuset(7). Ranges stay
+/// ranges, so a list takes no more memory than its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CpuList(BTreeSet<u32>);
+pub struct CpuList(Vec<(u32, u32)>);
 
 impl CpuList {
     /// The upper limit of CPU numbers (exclusive); no Linux build supports more CPUs.
@@ -16,12 +16,12 @@ impl CpuList {
 
     /// The CPUs, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().copied()
+        self.0.iter().flat_map(|(first, last)| *first..=*last)
     }
 
     /// How many CPUs there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.iter().map(|(first, last)| (last - first) as usize + 1).sum()
     }
 
     /// Whether the set is empty.
@@ -31,33 +31,42 @@ impl CpuList {
 
     /// Whether `cpu` is in the set.
     pub fn contains(&self, cpu: u32) -> bool {
-        self.0.contains(&cpu)
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&cpu))
     }
 
     /// The CPUs of this set that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
-        Self(self.0.difference(&other.0).copied().collect())
+        self.iter().filter(|cpu| !other.contains(*cpu)).collect()
+    }
+
+    /// The set of all CPUs in `ranges`.
+    fn of_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
+        ranges.sort_unstable();
+        let mut joined: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
+        for (first, last) in ranges {
+            match joined.last_mut() {
+                Some((_, before)) if first <= before.saturating_add(1) => {
+                    *before = last.max(*before);
+                }
+                _ => joined.push((first, last)),
+            }
+        }
+        Self(joined)
     }
 }
 
 impl FromIterator<u32> for CpuList {
     fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
-        Self(cpus.into_iter().collect())
+        Self::of_ranges(cpus.into_iter().map(|cpu| (cpu, cpu)).collect())
     }
 }
 
 impl fmt::Display for CpuList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut ranges: Vec<(u32, u32)> = Vec::new();
-        for cpu in self.iter() {
-            match ranges.last_mut() {
-                Some((_, last)) if *last + 1 == cpu => *last = cpu,
-                _ => ranges.push((cpu, cpu)),
-            }
-        }
-        let parts: Vec<String> = ranges
-            .into_iter()
+        let parts: Vec<String> = self
+            .0
+            .iter()
             .map(
                 |(first, last)| {
                     if first == last { first.to_string() } else { format!("{first}-{last}") }
@@ -81,16 +90,16 @@ impl FromStr for CpuList {
         let number = |part: &str| {
             part.trim().parse::<u32>().ok().filter(|cpu| *cpu < Self::LIMIT).ok_or_else(wrong)
         };
-        let mut cpus = BTreeSet::new();
+        let mut ranges = Vec::new();
         for part in text.trim().split(',').filter(|part| !part.trim().is_empty()) {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (first, last) = (number(first)?, number(last)?);
             if first > last {
                 return Err(wrong());
             }
-            cpus.extend(first..=last);
+            ranges.push((first, last));
         }
-        Ok(Self(cpus))
+        Ok(Self::of_ranges(ranges))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The digest that identifies kernels, programs, and the output of guests.
 
+use base64::{Engine, prelude::BASE64_STANDARD};
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 digest of `parts`, one after another, in lower-case hexadecimal digits: what
@@ -8,6 +9,12 @@ pub fn sha256<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> String {
     let mut digest = Sha256::new();
     parts.into_iter().for_each(|part| digest.update(part));
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The hash by which a content security policy names an inline script or style:
+/// `'sha256-…'` ([CSP 3, hash-source](https://www.w3.org/TR/CSP3/#grammardef-hash-source)).
+pub fn policy_hash(content: &str) -> String {
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(content)))
 }
 
 #[cfg(test)]
@@ -20,5 +27,8 @@ mod tests {
         let expected = "911169ddaaf146aff539f58c26c489af3b892dff0fe283c1c264c65ae5aa59a2";
         assert_eq!(sha256(["a\nb\n"]), expected);
         assert_eq!(sha256(["a", "\n", "b\n", ""]), expected);
+        // From `printf 'alert(1)' | openssl dgst -sha256 -binary | base64`.
+        let expected = "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='";
+        assert_eq!(policy_hash("alert(1)"), expected);
     }
 }

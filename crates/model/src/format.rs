@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::limits::QUOTED_CHARACTERS;
 use crate::time::{Instant, Nanos, Realtime};
 
 /// Separates groups of three digits, and a number from its unit.
@@ -192,10 +193,45 @@ pub fn rounded_nanos(nanos: f64) -> Nanos {
     Nanos::from_nanos(nanos.round() as u64)
 }
 
-/// Replaces control characters, so that a label with a quoted command cannot control a
-/// terminal.
+/// Escapes the characters that control a terminal, reorder a text or cannot be seen, so that a
+/// text from outside (a thread's name, a path, a label with a quoted command, a file of another
+/// program) appears as what it is.
+///
+/// Every text for a terminal or a page passes through this function at that border.
 pub fn printable(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_plain(letter) {
+            escaped.push(letter);
+        } else {
+            escaped.extend(letter.escape_default());
+        }
+    }
+    escaped
+}
+
+/// Whether a character neither controls (C0, C1) nor reorders (bidirectional marks, embeddings,
+/// overrides and isolates) nor is invisible (zero width, tags, variation of the byte order).
+pub fn is_plain(letter: char) -> bool {
+    !letter.is_control()
+        && !matches!(letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A value from a file as a message quotes it: escaped, and cut after
+/// [`QUOTED_CHARACTERS`].
+pub fn quoted(value: &str) -> String {
+    cut(value, QUOTED_CHARACTERS)
+}
+
+/// The first `most` characters of a text, escaped, with `…` in place of the rest.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => printable(&text[..end]) + "…",
+        None => printable(text),
+    }
 }
 
 /// Rounds `value` to three significant digits.

@@ -16,6 +16,7 @@ pub mod frames;
 pub mod guest;
 pub mod kernel;
 pub mod label;
+pub mod limits;
 pub mod live;
 pub mod load;
 pub mod message;

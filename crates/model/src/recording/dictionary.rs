@@ -1,6 +1,7 @@
 //! The data that events refer to by number: names, functions, call chains, processes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::thread::{ProcessId, ThreadId};
 
@@ -89,13 +90,13 @@ pub struct Function {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Dictionary {
-    names: Vec<Box<str>>,
+    names: Vec<Arc<str>>,
     functions: Vec<Function>,
-    chains: Vec<Box<[FunctionId]>>,
+    chains: Vec<Arc<[FunctionId]>>,
     processes: Vec<(ThreadId, ProcessId)>,
-    name_ids: HashMap<Box<str>, NameId>,
+    name_ids: HashMap<Arc<str>, NameId>,
     function_ids: HashMap<u64, FunctionId>,
-    chain_ids: HashMap<Box<[FunctionId]>, ChainId>,
+    chain_ids: HashMap<Arc<[FunctionId]>, ChainId>,
     process_of: HashMap<ThreadId, ProcessId>,
     refused: u64,
 }
@@ -148,8 +149,9 @@ impl Dictionary {
             return NameId::UNKNOWN;
         }
         let name = NameId(self.names.len() as u32);
-        self.names.push(text.into());
-        self.name_ids.insert(text.into(), name);
+        let text: Arc<str> = text.into();
+        self.names.push(Arc::clone(&text));
+        self.name_ids.insert(text, name);
         name
     }
 
@@ -202,8 +204,9 @@ impl Dictionary {
             return None;
         }
         let chain = ChainId::from_index(self.chains.len() as u32)?;
-        self.chains.push(frames.into());
-        self.chain_ids.insert(frames.into(), chain);
+        let frames: Arc<[FunctionId]> = frames.into();
+        self.chains.push(Arc::clone(&frames));
+        self.chain_ids.insert(frames, chain);
         Some(chain)
     }
 
