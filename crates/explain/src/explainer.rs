@@ -78,7 +78,7 @@ pub struct Explainer {
     next_stop: Instant<Monotonic>,
     /// Whether all events have been passed.
     is_over: bool,
-    losses: Vec<Lost>,
+    losses: Losses,
     segments: [LatencyHistogram; 5],
     tally: Tally,
     /// What happens while samples are open, if the caller asked for it.
@@ -97,6 +97,31 @@ struct Witness {
     /// If every sample is to be reported: the samples with their due times and arrivals.
     /// Transfers are filled in when the replay is over.
     every: Option<Vec<Open>>,
+}
+
+/// Losses of events, for look-ups by time.
+#[derive(Debug, Default)]
+struct Losses {
+    /// When each loss began, ascending, and the latest end of all losses up to it.
+    begun: Vec<(Instant<Monotonic>, Instant<Monotonic>)>,
+}
+
+impl Losses {
+    /// Adds a loss; losses come nearly in the order in which they began.
+    fn add(&mut self, lost: &Lost) {
+        let place = self.begun.partition_point(|(from, _)| *from <= lost.from);
+        let before = place.checked_sub(1).map_or(lost.to, |last| self.begun[last].1);
+        self.begun.insert(place, (lost.from, lost.to.max(before)));
+        for (_, to) in &mut self.begun[place..] {
+            *to = lost.to.max(*to);
+        }
+    }
+
+    /// Whether events of some instant between `due` and `came` were lost.
+    fn any_between(&self, due: Instant<Monotonic>, came: Instant<Monotonic>) -> bool {
+        let before = self.begun.partition_point(|(from, _)| *from < came);
+        before.checked_sub(1).is_some_and(|last| self.begun[last].1 > due)
+    }
 }
 
 /// A sample with its due time and its arrival.
@@ -206,7 +231,7 @@ impl Explainer {
             started: about.started,
             next_stop: Instant::from_nanos(0),
             is_over: false,
-            losses: Vec::new(),
+            losses: Losses::default(),
             segments: std::array::from_fn(|_| LatencyHistogram::new()),
             tally: Tally::new(options),
             witness: None,
@@ -248,7 +273,7 @@ impl Explainer {
 
     /// Takes a loss of events.
     pub fn lost(&mut self, lost: &Lost) {
-        self.losses.push(*lost);
+        self.losses.add(lost);
         self.machine.lose(lost, &mut self.watch);
         if let Some(witness) = &mut self.witness {
             witness.transfers.lose();
@@ -403,7 +428,7 @@ impl Explainer {
         let matcher = &self.watch.matchers[index];
         let matched = if due < self.started {
             Match::without_segments(MatchOutcome::Untraced)
-        } else if self.losses.iter().any(|lost| lost.from < came && lost.to > due) {
+        } else if self.losses.any_between(due, came) {
             Match::without_segments(MatchOutcome::Void)
         } else {
             matcher.find(&progress.task, sample)

@@ -5,11 +5,15 @@ use tactus_model::time::{Instant, Monotonic};
 
 use crate::machine::{Absence, Migration, Overdue, Silence, Slice, Steal};
 
-/// The maximum number of slices to keep at once (about 400 MB).
+/// The maximum number of slices to keep at once (about 200 MB).
 ///
-/// This is ten seconds of a machine with half a million events per second. For a longer
+/// This is five seconds of a machine with half a million events per second. For a longer
 /// window, the log drops the earlier half, which then counts as an unexplained gap.
-const SLICES_MAX: usize = 1 << 22;
+const SLICES_MAX: usize = 1 << 21;
+
+/// The maximum number of items in each other column (about 100 MB for absences); most slices
+/// come without any.
+const OTHERS_MAX: usize = 1 << 19;
 
 /// Everything that the replay reported since the earliest open window began.
 ///
@@ -42,43 +46,27 @@ impl Log {
     pub(crate) const FEW: usize = 1 << 12;
 
     pub(crate) fn push_slice(&mut self, slice: Slice) {
-        if !self.open {
-            return;
-        }
-        if self.slices.len() >= SLICES_MAX {
-            self.slices.drain(..SLICES_MAX / 2);
-        }
-        self.slices.push(slice);
+        push(self.open, &mut self.slices, slice, SLICES_MAX);
     }
 
     pub(crate) fn push_absence(&mut self, absence: &Absence) {
-        if self.open {
-            self.absences.push(*absence);
-        }
+        push(self.open, &mut self.absences, *absence, OTHERS_MAX);
     }
 
     pub(crate) fn push_silence(&mut self, silence: Silence) {
-        if self.open {
-            self.silences.push(silence);
-        }
+        push(self.open, &mut self.silences, silence, OTHERS_MAX);
     }
 
     pub(crate) fn push_overdue(&mut self, overdue: Overdue) {
-        if self.open {
-            self.overdue.push(overdue);
-        }
+        push(self.open, &mut self.overdue, overdue, OTHERS_MAX);
     }
 
     pub(crate) fn push_steal(&mut self, steal: Steal) {
-        if self.open {
-            self.steals.push(steal);
-        }
+        push(self.open, &mut self.steals, steal, OTHERS_MAX);
     }
 
     pub(crate) fn push_migration(&mut self, migration: Migration) {
-        if self.open {
-            self.migrations.push(migration);
-        }
+        push(self.open, &mut self.migrations, migration, OTHERS_MAX);
     }
 
     /// The number of slices kept.
@@ -133,6 +121,17 @@ impl Log {
             migrations: after(&self.migrations, |migration| migration.at <= start),
         }
     }
+}
+
+/// Appends `item` if a window is open, and drops the earlier half of a full column first.
+fn push<T>(open: bool, column: &mut Vec<T>, item: T, max: usize) {
+    if !open {
+        return;
+    }
+    if column.len() >= max {
+        column.drain(..max / 2);
+    }
+    column.push(item);
 }
 
 /// The part of `column` that follows the items that are `over`.

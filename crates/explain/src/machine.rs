@@ -52,6 +52,11 @@ pub const STEAL_MIN: Nanos = Nanos::from_micros(100);
 /// recording that lost most cancellations gets there.
 const ARMED_MAX: usize = 1 << 20;
 
+/// The maximum number of threads to remember (about 100 MB). Beyond it, all threads are
+/// dropped except those that are watched, as after a loss of events: their next switch shows
+/// them again. Only a recording of more threads at the same time gets there.
+const THREADS_MAX: usize = 100_000;
+
 /// How long a timer may be overdue before it counts as cancelled.
 const UNSERVED_MAX: Nanos = Nanos::from_secs(1);
 
@@ -100,8 +105,7 @@ impl Machine {
 
     /// Watches `thread`: the observer gets its events with the number `index`.
     pub fn watch(&mut self, thread: ThreadId, index: u16) {
-        self.threads.entry(thread.0).or_insert_with(|| ThreadState::unknown(thread)).watched =
-            Some(index);
+        state_of(&mut self.threads, thread).watched = Some(index);
         for cpu in &mut self.cpus {
             if cpu.thread() == Some(thread) {
                 cpu.watched = Some(index);
@@ -179,10 +183,7 @@ impl Machine {
         };
         cpu.observe(event, at, observer);
         if cpu.thread() != Some(event.thread) {
-            let state = self
-                .threads
-                .entry(event.thread.0)
-                .or_insert_with(|| ThreadState::unknown(event.thread));
+            let state = state_of(&mut self.threads, event.thread);
             let missing = MissingSwitch { since: cpu.unswitched_until(), at, cpu: event.cpu };
             let absence = state.come_without_switch(missing, self.lost_until);
             match &absence {
@@ -332,15 +333,14 @@ impl Machine {
             if thread::is_dead(prev_state) {
                 self.threads.remove(&prev.0);
             } else {
-                let state =
-                    self.threads.entry(prev.0).or_insert_with(|| ThreadState::unknown(prev));
+                let state = state_of(&mut self.threads, prev);
                 state.leave(at, event.cpu, prev_state, left, event.chain);
             }
         }
         let mut watched = None;
         let mut next_woken = None;
         if !next.is_idle() {
-            let state = self.threads.entry(next.0).or_insert_with(|| ThreadState::unknown(next));
+            let state = state_of(&mut self.threads, next);
             watched = state.watched;
             if let Some(absence) = state.come(at, event.cpu, known) {
                 next_woken = absence.waking.map(|waking| waking.at);
@@ -361,10 +361,7 @@ impl Machine {
         observer: &mut impl Observer,
     ) {
         let waking = Waking { at, cpu: event.cpu, by: self.cpus[event.cpu as usize].waker() };
-        let state = self
-            .threads
-            .entry(wakeup.thread.0)
-            .or_insert_with(|| ThreadState::unknown(wakeup.thread));
+        let state = state_of(&mut self.threads, wakeup.thread);
         let early = state.wake(waking);
         if let (true, Some(watched)) = (early, state.watched) {
             observer.woken_awake(watched, &waking);
@@ -381,10 +378,7 @@ impl Machine {
 
     fn woken_new(&mut self, event: &Event, at: Instant<Monotonic>, wakeup: Wakeup) {
         let by = self.cpus[event.cpu as usize].waker();
-        let state = self
-            .threads
-            .entry(wakeup.thread.0)
-            .or_insert_with(|| ThreadState::unknown(wakeup.thread));
+        let state = state_of(&mut self.threads, wakeup.thread);
         state.begin(at, Waking { at, cpu: event.cpu, by }, wakeup);
     }
 }
@@ -400,6 +394,14 @@ fn grown(cpus: &mut Vec<Cpu>, cpu: u32, started: Instant<Monotonic>) -> Option<&
         cpus.resize_with(index + 1, || Cpu::from(started));
     }
     cpus.get_mut(index)
+}
+
+/// The state of a thread, created when the thread is first seen.
+fn state_of(threads: &mut NumberMap<i32, ThreadState>, thread: ThreadId) -> &mut ThreadState {
+    if threads.len() >= THREADS_MAX && !threads.contains_key(&thread.0) {
+        threads.retain(|_, state| state.watched.is_some());
+    }
+    threads.entry(thread.0).or_insert_with(|| ThreadState::unknown(thread))
 }
 
 fn vector_bit(vector: InterruptVector) -> u32 {

@@ -16,7 +16,7 @@
 
 mod storage;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
@@ -67,7 +67,8 @@ struct Place {
 #[derive(Debug, Default)]
 struct Reading {
     merge: Merge<(u64, usize)>,
-    losses: VecDeque<Lost>,
+    /// The number of losses that have been returned.
+    losses: usize,
     ahead: Option<Item>,
 }
 
@@ -189,7 +190,7 @@ impl RecordingFile {
                 decode_dictionary(payload, &mut self.dictionary).map_err(damaged)?;
             }
             BlockKind::Losses => {
-                self.losses.extend(decode_losses(payload).map_err(damaged)?);
+                decode_losses(payload, &mut self.losses).map_err(damaged)?;
             }
             BlockKind::Summary => {
                 let summary = serde_json::from_slice(payload).map_err(|error| {
@@ -211,7 +212,6 @@ impl RecordingFile {
         for place in &self.events {
             self.reading.merge.add(place.head, (place.offset, place.length));
         }
-        self.reading.losses = self.losses.iter().copied().collect();
     }
 
     /// The accounts and costs; `None` if the recording is incomplete.
@@ -271,19 +271,20 @@ impl EventSource for RecordingFile {
     }
 
     fn next_item(&mut self) -> Result<Option<Item>, SourceError> {
-        if self.reading.losses.is_empty() && self.reading.ahead.is_none() {
+        if self.reading.losses >= self.losses.len() && self.reading.ahead.is_none() {
             return self.next_event();
         }
         let item = match self.reading.ahead.take() {
             Some(item) => Some(item),
             None => self.next_event()?,
         };
-        let Some(lost) = self.reading.losses.front() else { return Ok(item) };
+        let Some(&lost) = self.losses.get(self.reading.losses) else { return Ok(item) };
         match item {
             Some(Item::Event(event)) if event.at <= lost.from => Ok(item),
             _ => {
                 self.reading.ahead = item;
-                Ok(self.reading.losses.pop_front().map(Item::Lost))
+                self.reading.losses += 1;
+                Ok(Some(Item::Lost(lost)))
             }
         }
     }

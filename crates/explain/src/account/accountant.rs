@@ -22,6 +22,16 @@ use crate::number_map::NumberMap;
 /// machine with 65 000 switches per second.
 const WAITING_MAX: usize = 1 << 16;
 
+/// How many accounts of threads any recording may have.
+const ACCOUNTS_ALWAYS: usize = 1 << 14;
+
+/// One more account for this many events: an account takes about 4 kB, and 64 events take
+/// about 500 bytes of a recording. A build has some hundred events for each of its threads.
+const EVENTS_PER_ACCOUNT: usize = 64;
+
+/// The name of the account that threads beyond the limit share.
+const OTHERS_NAME: &str = "other threads";
+
 /// Accounts for the CPU time of a recording.
 ///
 /// # Errors
@@ -45,7 +55,8 @@ pub fn account(
 ///
 /// The caller passes events and losses in the order of time and then calls
 /// [`Self::finish`]. Memory use grows with the number of threads, not with the number
-/// of events.
+/// of events. Only 16 384 threads and one more for every 64 events have accounts of their
+/// own; the others share one, so that a recording cannot take memory out of proportion.
 #[derive(Clone, Debug)]
 pub struct Accountant {
     about: About,
@@ -67,6 +78,7 @@ impl Accountant {
 
     /// Takes the next event.
     pub fn event(&mut self, event: &Event, names: &Dictionary) {
+        self.books.events += 1;
         let beat = self.books.ticks.event(event, names);
         self.machine.step(event, &mut self.books);
         match beat {
@@ -106,6 +118,12 @@ struct Books {
     ledgers: Vec<Ledger>,
     by_name: HashMap<(ThreadId, NameId), usize>,
     threads: NumberMap<i32, Thread>,
+    /// The state of the present thread beyond the limit; nothing is remembered about it.
+    stranger: Thread,
+    /// The ledger of all threads beyond the limit, once there is one.
+    others: Option<usize>,
+    /// The number of events so far, which limits the number of ledgers.
+    events: usize,
     cpus: Vec<Cpu>,
     ticks: TickFinder,
     /// Quanta that wait to be billed until the kernel's tick is found.
@@ -186,6 +204,9 @@ impl Books {
             ledgers: vec![idle],
             by_name: HashMap::new(),
             threads: NumberMap::default(),
+            stranger: Thread::default(),
+            others: None,
+            events: 0,
             cpus: Vec::new(),
             ticks: TickFinder::default(),
             waiting: Vec::new(),
@@ -205,7 +226,17 @@ impl Books {
         &mut self.cpus[index]
     }
 
+    /// How many ledgers, and how many threads, the books may have now.
+    fn limit(&self) -> usize {
+        ACCOUNTS_ALWAYS.max(self.events / EVENTS_PER_ACCOUNT)
+    }
+
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        let is_full = self.threads.len() >= self.limit();
+        if is_full && !self.threads.contains_key(&thread.0) {
+            self.stranger = Thread::default();
+            return &mut self.stranger;
+        }
         self.threads.entry(thread.0).or_default()
     }
 
@@ -221,13 +252,28 @@ impl Books {
         {
             return last;
         }
-        let rates = self.options.rates.len();
-        let ledger = *self.by_name.entry((thread, name)).or_insert_with(|| {
-            self.ledgers.push(Ledger::new(thread, name, rates));
-            self.ledgers.len() - 1
-        });
+        let ledger = match self.by_name.get(&(thread, name)) {
+            Some(ledger) => *ledger,
+            None if self.ledgers.len() < self.limit() => {
+                let ledger = self.add_ledger(thread, name);
+                self.by_name.insert((thread, name), ledger);
+                ledger
+            }
+            None => match self.others {
+                Some(others) => others,
+                None => {
+                    let others = self.add_ledger(thread, NameId::UNKNOWN);
+                    *self.others.insert(others)
+                }
+            },
+        };
         self.thread(thread).ledger = Some(ledger);
         ledger
+    }
+
+    fn add_ledger(&mut self, thread: ThreadId, name: NameId) -> usize {
+        self.ledgers.push(Ledger::new(thread, name, self.options.rates.len()));
+        self.ledgers.len() - 1
     }
 
     /// Bills a quantum, or queues it until the tick is known.
@@ -297,24 +343,29 @@ impl Books {
         let index = Index::of(&self.ledgers, names);
         let mut threads: Vec<Account> = Vec::new();
         let mut programs: BTreeMap<&str, (Ledger, Vec<ThreadId>, Vec<ProcessId>)> = BTreeMap::new();
-        for ledger in self.ledgers[1..].iter().filter(|ledger| !ledger.is_empty()) {
-            let process = names.process_of(ledger.thread);
-            let program = index.program(ledger, names);
-            threads.push(fill(
-                ledger,
-                Account {
+        let ledgers = self.ledgers.iter().enumerate().skip(1);
+        for (number, ledger) in ledgers.filter(|(_, ledger)| !ledger.is_empty()) {
+            let is_others = self.others == Some(number);
+            let (process, program, account) = if is_others {
+                (None, OTHERS_NAME, Account::of(OTHERS_NAME, 0))
+            } else {
+                let process = names.process_of(ledger.thread);
+                let program = index.program(ledger, names);
+                let account = Account {
                     thread: Some(ledger.thread),
                     process,
                     program: program.to_owned(),
                     ..Account::of(names.name(ledger.name), 1)
-                },
-            ));
+                };
+                (process, program, account)
+            };
+            threads.push(fill(ledger, account));
             let (sum, members, processes) = programs.entry(program).or_insert_with(|| {
                 let rates = self.options.rates.len();
                 (Ledger::new(ledger.thread, ledger.name, rates), Vec::new(), Vec::new())
             });
             sum.merge(ledger);
-            members.push(ledger.thread);
+            members.extend((!is_others).then_some(ledger.thread));
             processes.extend(process);
         }
         let mut programs: Vec<Account> = programs

@@ -25,6 +25,20 @@ use crate::tally::Tally;
 use crate::task::Options;
 use crate::timeline::{draw, marks};
 
+/// How many names have waits of their own; the threads with further names share an entry.
+/// Kernel workers alone have some thousand names on a large machine.
+const NAMES_MAX: usize = 1 << 14;
+
+/// The number of the entry that the threads with further names share; no name has it.
+const OTHERS: u64 = u64::MAX;
+
+/// The name of that entry.
+const OTHERS_NAME: &str = "other threads";
+
+/// How many waits over the threshold are open at the same time. Beyond it, the wait that has
+/// been open longest is divided before steal time in it would show.
+const OPEN_MAX: usize = 1 << 16;
+
 /// Explains waits while events come in.
 /// The caller passes events and losses in the order of time and then calls
 /// [`Self::finish`]. Memory use grows with the number of names and threads, and with
@@ -64,6 +78,8 @@ struct OpenWait {
     absence: Absence,
     /// Its index among the waits of its thread.
     index: u64,
+    /// The number of its entry.
+    number: u64,
 }
 
 /// Collects what the replay reports.
@@ -95,7 +111,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
 
     pub(super) fn event(&mut self, event: &Event, names: &Dictionary) {
         while let Some(open) = self.open.front()
-            && open.wait.to + AFTERMATH < event.at
+            && (open.wait.to + AFTERMATH < event.at || self.open.len() >= OPEN_MAX)
         {
             self.divide_next(names);
         }
@@ -121,7 +137,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             self.divide_next(names);
         }
         let mut named: Vec<WaitExplanation> =
-            self.names.into_values().map(|name| name.finish(names)).collect();
+            self.names.into_iter().map(|(number, name)| name.finish(number, names)).collect();
         named.sort_by(|a, b| {
             let times = b.explanation.pareto.time.cmp(&a.explanation.pareto.time);
             times.then_with(|| a.name.cmp(&b.name))
@@ -135,21 +151,24 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             self.others.insert(wait.name);
             return;
         }
-        let number = u64::from(wait.name.index());
+        let mut number = u64::from(wait.name.index());
+        if self.names.len() >= NAMES_MAX && !self.names.contains_key(&number) {
+            number = OTHERS;
+        }
         let name = self.names.entry(number).or_insert_with(|| Name::new(wait, self.options));
         name.priority = name.priority.min(wait.priority);
         name.lengths.record(wait.length());
         let late = name.threads.entry(wait.thread.0).or_default();
         if wait.length() > self.options.threshold {
-            self.open.push_back(OpenWait { wait: *wait, absence, index: *late });
+            self.open.push_back(OpenWait { wait: *wait, absence, index: *late, number });
             *late += 1;
         }
     }
 
     /// Divides the wait that has been open longest among its causes.
     fn divide_next(&mut self, names: &Dictionary) {
-        let Some(OpenWait { wait, absence, index }) = self.open.pop_front() else { return };
-        let Some(name) = self.names.get_mut(&u64::from(wait.name.index())) else { return };
+        let Some(OpenWait { wait, absence, index, number }) = self.open.pop_front() else { return };
+        let Some(name) = self.names.get_mut(&number) else { return };
         // The log holds earlier data only if another thread was already waiting then.
         let log = self.watch.log.since(wait.from);
         let scene = Scene { log, machine: &self.machine, names };
@@ -202,7 +221,7 @@ impl Name {
         }
     }
 
-    fn finish(self, names: &Dictionary) -> WaitExplanation {
+    fn finish(self, number: u64, names: &Dictionary) -> WaitExplanation {
         let mut threads: Vec<ThreadId> = self.threads.into_keys().map(ThreadId).collect();
         threads.sort_unstable();
         // Segments are reported only for a probe's samples.
@@ -215,7 +234,7 @@ impl Name {
             explained.task = threads.partition_point(|other| *other < thread) as u32;
         }
         WaitExplanation {
-            name: names.name(self.name).to_owned(),
+            name: if number == OTHERS { OTHERS_NAME } else { names.name(self.name) }.to_owned(),
             threads,
             priority: self.priority,
             lengths: self.lengths.to_record(),

@@ -1,5 +1,6 @@
 //! The new entries of a dictionary, in a block.
 
+use tactus_model::limits::{CHAIN_FRAMES, RECORDED_NAME_BYTES};
 use tactus_model::recording::{Dictionary, FunctionId, NameId, ProcessId, ThreadId};
 use tactus_model::varint::{read_signed, read_unsigned, write_signed, write_unsigned};
 
@@ -98,6 +99,9 @@ pub fn decode_dictionary(payload: &[u8], dictionary: &mut Dictionary) -> Result<
     let signed = |rest: &mut &[u8]| read_signed(rest).map_err(|_| CUT_OFF);
     for _ in 0..number(rest)? {
         let length = usize::try_from(number(rest)?).map_err(|_| CUT_OFF)?;
+        if length > RECORDED_NAME_BYTES {
+            return Err(BadBlock::Payload("a name is longer than the limit"));
+        }
         let (text, after) = rest.split_at_checked(length).ok_or(CUT_OFF)?;
         *rest = after;
         let expected = dictionary.names().len();
@@ -119,6 +123,9 @@ pub fn decode_dictionary(payload: &[u8], dictionary: &mut Dictionary) -> Result<
     for _ in 0..number(rest)? {
         let mut frames = Vec::new();
         for _ in 0..number(rest)? {
+            if frames.len() >= CHAIN_FRAMES {
+                return Err(BadBlock::Payload("a call chain is longer than the limit"));
+            }
             frames.push(FunctionId::from_index(number(rest)? as u32));
         }
         let expected = dictionary.chains().len();

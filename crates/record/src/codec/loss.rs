@@ -1,5 +1,6 @@
 //! Losses in a block.
 
+use tactus_model::limits::LOSSES;
 use tactus_model::recording::Lost;
 use tactus_model::time::Instant;
 use tactus_model::varint::{read_unsigned, write_unsigned};
@@ -19,17 +20,20 @@ pub fn encode_losses(losses: &[Lost]) -> Block {
     })
 }
 
-/// Reads the payload of a block of losses.
+/// Reads the payload of a block of losses into `losses`, which holds those of all blocks
+/// before it.
 ///
 /// # Errors
-/// The payload is invalid.
-pub fn decode_losses(payload: &[u8]) -> Result<Vec<Lost>, BadBlock> {
+/// The payload is invalid, or there are more than [`LOSSES`] losses.
+pub fn decode_losses(payload: &[u8], losses: &mut Vec<Lost>) -> Result<(), BadBlock> {
     let mut rest = payload;
     let mut number =
         || read_unsigned(&mut rest).map_err(|_| BadBlock::Payload("a loss is truncated"));
     let count = number()?;
-    let mut losses = Vec::new();
     for _ in 0..count {
+        if losses.len() >= LOSSES {
+            return Err(BadBlock::Payload("there are more losses than the limit"));
+        }
         losses.push(Lost {
             cpu: number()? as u32,
             from: Instant::from_nanos(number()?),
@@ -37,5 +41,5 @@ pub fn decode_losses(payload: &[u8]) -> Result<Vec<Lost>, BadBlock> {
             count: number()?,
         });
     }
-    Ok(losses)
+    Ok(())
 }

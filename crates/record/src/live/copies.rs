@@ -112,7 +112,8 @@ mod tests {
             .collect();
         let kinds: Vec<BlockKind> = blocks.iter().map(Block::kind).collect();
         assert_eq!(kinds, [BlockKind::Events, BlockKind::Losses, BlockKind::Events]);
-        let losses = decode_losses(blocks[1].payload()).expect("the block is complete");
+        let mut losses = Vec::new();
+        decode_losses(blocks[1].payload(), &mut losses).expect("the block is complete");
         let [lost] = losses[..] else { panic!("one CPU: {losses:?}") };
         assert_eq!((lost.count, lost.from.as_nanos(), lost.to.as_nanos()), (2, 11, 31));
     }

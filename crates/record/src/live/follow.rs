@@ -117,7 +117,9 @@ impl LiveSource {
                 decode_dictionary(block.payload(), &mut self.dictionary).map_err(damaged)?;
             }
             BlockKind::Losses => {
-                self.losses.extend(decode_losses(block.payload()).map_err(damaged)?);
+                let mut losses = Vec::new();
+                decode_losses(block.payload(), &mut losses).map_err(damaged)?;
+                self.losses.extend(losses);
                 self.losses.make_contiguous().sort_by_key(|lost| lost.from);
             }
             BlockKind::About | BlockKind::Summary => {}
