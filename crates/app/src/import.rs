@@ -1,14 +1,17 @@
 //! Importing runs from files into the store, our own and those of other tools.
 
+use std::fmt;
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
 use tactus_import::{File, Format, Options, run_of};
+use tactus_model::limits::FOREIGN_FILE_BYTES;
 use tactus_model::origin::Origin;
 use tactus_model::run::{Run, RunId};
-use tactus_model::time::{Instant, Nanos};
+use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_store::Store;
 
 use crate::error::OrError;
@@ -33,7 +36,7 @@ pub struct Imported {
 /// The file cannot be read or contains no run, or its run is already in the store.
 pub fn file(store: &mut Store, path: &Path, options: &Options) -> Result<Imported> {
     let mut import = || match read(path, options)? {
-        Content::Exported(content) => Ok((store.import(&content[..])?, None)),
+        Content::Exported(content) => Ok((store.import(content)?, None)),
         Content::Foreign(run) => Ok((store.add(&run)?, run.header.origin)),
     };
     imported(import(), std::slice::from_ref(&path.to_owned()))
@@ -45,7 +48,8 @@ pub fn file(store: &mut Store, path: &Path, options: &Options) -> Result<Importe
 /// A file cannot be read or was not written by another tool, or the files do not belong together.
 pub fn rounds(store: &mut Store, paths: &[PathBuf], options: &Options) -> Result<Imported> {
     let mut import = || {
-        let files = paths.iter().map(|path| content_of(path)).collect::<Result<Vec<File>>>()?;
+        let files =
+            paths.iter().map(|path| Opened::of(path)?.whole()).collect::<Result<Vec<File>>>()?;
         let run = run_of(&files, options).map_err(Error::usage)?;
         Ok((store.add(&run)?, run.header.origin))
     };
@@ -62,32 +66,69 @@ fn imported(result: Result<(RunId, Option<Origin>)>, paths: &[PathBuf]) -> Resul
 
 /// The content of a file with a run.
 pub(crate) enum Content {
-    /// An exported run, to be parsed.
-    Exported(Vec<u8>),
+    /// An exported run, to be read a result at a time.
+    Exported(Box<dyn Read>),
     /// A run from another tool's result.
     Foreign(Box<Run>),
 }
 
-/// Reads a file with an exported run or another tool's result.
+/// How much of a file is read to recognise an exported run.
+const BEGINNING: u64 = 1 << 16;
+
+/// Reads a file with an exported run or another tool's result. Its errors do not name the file.
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Content> {
-    let file = content_of(path)?;
-    let format = options.format.map_or_else(|| Format::recognise(&file.content), Ok);
-    let format = format.map_err(Error::usage)?;
-    if format == Format::Tactus {
-        return Ok(Content::Exported(file.content));
+    let opened = Opened::of(path)?;
+    let is_exported = match options.format {
+        Some(format) => format == Format::Tactus,
+        None => matches!(Format::recognise(&opened.beginning), Ok(Format::Tactus)),
+    };
+    if is_exported {
+        return Ok(Content::Exported(Box::new(opened.reader())));
     }
-    let options = Options { format: Some(format), ..*options };
-    Ok(Content::Foreign(Box::new(run_of(&[file], &options).map_err(Error::usage)?)))
+    Ok(Content::Foreign(Box::new(run_of(&[opened.whole()?], options).map_err(Error::usage)?)))
 }
 
-fn content_of(path: &Path) -> Result<File> {
-    let content =
-        fs::read(path).or_error(ErrorKind::Usage, || format!("cannot read {}", path.display()))?;
-    let modified = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    let since = modified.and_then(|moment| moment.duration_since(UNIX_EPOCH).ok());
-    Ok(File {
-        name: path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
-        content,
-        modified: since.map(|since| Instant::from_nanos(Nanos::from(since).as_nanos())),
-    })
+/// An open file whose beginning was read.
+struct Opened {
+    name: String,
+    modified: Option<Instant<Realtime>>,
+    beginning: Vec<u8>,
+    rest: fs::File,
+}
+
+impl Opened {
+    fn of(path: &Path) -> Result<Self> {
+        let mut rest = fs::File::open(path).map_err(unreadable)?;
+        let mut beginning = Vec::new();
+        (&mut rest).take(BEGINNING).read_to_end(&mut beginning).map_err(unreadable)?;
+        let modified = rest.metadata().and_then(|metadata| metadata.modified()).ok();
+        let since = modified.and_then(|moment| moment.duration_since(UNIX_EPOCH).ok());
+        Ok(Self {
+            name: path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+            modified: since.map(|since| Instant::from_nanos(Nanos::from(since).as_nanos())),
+            beginning,
+            rest,
+        })
+    }
+
+    fn reader(self) -> impl Read {
+        io::Cursor::new(self.beginning).chain(self.rest)
+    }
+
+    /// The whole file, which must not be larger than [`FOREIGN_FILE_BYTES`].
+    fn whole(self) -> Result<File> {
+        let (name, modified) = (self.name.clone(), self.modified);
+        let mut content = Vec::new();
+        let mut reader = self.reader().take(FOREIGN_FILE_BYTES + 1);
+        reader.read_to_end(&mut content).map_err(unreadable)?;
+        if content.len() as u64 > FOREIGN_FILE_BYTES {
+            let limit = FOREIGN_FILE_BYTES >> 20;
+            return Err(Error::usage(format!("it is larger than {limit} MiB")));
+        }
+        Ok(File { name, content, modified })
+    }
+}
+
+fn unreadable(error: impl fmt::Display) -> Error {
+    Error::usage(error.to_string())
 }

@@ -40,12 +40,13 @@ impl<'s> Subject<'s> {
     /// The file cannot be read, or contains no run.
     pub fn of_file(path: &Path) -> Result<Self> {
         let what = || format!("cannot read a run from {}", path.display());
-        let content = import::read(path, &Options::default()).or_error(ErrorKind::Usage, what)?;
-        let run = match content {
-            Content::Exported(content) => FileRun::read(&content[..])?,
-            Content::Foreign(run) => FileRun::of(*run)?,
+        let read = || -> Result<FileRun> {
+            Ok(match import::read(path, &Options::default())? {
+                Content::Exported(content) => FileRun::read(content)?,
+                Content::Foreign(run) => FileRun::of(*run)?,
+            })
         };
-        Ok(Self(Place::File(run)))
+        Ok(Self(Place::File(read().or_error(ErrorKind::Usage, what)?)))
     }
 
     /// The run.

@@ -27,15 +27,12 @@ pub enum ImportError {
     /// The content as a whole is not sufficient for a run.
     #[error("{0}")]
     Whole(String),
-    /// The content has no known format.
+    /// The content has no known format. The message quotes nothing of it: the file may be any.
     #[error(
-        "unknown format: it begins with `{beginning}`; known formats are: {known}; use --format FORMAT to select one",
+        "unknown format; known formats are: {known}; use --format FORMAT to select one",
         known = Format::choices()
     )]
-    Unrecognised {
-        /// The first characters of the content.
-        beginning: String,
-    },
+    Unrecognised,
     /// The files cannot be rounds of one run.
     #[error("{name} cannot be a round of the same run as {first}: {reason}; import it by itself")]
     NotTheSame {
@@ -54,6 +51,11 @@ pub enum ImportError {
 impl ImportError {
     pub(crate) fn line(line: usize, reason: impl Into<String>) -> Self {
         Self::Line { line, reason: reason.into() }
+    }
+
+    /// More than `limit` of `what`, found in a line.
+    pub(crate) fn beyond(line: usize, limit: usize, what: &str) -> Self {
+        Self::line(line, format!("more than {limit} {what}"))
     }
 
     pub(crate) fn key(key: impl Into<String>, reason: impl Into<String>) -> Self {

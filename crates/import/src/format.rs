@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tactus_model::format::quoted;
 use tactus_model::text::UnknownWord;
 
 use crate::error::ImportError;
@@ -59,36 +61,84 @@ impl Format {
     pub fn recognise(content: &[u8]) -> Result<Self, ImportError> {
         let text = String::from_utf8_lossy(&content[..content.len().min(LOOKED_AT)]);
         let text = text.trim_start();
-        let unrecognised =
-            || ImportError::Unrecognised { beginning: text.chars().take(40).collect() };
         if !text.starts_with('{') {
-            return of_text(text).ok_or_else(unrecognised);
+            return of_text(text).ok_or(ImportError::Unrecognised);
         }
         // Exports come first: they can be too large to parse just for recognition.
         if text.contains("\"tactus-run\"") {
             return Ok(Self::Tactus);
         }
-        let document: Value = serde_json::from_slice(content)
-            .map_err(|error| ImportError::Json(format!("it is not JSON: {error}")))?;
-        of_json(&document).unwrap_or_else(|| Err(unrecognised()))
+        let signs: Signs = serde_json::from_slice(content).map_err(|error| {
+            if error.is_data() {
+                ImportError::Unrecognised
+            } else {
+                ImportError::Json(format!("it is not JSON: {error}"))
+            }
+        })?;
+        signs.format().unwrap_or(Err(ImportError::Unrecognised))
     }
 }
 
-/// Recognises a JSON document; `None` if it names no known tool.
-fn of_json(document: &Value) -> Option<Result<Format, ImportError>> {
-    let cpus = document.get("cpu").and_then(Value::as_object);
-    if cpus.is_some_and(|cpus| cpus.values().any(|cpu| cpu.get("histogram").is_some())) {
-        return Some(Ok(Format::JitterdebuggerJson));
+/// The keys by which a JSON document is recognised. Nothing else of it is kept.
+#[derive(Deserialize)]
+struct Signs {
+    #[serde(rename = "cmdline:", alias = "cmdline")]
+    command_line: Option<String>,
+    cpu: Option<HasHistogram>,
+}
+
+/// Whether a value is an object of which some entry has a histogram.
+struct HasHistogram(bool);
+
+impl<'de> Deserialize<'de> for HasHistogram {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Entry {
+            histogram: Option<IgnoredAny>,
+        }
+        struct Entries;
+        impl<'de> serde::de::Visitor<'de> for Entries {
+            type Value = HasHistogram;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the CPUs of jitterdebugger")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<HasHistogram, A::Error> {
+                let mut found = false;
+                while let Some((IgnoredAny, entry)) = map.next_entry::<_, Entry>()? {
+                    found |= entry.histogram.is_some();
+                }
+                Ok(HasHistogram(found))
+            }
+        }
+        deserializer.deserialize_map(Entries)
     }
-    let command_line = document.get("cmdline:").or_else(|| document.get("cmdline"))?.as_str()?;
-    match crate::command_line::program(command_line) {
+}
+
+impl Signs {
+    /// The format; `None` if the document names no known tool.
+    fn format(&self) -> Option<Result<Format, ImportError>> {
+        if matches!(self.cpu, Some(HasHistogram(true))) {
+            return Some(Ok(Format::JitterdebuggerJson));
+        }
+        of_program(crate::command_line::program(self.command_line.as_deref()?))
+    }
+}
+
+fn of_program(program: &str) -> Option<Result<Format, ImportError>> {
+    match program {
         "cyclictest" => Some(Ok(Format::CyclictestJson)),
         "oslat" => Some(Ok(Format::OslatJson)),
         other => Some(Err(ImportError::key(
             "cmdline",
             format!(
-                "cannot import results of `{other}`: of the rt-tests, only cyclictest and oslat write a \
-                 histogram of latencies; the others write only minimum, mean and maximum"
+                "cannot import results of `{}`: of the rt-tests, only cyclictest and oslat write a \
+                 histogram of latencies; the others write only minimum, mean and maximum",
+                quoted(other)
             ),
         ))),
     }

@@ -13,6 +13,7 @@ use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::Deserializer;
 use tactus_model::cell::Cell;
 use tactus_model::facts::MachineFacts;
+use tactus_model::limits::COUNT;
 use tactus_model::result::Accounting;
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_stats::LatencyHistogram;
@@ -29,8 +30,6 @@ const HEADER: usize = 40;
 const LARGEST: u64 = 64 << 20;
 /// The maximum number of intervals read from a log.
 const MOST_INTERVALS: usize = 1 << 20;
-/// The maximum number of values per task: 2⁵³, the limit of the store.
-const MOST: u64 = 1 << 53;
 /// The maximum number of blocks of all tags together; beyond it, neighbouring intervals are
 /// merged. A block takes up to a megabyte, and a log of a day has 86 400 intervals of a second.
 const MOST_BLOCKS: usize = 256;
@@ -123,15 +122,12 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
             })?;
             intervals += 1;
             if intervals > MOST_INTERVALS {
-                return Err(ImportError::line(
-                    line,
-                    format!("more than {MOST_INTERVALS} intervals"),
-                ));
+                return Err(ImportError::beyond(line, MOST_INTERVALS, "intervals"));
             }
             let tagged = tags.entry(interval.tag.to_owned()).or_default();
             tagged.add(&interval, unit).map_err(|reason| ImportError::line(line, reason))?;
             if tags.len() > MOST_TAGS {
-                return Err(ImportError::line(line, format!("more than {MOST_TAGS} tags")));
+                return Err(ImportError::beyond(line, MOST_TAGS, "tags"));
             }
             if tags.values().map(|tagged| tagged.blocks.len()).sum::<usize>() > MOST_BLOCKS {
                 tags.values_mut().for_each(Tagged::halve);
@@ -203,8 +199,8 @@ impl Tagged {
             self.count = self
                 .count
                 .checked_add(count)
-                .filter(|count| *count <= MOST)
-                .ok_or_else(|| format!("more than {MOST} values cannot be stored"))?;
+                .filter(|count| *count <= COUNT)
+                .ok_or_else(|| format!("more than {COUNT} values cannot be stored"))?;
             block.record_n(Nanos::from_nanos(nanos), count);
         }
         self.coarsest = self.coarsest.max(unit.saturating_mul(found.low()));

@@ -10,7 +10,7 @@ use tactus_model::facts::MachineFacts;
 use tactus_model::time::{Instant, Nanos};
 
 use crate::error::ImportError;
-use crate::result::{ForeignCell, ForeignResult, ForeignTask};
+use crate::result::{ForeignCell, ForeignResult, ForeignTask, check_task_count};
 use crate::rt_tests::{Histogram, SystemInformation, tally};
 
 /// The end of its histogram.
@@ -35,6 +35,7 @@ struct Thread {
 pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult, ImportError> {
     let document: Document =
         serde_json::from_slice(content).map_err(|error| ImportError::Json(error.to_string()))?;
+    check_task_count(document.cpu.len())?;
     let (facts, reported) = document.sysinfo.map_or_else(
         || (MachineFacts::unknown(Instant::from_nanos(0)), None),
         |system| (system.facts(), system.resolution_in_ns),

@@ -20,6 +20,7 @@
 
 mod assemble;
 mod command_line;
+mod counts;
 mod cyclictest;
 mod error;
 mod format;

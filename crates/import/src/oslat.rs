@@ -4,17 +4,18 @@
 //! `oslat-gap`, and are not compared with wakeups unless forced. The last bucket contains all
 //! longer gaps.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use tactus_model::cell::Cell;
 use tactus_model::cpus::CpuList;
+use tactus_model::format::quoted;
 use tactus_model::time::Nanos;
 
 use crate::command_line::{Given, Known};
 use crate::error::ImportError;
 use crate::result::{ForeignCell, ForeignResult, ForeignTask};
-use crate::rt_tests::Document;
+use crate::rt_tests::{Document, Histogram};
 use crate::tally::Tally;
 
 /// The options of oslat 2.40.
@@ -40,7 +41,7 @@ struct Thread {
     max: Option<u64>,
     avg: Option<f64>,
     duration: Option<f64>,
-    histogram: BTreeMap<String, u64>,
+    histogram: Histogram,
 }
 
 pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
@@ -59,7 +60,7 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
     let last = match given.value("b") {
         None => BUCKETS,
         Some(size) => size.parse().map_err(|_| {
-            ImportError::key("cmdline", format!("`{size}` is not a number of buckets"))
+            ImportError::key("cmdline", format!("`{}` is not a number of buckets", quoted(size)))
         })?,
     };
     let unit = Nanos::from_micros(1);
@@ -103,13 +104,11 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
 
 fn task(thread: &Thread, unit: Nanos, last: u64) -> Result<ForeignTask, String> {
     let mut tally = Tally::new(unit);
-    for (gap, count) in &thread.histogram {
-        let gap: u64 =
-            gap.parse().map_err(|_| format!("histogram: `{gap}` is not a number of {unit}"))?;
+    for (gap, count) in thread.histogram.iter() {
         if gap >= last {
-            tally.overflow(gap, *count)?;
+            tally.overflow(gap, count)?;
         } else {
-            tally.count(gap, *count)?;
+            tally.count(gap, count)?;
         }
     }
     if tally.total() == 0 {

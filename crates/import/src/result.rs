@@ -2,10 +2,12 @@
 
 use tactus_model::cell::Cell;
 use tactus_model::facts::MachineFacts;
+use tactus_model::limits::TASKS;
 use tactus_model::origin::{Overflow, Precision};
 use tactus_model::result::{Accounting, Granted, Histogram, TaskResult, TaskUsage};
 use tactus_model::time::{Instant, Nanos, Realtime};
 
+use crate::error::ImportError;
 use crate::tally::Tallied;
 
 /// The content of one file.
@@ -43,6 +45,17 @@ pub(crate) struct ForeignTask {
     pub(crate) blocks: Vec<Histogram>,
     pub(crate) accounting: Accounting,
     pub(crate) overflow: Option<Overflow>,
+}
+
+/// Checks that a cell can have this many tasks.
+///
+/// # Errors
+/// [`ImportError::Whole`] beyond [`TASKS`].
+pub(crate) fn check_task_count(count: usize) -> Result<(), ImportError> {
+    if count <= TASKS {
+        return Ok(());
+    }
+    Err(ImportError::Whole(format!("it has {count} threads; the limit is {TASKS}")))
 }
 
 impl ForeignTask {

@@ -1,13 +1,19 @@
 //! The common part of the JSON of the rt-tests (`src/lib/rt-utils.c` of rt-tests) and of
 //! jitterdebugger.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use tactus_model::facts::{KernelFacts, MachineFacts};
+use tactus_model::format::quoted;
+use tactus_model::limits::HISTOGRAM_ROWS;
 use tactus_model::time::{Instant, Nanos, Realtime};
 
 use crate::error::ImportError;
+use crate::result::check_task_count;
 use crate::tally::Tally;
 
 /// The part of the document that all rt-tests write.
@@ -59,7 +65,10 @@ impl SystemInformation {
 
 impl<T: for<'de> Deserialize<'de>> Document<T> {
     pub(crate) fn read(content: &[u8]) -> Result<Self, ImportError> {
-        serde_json::from_slice(content).map_err(|error| ImportError::Json(error.to_string()))
+        let document: Self = serde_json::from_slice(content)
+            .map_err(|error| ImportError::Json(error.to_string()))?;
+        check_task_count(document.thread.len())?;
+        Ok(document)
     }
 }
 
@@ -82,8 +91,47 @@ impl<T> Document<T> {
     }
 }
 
-/// Latencies of a thread in units, each with its count.
-pub(crate) type Histogram = BTreeMap<String, u64>;
+/// Latencies of a thread in units, each with its count, in the order of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Histogram(Vec<(u64, u64)>);
+
+impl Histogram {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Rows)
+    }
+}
+
+/// Reads the rows of a histogram: keys are texts in JSON, and latencies here.
+struct Rows;
+
+impl<'de> Visitor<'de> for Rows {
+    type Value = Histogram;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a histogram")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Histogram, A::Error> {
+        let mut rows = Vec::new();
+        while let Some((latency, count)) = map.next_entry::<Cow<'de, str>, u64>()? {
+            let latency = latency.parse().map_err(|_| {
+                A::Error::custom(format!("histogram: `{}` is not an integer", quoted(&latency)))
+            })?;
+            if rows.len() >= HISTOGRAM_ROWS {
+                let reason = format!("histogram: more than {HISTOGRAM_ROWS} rows");
+                return Err(A::Error::custom(reason));
+            }
+            rows.push((latency, count));
+        }
+        Ok(Histogram(rows))
+    }
+}
 
 /// Counts the histogram of a thread. The difference to its `cycles` is the overflow: latencies
 /// of at least `size` units, and longer than any in the histogram.
@@ -98,11 +146,8 @@ pub(crate) fn tally(
 ) -> Result<Tally, String> {
     let mut tally = Tally::new(unit);
     let mut beyond = size;
-    for (latency, count) in histogram {
-        let latency: u64 = latency
-            .parse()
-            .map_err(|_| format!("histogram: `{latency}` is not a number of {unit}"))?;
-        tally.count(latency, *count)?;
+    for (latency, count) in histogram.iter() {
+        tally.count(latency, count)?;
         beyond = beyond.max(latency.saturating_add(1));
     }
     let counted = tally.total();

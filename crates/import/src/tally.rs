@@ -1,12 +1,10 @@
 //! Converts another tool's counts of latencies into a histogram.
 
+use tactus_model::limits::COUNT;
 use tactus_model::origin::Overflow;
 use tactus_model::result::{Accounting, Histogram};
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
-
-/// The maximum number of wakeups per task: 2⁵³, the limit of the store.
-const MOST: u64 = 1 << 53;
 
 /// The count of each latency in another tool's file.
 #[derive(Debug)]
@@ -52,11 +50,15 @@ impl Tally {
         Ok(())
     }
 
-    /// Counts `count` wakeups with an unknown latency above `from` units.
+    /// Counts `count` wakeups with an unknown latency above `from` units. If it is called several
+    /// times, the lowest `from` applies to all.
     pub(crate) fn overflow(&mut self, from: u64, count: u64) -> Result<(), String> {
         self.take(count)?;
-        self.overflow = count;
-        self.overflow_from = self.unit.saturating_mul(from);
+        let from = self.unit.saturating_mul(from);
+        let is_first = self.overflow == 0;
+        self.overflow_from = if is_first { from } else { self.overflow_from.min(from) };
+        // The sum is at most the count of all wakeups.
+        self.overflow += count;
         Ok(())
     }
 
@@ -76,8 +78,8 @@ impl Tally {
     }
 
     fn take(&mut self, count: u64) -> Result<(), String> {
-        let total = self.count.checked_add(count).filter(|total| *total <= MOST);
-        self.count = total.ok_or_else(|| format!("more than {MOST} wakeups cannot be stored"))?;
+        let total = self.count.checked_add(count).filter(|total| *total <= COUNT);
+        self.count = total.ok_or_else(|| format!("more than {COUNT} wakeups cannot be stored"))?;
         Ok(())
     }
 

@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 
 use tactus_model::cell::Cell;
 use tactus_model::facts::MachineFacts;
+use tactus_model::format::quoted;
 use tactus_model::time::{Instant, Nanos};
 
+use crate::counts::Counts;
 use crate::error::ImportError;
-use crate::result::{ForeignCell, ForeignResult, ForeignTask};
+use crate::result::{ForeignCell, ForeignResult, ForeignTask, check_task_count};
 use crate::tally::Tally;
 
 /// The quantity of a column.
@@ -43,7 +45,10 @@ struct Column {
 #[derive(Default)]
 struct Table {
     columns: Vec<Column>,
-    rows: Vec<(usize, u64, Vec<u64>)>,
+    /// The line and the latency of each row.
+    rows: Vec<(usize, u64)>,
+    /// The counts of each row.
+    row_counts: Counts,
     over: Option<Vec<u64>>,
     counts: Option<(usize, Vec<Option<u64>>)>,
     averages: Option<Vec<Option<u64>>>,
@@ -65,7 +70,10 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
                 window = span(duration).ok_or_else(|| {
                     ImportError::line(
                         line,
-                        format!("`{}` is not a duration such as `0 00:01:00`", duration.trim()),
+                        format!(
+                            "`{}` is not a duration such as `0 00:01:00`",
+                            quoted(duration.trim())
+                        ),
                     )
                 })?;
             }
@@ -113,7 +121,7 @@ fn time_unit(line: usize, named: &str) -> Result<Nanos, ImportError> {
         Some("microseconds") => Ok(Nanos::from_micros(1)),
         _ => Err(ImportError::line(
             line,
-            format!("`{named}` is neither nanoseconds nor microseconds"),
+            format!("`{}` is neither nanoseconds nor microseconds", quoted(named)),
         )),
     }
 }
@@ -140,7 +148,7 @@ fn column(line: usize, name: &str) -> Result<Column, ImportError> {
         Some(Column { stage, cpu: cpu.parse().ok()? })
     };
     read().ok_or_else(|| {
-        ImportError::line(line, format!("`{name}` is not a column; columns are IRQ-000, Thr-000 and Usr-000, with the number of the CPU"))
+        ImportError::line(line, format!("`{}` is not a column; columns are IRQ-000, Thr-000 and Usr-000, with the number of the CPU", quoted(name)))
     })
 }
 
@@ -150,7 +158,8 @@ impl Table {
         let Some(head) = words.next() else { return Ok(()) };
         match head {
             "Index" => {
-                self.columns = words.map(|name| column(line, name)).collect::<Result<_, _>>()?
+                self.columns = words.map(|name| column(line, name)).collect::<Result<_, _>>()?;
+                check_task_count(self.columns.len() / 3)?;
             }
             "over:" => self.over = Some(self.whole(line, words)?),
             "count:" => self.counts = Some((line, self.figures(line, words)?)),
@@ -163,7 +172,8 @@ impl Table {
                     && !self.columns.is_empty()
                 {
                     let counts = self.whole(line, words)?;
-                    self.rows.push((line, index, counts));
+                    self.rows.push((line, index));
+                    self.row_counts.add_row(line, counts.into_iter().map(Ok))?;
                 }
             }
         }
@@ -191,9 +201,11 @@ impl Table {
                 Err(_) if word == "-" => Ok(None),
                 Err(_) if word.starts_with('-') => Err(ImportError::line(
                     line,
-                    format!("`{word}` is negative: a counter of rtla has overflowed; repeat the measurement with a shorter duration"),
+                    format!("`{}` is negative: a counter of rtla has overflowed; repeat the measurement with a shorter duration", quoted(word)),
                 )),
-                Err(_) => Err(ImportError::line(line, format!("`{word}` is not an integer"))),
+                Err(_) => {
+                    Err(ImportError::line(line, format!("`{}` is not an integer", quoted(word))))
+                }
             })
             .collect::<Result<Vec<Option<u64>>, _>>()?;
         if figures.len() == self.columns.len() {
@@ -212,7 +224,7 @@ impl Table {
             }
             a
         };
-        let indices = self.rows.iter().map(|(_, index, _)| *index);
+        let indices = self.rows.iter().map(|(_, index)| *index);
         // A few rows can be multiples of a larger number by chance.
         match indices.clone().fold(0, greatest_common) {
             width if width > 1 && indices.filter(|index| *index > 0).count() >= 5 => width,
@@ -251,13 +263,11 @@ impl Table {
         width: u64,
     ) -> Result<ForeignTask, ImportError> {
         let mut tally = Tally::new(unit);
-        for (line, index, counts) in &self.rows {
-            tally
-                .count(*index, counts[place])
-                .map_err(|reason| ImportError::line(*line, reason))?;
+        for (&(line, index), count) in self.rows.iter().zip(self.row_counts.column(place)) {
+            tally.count(index, count).map_err(|reason| ImportError::line(line, reason))?;
         }
         // Rows without counts are omitted, so the end of the histogram is unknown.
-        let beyond = self.rows.last().map_or(0, |(_, index, _)| index.saturating_add(width));
+        let beyond = self.rows.last().map_or(0, |(_, index)| index.saturating_add(width));
         let whole = |reason| ImportError::key(format!("CPU {}", column.cpu), reason);
         if let Some(over) = &self.over {
             tally.overflow(beyond, over[place]).map_err(whole)?;

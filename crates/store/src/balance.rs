@@ -3,17 +3,13 @@
 use std::collections::BTreeMap;
 
 use tactus_model::facts::MachineFacts;
+use tactus_model::limits::{self, SAMPLES_ALWAYS, SAMPLES_PER_BYTE};
 use tactus_model::result::{Accounting, Histogram, Measurement, TaskResult};
 use tactus_model::run::RunHeader;
 use tactus_model::sample::{DamagedBlock, SampleBlock};
 use tactus_model::traced::TracedData;
 
 use crate::StoreError;
-
-/// The maximum count that is stored: 2⁵³, up to which every JSON reader is exact.
-///
-/// With one sample per nanosecond, it is reached after a hundred days.
-pub const COUNT_LIMIT: u64 = 1 << 53;
 
 /// An inconsistency in a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,6 +78,14 @@ pub enum Imbalance {
         /// The reason.
         reason: String,
     },
+    /// More samples than their bytes can plausibly hold.
+    #[error("{found} samples are more than their bytes hold; the limit is {limit}")]
+    TooManySamples {
+        /// The number of samples.
+        found: u64,
+        /// The limit for their bytes.
+        limit: u64,
+    },
     /// A figure is infinite or not a number, which JSON cannot represent.
     #[error("{0} is not a finite number")]
     NotFinite(&'static str),
@@ -119,7 +123,7 @@ fn check_traced(measurement: &Measurement, traced_data: &TracedData) -> Result<(
     for task in measurement.traced.iter().flat_map(|traced| &traced.tasks) {
         let number = task.task;
         let Accounting { intended, observed: came, missed, dropped, early } = task.accounting;
-        within(number, "intended", intended, COUNT_LIMIT)?;
+        within(number, "intended", intended, limits::COUNT)?;
         if !task.accounting.balances() {
             let observed = came;
             return Err(Imbalance::Intended { task: number, intended, observed, missed, dropped });
@@ -156,8 +160,15 @@ pub(crate) fn created_ns(header: &RunHeader) -> Result<i64, StoreError> {
     })
 }
 
-/// Checks that sample blocks can be decoded; worth its time only for blocks from an import.
+/// Checks that sample blocks can be decoded, in memory in proportion to their bytes; worth its
+/// time only for blocks from an import.
 pub(crate) fn check_readable(samples: &[(u32, SampleBlock)]) -> Result<(), Imbalance> {
+    let bytes = total(samples.iter().map(|(_, block)| block.bytes.len() as u64));
+    let limit = bytes.saturating_mul(SAMPLES_PER_BYTE).max(SAMPLES_ALWAYS);
+    let found = total(samples.iter().map(|(_, block)| block.count));
+    if found > limit {
+        return Err(Imbalance::TooManySamples { found, limit });
+    }
     for (task, block) in samples {
         let unreadable =
             |error: DamagedBlock| Imbalance::Samples { task: *task, reason: error.to_string() };
@@ -169,7 +180,7 @@ pub(crate) fn check_readable(samples: &[(u32, SampleBlock)]) -> Result<(), Imbal
 fn check_task(result: &TaskResult) -> Result<(), Imbalance> {
     let task = result.task;
     let Accounting { intended, observed, missed, dropped, early } = result.accounting;
-    within(task, "intended", intended, COUNT_LIMIT)?;
+    within(task, "intended", intended, limits::COUNT)?;
     if !result.accounting.balances() {
         return Err(Imbalance::Intended { task, intended, observed, missed, dropped });
     }

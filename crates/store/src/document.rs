@@ -1,16 +1,19 @@
 //! Reads the document of an exported run (`docs/run-format.md`).
 
 use std::fmt;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use tactus_model::experiment::Plan;
+use tactus_model::recording::{EventSource, SourceError};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::RunHeader;
 use tactus_model::sample::SampleBlock;
 use tactus_model::traced::TracedData;
+use tactus_record::file::{OpenError, RecordingFile};
 
+use crate::bounded::Bounded;
 use crate::export::{ExportedBlock, ExportedResult, FORMAT, FORMAT_VERSION};
 use crate::fault::Fault;
 use crate::{StoreError, balance, name};
@@ -35,13 +38,21 @@ pub(crate) trait Sink {
 /// Reads a document, a result at a time, and passes its content to `sink`.
 pub(crate) fn read(reader: impl Read, sink: &mut dyn Sink) -> Result<(), Fault> {
     let mut document = Document::new(sink);
-    let mut json = serde_json::Deserializer::from_reader(BufReader::new(reader));
+    let mut json = serde_json::Deserializer::from_reader(BufReader::new(Bounded::new(reader)));
     let read = document.deserialize(&mut json).and_then(|()| json.end());
     match (read, document.refused.take()) {
         (_, Some(fault)) => Err(fault),
-        (Err(error), None) if error.is_io() => Err(StoreError::Import(error.into()).into()),
+        (Err(error), None) if error.is_io() => Err(broken(error.into()).into()),
         (Err(error), None) => Err(not_an_export(error).into()),
         (Ok(()), None) => document.end(),
+    }
+}
+
+/// Distinguishes a document beyond a limit from one that cannot be read.
+fn broken(error: io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::InvalidData => not_an_export(error),
+        _ => StoreError::Import(error),
     }
 }
 
@@ -120,6 +131,10 @@ impl<'s> Document<'s> {
             recording: traced.recording,
         });
         let turn = measurement.turn;
+        let traced_data = checked(traced_data).map_err(|reason| {
+            let (cell, round) = (turn.cell, turn.round + 1);
+            not_an_export(format!("the recording of cell {cell} in round {round}: {reason}"))
+        })?;
         balance::check_readable(&samples)
             .and_then(|()| balance::check_readable(&traced_data.samples))
             .map_err(|imbalance| StoreError::Unbalanced { turn, imbalance })?;
@@ -146,6 +161,20 @@ impl<'s> Document<'s> {
         self.refused = Some(blame_document(fault.into()));
         E::custom("refused")
     }
+}
+
+/// Reads the recording of a traced window to its end; a damaged one is refused.
+fn checked(traced_data: TracedData) -> Result<TracedData, OpenError> {
+    let TracedData { samples, recording } = traced_data;
+    if recording.is_empty() {
+        return Ok(TracedData { samples, recording });
+    }
+    let mut file = RecordingFile::from_bytes(recording)?;
+    if let Some(cut_off) = file.cut_off() {
+        return Err(SourceError::Damaged(cut_off.reason.to_string()).into());
+    }
+    while file.next_item()?.is_some() {}
+    Ok(TracedData { samples, recording: file.into_bytes()? })
 }
 
 fn imported(samples: Vec<ExportedBlock>) -> Samples {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod bounded;
 mod columns;
 mod database;
 mod document;
@@ -22,7 +23,7 @@ mod name;
 mod save;
 mod store;
 
-pub use balance::{COUNT_LIMIT, Imbalance};
+pub use balance::Imbalance;
 pub use error::StoreError;
 pub use export::{FORMAT, FORMAT_VERSION};
 pub use file_run::FileRun;

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use tactus_model::facts::MachineFacts;
+use tactus_model::format::quoted;
 use tactus_model::time::{Instant, Nanos};
 
 use super::{cell, notes};
 use crate::command_line::{Given, Known};
+use crate::counts::Counts;
 use crate::error::ImportError;
-use crate::result::{ForeignCell, ForeignResult, ForeignTask};
+use crate::result::{ForeignCell, ForeignResult, ForeignTask, check_task_count};
 use crate::tally::Tally;
 
 const NONE: Known =
@@ -24,16 +26,18 @@ struct Summary {
     overflows: Option<(usize, Vec<u64>)>,
 }
 
-/// A row of the histogram: its line, the latency, and one count per thread.
-struct Row {
-    line: usize,
-    latency: u64,
-    counts: Vec<u64>,
+/// The rows of the histogram, each with a count per thread.
+#[derive(Default)]
+struct Rows {
+    /// The line and the latency of each row.
+    heads: Vec<(usize, u64)>,
+    /// The counts of each row.
+    counts: Counts,
 }
 
 pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult, ImportError> {
     let text = String::from_utf8_lossy(content);
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows = Rows::default();
     let mut summary = Summary::default();
     let mut status = StatusLines::default();
     for (line, text) in (1..).zip(text.lines()) {
@@ -41,20 +45,21 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
         if let Some(comment) = text.strip_prefix('#') {
             summary.comment(line, comment.trim())?;
         } else if text.starts_with(|letter: char| letter.is_ascii_digit()) {
-            rows.push(row(line, text)?);
+            rows.read(line, text)?;
         } else {
             status.line(text);
         }
     }
-    if rows.is_empty() {
+    let Some(&(first_line, _)) = rows.heads.first() else {
         return Err(ImportError::Whole(
             "there is no histogram; run cyclictest with -h, e.g. cyclictest -q -h 1000".to_owned(),
         ));
-    }
-    let threads = summary.threads(&rows)?;
+    };
+    let threads = summary.threads(first_line, rows.counts.width())?;
     if threads == 0 {
-        return Err(ImportError::line(rows[0].line, "there is no thread"));
+        return Err(ImportError::line(first_line, "there is no thread"));
     }
+    check_task_count(threads)?;
     let assumed = unit.is_none();
     let unit = unit.unwrap_or(Nanos::from_micros(1));
     let tasks = (0..threads)
@@ -85,22 +90,19 @@ pub(crate) fn read(content: &[u8], unit: Option<Nanos>) -> Result<ForeignResult,
     })
 }
 
-fn row(line: usize, text: &str) -> Result<Row, ImportError> {
-    let mut numbers = numbers(line, text)?.into_iter();
-    let latency = numbers.next().unwrap_or_default();
-    let counts: Vec<u64> = numbers.collect();
-    if counts.is_empty() {
-        return Err(ImportError::line(line, format!("`{text}` has a latency but no counts")));
+impl Rows {
+    fn read(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
+        let mut numbers = numbers(line, text);
+        let latency = numbers.next().transpose()?.unwrap_or_default();
+        self.heads.push((line, latency));
+        self.counts.add_row(line, numbers)
     }
-    Ok(Row { line, latency, counts })
 }
 
-fn numbers(line: usize, text: &str) -> Result<Vec<u64>, ImportError> {
-    text.split_whitespace()
-        .map(|word| {
-            word.parse().map_err(|_| ImportError::line(line, format!("`{word}` is not an integer")))
-        })
-        .collect()
+fn numbers(line: usize, text: &str) -> impl Iterator<Item = Result<u64, ImportError>> {
+    let wrong =
+        move |word| ImportError::line(line, format!("`{}` is not an integer", quoted(word)));
+    text.split_whitespace().map(move |word| word.parse().map_err(|_| wrong(word)))
 }
 
 impl Summary {
@@ -114,26 +116,18 @@ impl Summary {
             "Histogram Overflows" => &mut self.overflows,
             _ => return Ok(()),
         };
-        *place = Some((line, numbers(line, figures)?));
+        *place = Some((line, numbers(line, figures).collect::<Result<_, _>>()?));
         Ok(())
     }
 
     /// The number of threads: of minimum latencies, or of columns if the minimum latencies are
     /// missing. With -H, rows have an additional column, the sum of all threads.
-    fn threads(&self, rows: &[Row]) -> Result<usize, ImportError> {
-        let columns = rows[0].counts.len();
+    fn threads(&self, line: usize, columns: usize) -> Result<usize, ImportError> {
         let threads = self.least.as_ref().map_or(columns, |(_, least)| least.len());
-        for row in rows {
-            if row.counts.len() != columns {
-                let reason =
-                    format!("{} counts, but the first row has {columns}", row.counts.len());
-                return Err(ImportError::line(row.line, reason));
-            }
-        }
         if threads != columns && threads + 1 != columns {
             let reason =
                 format!("rows have {columns} columns, but the summary has {threads} threads");
-            return Err(ImportError::line(rows[0].line, reason));
+            return Err(ImportError::line(line, reason));
         }
         Ok(threads)
     }
@@ -142,14 +136,13 @@ impl Summary {
 fn task(
     thread: usize,
     threads: usize,
-    rows: &[Row],
+    rows: &Rows,
     summary: &Summary,
     unit: Nanos,
 ) -> Result<ForeignTask, ImportError> {
     let mut tally = Tally::new(unit);
-    for row in rows {
-        let count = row.counts[thread];
-        tally.count(row.latency, count).map_err(|reason| ImportError::line(row.line, reason))?;
+    for (&(line, latency), count) in rows.heads.iter().zip(rows.counts.column(thread)) {
+        tally.count(latency, count).map_err(|reason| ImportError::line(line, reason))?;
     }
     let figure =
         |figures: &Option<(usize, Vec<u64>)>| -> Result<Option<(usize, u64)>, ImportError> {
@@ -167,7 +160,7 @@ fn task(
         );
         return Err(ImportError::line(line, reason));
     }
-    let last = rows.last().map_or(0, |row| row.latency.saturating_add(1));
+    let last = rows.heads.last().map_or(0, |(_, latency)| latency.saturating_add(1));
     if let Some((line, overflow)) = figure(&summary.overflows)? {
         tally.overflow(last, overflow).map_err(|reason| ImportError::line(line, reason))?;
         // It has no decimals, but it includes the latencies beyond the rows.
@@ -177,7 +170,7 @@ fn task(
     }
     let greatest = figure(&summary.greatest)?;
     greatest.into_iter().for_each(|(_, max)| tally.greatest(max));
-    let line = greatest.map_or(rows[0].line, |(line, _)| line);
+    let line = greatest.map_or(rows.heads[0].0, |(line, _)| line);
     let tallied = tally.finish().map_err(|reason| ImportError::line(line, reason))?;
     Ok(ForeignTask::whole(None, tallied))
 }

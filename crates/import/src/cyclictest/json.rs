@@ -53,7 +53,7 @@ pub(crate) fn read(content: &[u8]) -> Result<ForeignResult, ImportError> {
 }
 
 fn task(thread: &Thread, unit: Nanos, size: Option<u64>) -> Result<ForeignTask, String> {
-    if thread.histogram.values().all(|count| *count == 0) && size.is_none() {
+    if thread.histogram.iter().all(|(_, count)| count == 0) && size.is_none() {
         return Err("the histogram is empty: run cyclictest with -h, e.g. \
              cyclictest -h 1000 --json=FILE"
             .to_owned());
