@@ -135,3 +135,20 @@ fn needs_chromium_a_hostile_label_runs_nothing() {
     assert!(!root.contains("data-broken"), "{root}");
     check(&dom, &run);
 }
+
+#[test]
+fn needs_chromium_a_script_that_is_not_ours_does_not_run() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = tactus_report::page(&[runs::quick()]).unwrap();
+    assert!(!page.contains("unsafe-inline"), "the policy allows any script");
+    let injected = "<script>document.documentElement.dataset.broken=1</script></body>";
+    let page = page.replace("</body>", injected);
+    let file = folder.path().join("injected.html");
+    std::fs::write(&file, page).unwrap();
+    let dom = dump(browser, folder.path(), &file, 800);
+    let root = between(&dom, "<html", ">").unwrap();
+    assert!(!root.contains("data-broken"), "{root}");
+    assert!(root.contains("data-error=\"refused: inline\""), "{root}");
+    assert!(root.contains("data-ready=\"yes\""), "our own scripts run: {root}");
+}

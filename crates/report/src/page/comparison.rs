@@ -14,7 +14,7 @@ use crate::comparison::{
 };
 use crate::format;
 use crate::guests::guests_notes;
-use crate::svg;
+use crate::page::frame::{Frame, written};
 use crate::svg::percentiles::{self, Curve, Shared};
 use crate::svg::style::CurveStyle;
 
@@ -50,10 +50,9 @@ pub fn comparison_page(comparison: &Comparison, a: &Run, b: &Run) -> Result<Stri
             .iter()
             .map(|fact| (fact.fact.clone(), fact.a.clone(), fact.b.clone()))
             .collect(),
-        styles: [svg::style::STYLE, include_str!("../../templates/page.css")].concat(),
-        version: env!("CARGO_PKG_VERSION"),
+        frame: Frame::new("", &[]),
     };
-    Ok(page.render()?)
+    Ok(written(&page)?)
 }
 
 fn curve(run: &Run, cell: &ComparedCell, number: usize) -> Curve {
@@ -168,6 +167,5 @@ struct Page {
     pairs: Vec<PairView>,
     only: Vec<String>,
     facts: Vec<(String, String, String)>,
-    styles: String,
-    version: &'static str,
+    frame: Frame,
 }

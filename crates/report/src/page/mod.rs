@@ -7,6 +7,7 @@
 mod chart;
 pub mod comparison;
 pub(crate) mod figures;
+pub(crate) mod frame;
 pub(crate) mod view;
 
 use askama::Template;
@@ -18,8 +19,8 @@ use crate::accounts::section::AccountsView;
 use crate::explanation::CellExplanation;
 use crate::format;
 use crate::summary::{CellResult, cell_results};
-use crate::svg;
 use crate::tail::CellTail;
+use frame::{Frame, written};
 use view::RunView;
 
 /// Why a page could not be made.
@@ -100,18 +101,23 @@ pub fn page_of(runs: &[Run], concluded: &[Conclusions]) -> Result<String, Report
         .zip(&found)
         .zip(concluded)
         .map(|((number, (run, results)), concluded)| RunView::of(run, results, concluded, number));
+    let error_script = include_str!("../../templates/errors.js");
+    let chart_script = include_str!("../../vendor/uplot/uPlot.iife.min.js");
+    let script = include_str!("../../templates/page.js");
     let page = Page {
         title: title(runs),
         several: runs.len() > 1,
         runs: views.collect(),
-        styles: [svg::style::STYLE, include_str!("../../templates/page.css")].concat(),
-        chart_styles: include_str!("../../vendor/uplot/uPlot.min.css"),
-        chart_script: include_str!("../../vendor/uplot/uPlot.iife.min.js"),
-        script: include_str!("../../templates/page.js"),
+        frame: Frame::new(
+            include_str!("../../vendor/uplot/uPlot.min.css"),
+            &[error_script, chart_script, script],
+        ),
+        error_script,
+        chart_script,
+        script,
         data: chart::data(&found)?,
-        version: env!("CARGO_PKG_VERSION"),
     };
-    Ok(page.render()?)
+    Ok(written(&page)?)
 }
 
 fn title(runs: &[Run]) -> String {
@@ -132,14 +138,8 @@ pub fn accounts_page(
     limits: Vec<String>,
 ) -> Result<String, ReportError> {
     let view = AccountsView::of(recordings).ok_or(ReportError::NoRuns)?;
-    let page = AccountsPage {
-        title: title.to_owned(),
-        limits,
-        view,
-        styles: [svg::style::STYLE, include_str!("../../templates/page.css")].concat(),
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    Ok(page.render()?)
+    let page = AccountsPage { title: title.to_owned(), limits, view, frame: Frame::new("", &[]) };
+    Ok(written(&page)?)
 }
 
 #[derive(Template)]
@@ -148,8 +148,7 @@ struct AccountsPage {
     title: String,
     limits: Vec<String>,
     view: AccountsView,
-    styles: String,
-    version: &'static str,
+    frame: Frame,
 }
 
 #[derive(Template)]
@@ -158,12 +157,11 @@ struct Page {
     title: String,
     several: bool,
     runs: Vec<RunView>,
-    styles: String,
-    chart_styles: &'static str,
+    frame: Frame,
+    error_script: &'static str,
     chart_script: &'static str,
     script: &'static str,
     data: String,
-    version: &'static str,
 }
 
 #[cfg(test)]

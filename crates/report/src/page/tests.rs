@@ -6,6 +6,7 @@ use tactus_model::run::Run;
 
 use super::*;
 use crate::fixture;
+use crate::svg;
 
 /// A label that tries to break out of HTML, SVG, JSON and comments.
 const HOSTILE: &str = "name = \"hostile\"\nrounds = 1\n[settings]\nduration = \"1s\"\n\

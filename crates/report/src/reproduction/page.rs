@@ -10,8 +10,8 @@ use tactus_reproduce::{
 
 use super::{Measured, drawings, tables, words};
 use crate::page::ReportError;
+use crate::page::frame::{Frame, written};
 use crate::page::view::Table;
-use crate::svg;
 
 /// Writes the page of a reproduction; `measured` has one entry for each of its parts.
 ///
@@ -46,15 +46,9 @@ pub fn reproduction_page(
         tally: tally(judged),
         parts: alone.iter().map(|(part, measured)| PartView::of(part, measured)).collect(),
         across: across.collect(),
-        styles: [
-            svg::style::STYLE,
-            include_str!("../../templates/page.css"),
-            include_str!("../../templates/reproduction.css"),
-        ]
-        .concat(),
-        version: env!("CARGO_PKG_VERSION"),
+        frame: Frame::new(include_str!("../../templates/reproduction.css"), &[]),
     };
-    Ok(page.render()?)
+    Ok(written(&page)?)
 }
 
 #[derive(Template)]
@@ -70,8 +64,7 @@ struct Page<'a> {
     parts: Vec<PartView<'a>>,
     /// The parts that were measured in several kernels.
     across: Vec<AcrossView<'a>>,
-    styles: String,
-    version: &'static str,
+    frame: Frame,
 }
 
 /// A part that was measured in several kernels.
