@@ -9,6 +9,7 @@ use tactus_model::time::Nanos;
 use tactus_report::format;
 
 use crate::json_lines::write_line;
+use crate::terminal::say;
 
 /// Draws a bar if standard error is a terminal, and writes a line every 10 % otherwise. With
 /// `json`, it also writes lines of JSON.
@@ -46,7 +47,7 @@ impl Building {
             {
                 self.bar.set_length(*of);
                 self.bar.set_position(*objects);
-                self.bar.set_message(text(event));
+                self.bar.set_message(format::printable(&text(event)));
             }
             _ if is_news => self.line(&text(event)),
             _ => {}
@@ -71,7 +72,7 @@ impl Building {
     }
 
     fn line(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| say!("{text}"));
     }
 }
 

@@ -11,7 +11,7 @@ use tactus_model::time::Nanos;
 use tactus_report::format;
 use tactus_stats::narrow::Next;
 
-use crate::terminal::shortfall_text;
+use crate::terminal::{say, shortfall_text};
 
 /// Draws a bar if standard error is a terminal, and writes a line for each turn otherwise.
 pub(crate) struct Progress {
@@ -66,6 +66,7 @@ impl Progress {
                     self.total = self.total.max(self.finished + *remaining);
                     self.bar.set_length(self.total.as_nanos() / 1_000_000);
                     self.bar.set_position((self.total - *remaining).as_nanos() / 1_000_000);
+                    let label = format::printable(label);
                     self.bar.set_message(format!("{place}  {label}  {left} left"));
                     self.bar.enable_steady_tick(TICK);
                 } else {
@@ -110,7 +111,7 @@ impl Progress {
     }
 
     fn line(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| say!("{text}"));
     }
 }
 

@@ -1,10 +1,10 @@
 //! Texts for the terminal, and its width.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use tactus_model::experiment::Plan;
 use tactus_model::result::Shortfall;
-use tactus_report::TableOptions;
+use tactus_report::{TableOptions, format};
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
@@ -19,6 +19,51 @@ fn width() -> Option<usize> {
     console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }
 
+/// The maximum number of characters of a line on standard error.
+const LINE_CHARACTERS: usize = 2000;
+
+/// A message as lines for standard error: escaped, cut, and every line after the first indented,
+/// so that a text from outside cannot pass for a message of its own.
+pub(crate) fn message(text: &str) -> String {
+    let lines: Vec<String> =
+        text.trim_end().lines().map(|line| format::cut(line, LINE_CHARACTERS)).collect();
+    lines.join("\n  ")
+}
+
+/// Writes a line to standard error. Nothing depends on these lines: a reader that closed it, or a
+/// full disk behind it, does not end a measurement.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let text = $crate::terminal::message(&format!($($text)*));
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }};
+}
+pub(crate) use say;
+
+/// Standard output for texts: everything but ends of lines is escaped.
+pub(crate) fn stdout() -> impl Write {
+    Printable(std::io::stdout().lock())
+}
+
+/// Escapes texts that are written to it piece by piece.
+struct Printable<W>(W);
+
+impl<W: Write> Write for Printable<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        for line in text.split_inclusive('\n') {
+            let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+            self.0.write_all((format::printable(line) + end).as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// What was requested and not granted, with its fix, as lines.
 pub(crate) fn shortfall_text(shortfall: &Shortfall) -> String {
     let Shortfall { asked, granted, reason, fix, .. } = shortfall;
@@ -31,5 +76,22 @@ pub(crate) fn print_plan(plan: &Plan, json: bool) -> CommandResult {
     if json {
         return Ok(write_line(plan)?);
     }
-    Ok(write!(std::io::stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?)
+    Ok(write!(stdout(), "{}", tactus_report::plan_table(plan, &table_options()))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_controls_the_terminal_or_passes_for_another_message() {
+        let hostile = "a\u{1b}[2J \u{202e}b\u{200d}\u{9b}31m\r\nerror: not ours\u{0}";
+        let escaped = "a\\u{1b}[2J \\u{202e}b\\u{200d}\\u{9b}31m\n  error: not ours\\u{0}";
+        assert_eq!(message(hostile), escaped);
+        let mut out = Printable(Vec::new());
+        write!(out, "{hostile}\n").unwrap();
+        let written = String::from_utf8(out.0).unwrap();
+        assert_eq!(written, escaped.replace("\n  ", "\\r\n") + "\n");
+        assert!(message(&"x".repeat(1 << 20)).chars().count() <= LINE_CHARACTERS + 1);
+    }
 }

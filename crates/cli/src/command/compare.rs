@@ -13,6 +13,7 @@ use tactus_report::{comparison_page, comparison_text};
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::percentage::margin;
+use crate::terminal::stdout;
 
 /// Compare two runs, or two cells, with confidence intervals.
 ///
@@ -61,7 +62,7 @@ pub(crate) fn run(arguments: &CompareArguments, places: &Places) -> CommandResul
     if arguments.json {
         write_line(&comparison)?;
     } else {
-        write!(std::io::stdout(), "{}", comparison_text(&comparison, a.run(), b.run()))?;
+        write!(stdout(), "{}", comparison_text(&comparison, a.run(), b.run()))?;
     }
     if arguments.fail_on_worse && comparison.any_worse() {
         return Err(CommandError::not_met("B is worse than A"));

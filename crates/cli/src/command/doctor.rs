@@ -13,7 +13,7 @@ use tactus_report::{findings_text, format};
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
-use crate::terminal::table_options;
+use crate::terminal::{stdout, table_options};
 
 /// Check what affects timing on this machine, and print the commands that fix it.
 ///
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> CommandResult {
         }
     } else {
         let text = findings_text(&findings, table_options().width);
-        write!(std::io::stdout(), "{text}")?;
+        write!(stdout(), "{text}")?;
     }
     match worst(&findings) {
         State::Invalidates => Err(CommandError::not_met(

@@ -15,7 +15,7 @@ use tactus_report::CellExplanation;
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
-use crate::terminal::table_options;
+use crate::terminal::{stdout, table_options};
 
 /// Explain why wakeups were late: their causes, then the worst wakeups in detail.
 ///
@@ -76,7 +76,7 @@ fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandRe
     let cells: Vec<CellExplanation> = cells.into_iter().map(CellExplanation::from).collect();
     let text = tactus_report::explanation_text(&cells, &table_options());
     let limits = tactus_report::guests_text([subject.run()], &table_options());
-    Ok(write!(std::io::stdout(), "{text}{limits}")?)
+    Ok(write!(stdout(), "{text}{limits}")?)
 }
 
 /// How many thread names are explained without `--thread`: those with the longest waits.
@@ -98,5 +98,5 @@ fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult
         explained.truncate(NAMES);
     }
     let text = tactus_report::waits_text(&found, &explained, threshold, &table_options());
-    Ok(write!(std::io::stdout(), "{text}")?)
+    Ok(write!(stdout(), "{text}")?)
 }

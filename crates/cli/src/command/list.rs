@@ -9,7 +9,7 @@ use tactus_model::format;
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
-use crate::terminal::table_options;
+use crate::terminal::{say, stdout, table_options};
 
 /// List the runs in the store with their verdicts, the newest first.
 ///
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     let newest = (!arguments.all).then_some(arguments.newest);
     let Listing { runs, older } = runs::list(&places.open_store()?, newest)?;
     if runs.is_empty() && older == 0 && !arguments.json {
-        eprintln!("there are no runs yet; `tactus measure` creates one");
+        say!("there are no runs yet; `tactus measure` creates one");
         return Ok(());
     }
     if arguments.json {
@@ -43,11 +43,11 @@ pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
         let (summaries, verdicts): (Vec<_>, Vec<_>) =
             runs.into_iter().map(|run| (run.summary, run.verdict)).unzip();
         let table = tactus_report::runs_table(&summaries, &verdicts, &table_options());
-        write!(std::io::stdout(), "{table}")?;
+        write!(stdout(), "{table}")?;
     }
     if older > 0 {
         let older = format::counted(older as u64, "older run");
-        eprintln!("{older} not listed; `tactus list --all` lists all runs");
+        say!("{older} not listed; `tactus list --all` lists all runs");
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::setting_options::SettingOptions;
-use crate::terminal::{print_plan, table_options};
+use crate::terminal::{print_plan, stdout, table_options};
 
 /// Measure wakeup latency under loads and policies, store the run, and print the results.
 ///
@@ -189,7 +189,7 @@ fn print_conclusions(subject: &Subject<'_>, arguments: &MeasureArguments) -> Com
         }
         return Ok(());
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     let options = table_options();
     write!(out, "{}", tactus_report::cells_table(run, &options))?;
     write!(out, "\n{}", tactus_report::outcome_text(run, &options))?;
@@ -216,5 +216,5 @@ fn write_page(
     if arguments.json {
         return Ok(write_line(&Conclusion::Page { run: &run, path: &path })?);
     }
-    Ok(writeln!(std::io::stdout(), "\nPage: {}", path.display())?)
+    Ok(writeln!(stdout(), "\nPage: {}", path.display())?)
 }

@@ -15,7 +15,7 @@ use tactus_report::{
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
-use crate::terminal::table_options;
+use crate::terminal::{say, stdout, table_options};
 
 /// Show where CPU time went: by program or thread, in which quanta, and what ticks billed.
 ///
@@ -84,7 +84,7 @@ fn of_recording(path: &Path, arguments: &QuantaArguments) -> CommandResult {
     if arguments.json {
         return write_lines(&found, Some(path), None);
     }
-    write!(std::io::stdout(), "{}", text(&found, arguments))?;
+    write!(stdout(), "{}", text(&found, arguments))?;
     write_page(arguments, &found[0].label, &found, Vec::new())
 }
 
@@ -94,7 +94,7 @@ fn of_run(subject: &Subject<'_>, arguments: &QuantaArguments) -> CommandResult {
         return write_lines(&found, None, Some(subject.id()));
     }
     let limits = guests_text([subject.run()], &table_options());
-    write!(std::io::stdout(), "{}{limits}", text(&found, arguments))?;
+    write!(stdout(), "{}{limits}", text(&found, arguments))?;
     write_page(arguments, subject.id().as_str(), &found, guests_notes([subject.run()]))
 }
 
@@ -125,7 +125,7 @@ fn write_page(
 ) -> CommandResult {
     if let Some(path) = &arguments.page {
         files::write(path, accounts_page(title, found, limits)?)?;
-        eprintln!("wrote {}", path.display());
+        say!("wrote {}", path.display());
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use tactus_report::format;
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
-use crate::terminal::{shortfall_text, table_options};
+use crate::terminal::{say, shortfall_text, stdout, table_options};
 
 /// Record kernel events: switches, wakeups, timers, interrupts, softirqs.
 ///
@@ -130,9 +130,9 @@ impl RecordArguments {
 /// Prints the events of a recording; at its start, `hint` says how to stop it.
 fn print_event(event: &RecordEvent, hint: Option<&str>) {
     match (event, hint) {
-        (RecordEvent::Started(_), Some(hint)) => eprintln!("{hint}"),
+        (RecordEvent::Started(_), Some(hint)) => say!("{hint}"),
         (RecordEvent::CommandEnded(status), _) if !status.success() => {
-            eprintln!("the command {}", failure_text(*status));
+            say!("the command {}", failure_text(*status));
         }
         _ => {}
     }
@@ -143,7 +143,7 @@ fn finish(arguments: &RecordArguments, made: &Made) -> CommandResult {
     if arguments.json {
         return Ok(write_line(&made.summary)?);
     }
-    Ok(writeln!(io::stdout(), "{}", made.path.display())?)
+    Ok(writeln!(stdout(), "{}", made.path.display())?)
 }
 
 /// Saves the last seconds each time a thread waits longer than `over`, and explains the wait.
@@ -161,8 +161,8 @@ fn until_late(
         flight::until_late(&arguments.wanted(), last, &lookout, control, on_event, caught)?;
     print_summary(&summary);
     match late {
-        0 => eprintln!("no thread waited longer than {over}; nothing was saved"),
-        _ => eprintln!(
+        0 => say!("no thread waited longer than {over}; nothing was saved"),
+        _ => say!(
             "found {} longer than {over}; saved {}",
             format::counted(late, "wait"),
             format::counted(saved.into(), "recording")
@@ -181,7 +181,7 @@ fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
         let (thread, waited) = (wait.thread, wait.length());
         return write_line(&CaughtLine { thread, name, waited, saved, explanation });
     }
-    eprintln!(
+    say!(
         "{} ({}, {}) waited {}; the seconds before are in {}",
         format::printable(name),
         wait.thread,
@@ -190,7 +190,7 @@ fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
         saved.display()
     );
     let text = tactus_report::waits_text(waits, &explanation, over, &table_options());
-    write!(io::stdout(), "{text}")
+    write!(stdout(), "{text}")
 }
 
 /// How a command failed, after "the command".
@@ -204,7 +204,7 @@ fn failure_text(status: ExitStatus) -> String {
 /// Prints the summary of a recording.
 fn print_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
-    eprintln!(
+    say!(
         "recorded {} in {}, lost {}; reading them used {} of CPU time",
         format::counted(cost.events, "event"),
         format::latency(summary.length()),
@@ -212,7 +212,7 @@ fn print_summary(summary: &RecordingSummary) {
         format::latency(cost.drain_time),
     );
     if summary.unwritten() > 0 {
-        eprintln!(
+        say!(
             "the kernel counted {} more events that it did not write",
             format::count(summary.unwritten())
         );
@@ -222,9 +222,9 @@ fn print_summary(summary: &RecordingSummary) {
     for reason in reasons {
         let events = summary.absent.iter().filter(|event| event.reason == reason);
         let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
-        eprintln!("not recorded ({reason}): {}", names.join(", "));
+        say!("not recorded ({reason}): {}", names.join(", "));
     }
     for shortfall in &summary.shortfalls {
-        eprint!("{}", shortfall_text(shortfall));
+        say!("{}", shortfall_text(shortfall).trim_end());
     }
 }

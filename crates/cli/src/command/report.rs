@@ -11,6 +11,7 @@ use tactus_explain::account::TickRate;
 use tactus_judge::purpose::Purpose;
 
 use crate::error::{CommandError, CommandResult};
+use crate::terminal::stdout;
 
 /// Write one self-contained HTML page about one or several runs.
 ///
@@ -45,5 +46,5 @@ pub(crate) fn run(arguments: &ReportArguments, places: &Places) -> CommandResult
     };
     let options = PageOptions { purposes: &arguments.purposes, ticks: &arguments.tick };
     files::write_page(&path, &page::of_runs(subjects, &options)?)?;
-    Ok(writeln!(std::io::stdout(), "{}", path.display())?)
+    Ok(writeln!(stdout(), "{}", path.display())?)
 }

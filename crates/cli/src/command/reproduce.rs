@@ -14,7 +14,7 @@ use crate::error::CommandResult;
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
-use crate::terminal::{print_plan, table_options};
+use crate::terminal::{print_plan, say, stdout, table_options};
 
 /// Repeat the measurements of a paper, and compare its figures with those of this machine.
 ///
@@ -118,7 +118,7 @@ fn list(json: bool) -> CommandResult {
     let papers = papers()?;
     if !json {
         let text = tactus_report::papers_table(&papers, &table_options());
-        write!(std::io::stdout(), "{text}")?;
+        write!(stdout(), "{text}")?;
         return Ok(());
     }
     for Paper { name, authors, title, published, parts, .. } in &papers {
@@ -135,7 +135,7 @@ fn print_next(next: &Next<'_>) {
         several => format!("parts {} to {}", done + 1, done + several),
     };
     let (names, left) = (parts.join(" and "), format::span(*left));
-    eprintln!("{counted} of {of}: {names}; {left} left in total");
+    say!("{counted} of {of}: {names}; {left} left in total");
 }
 
 /// Compares the runs with the paper, and prints the result.
@@ -155,7 +155,7 @@ fn conclude(
         write_line(&Conclusion::Reproduction(&reproduction))?;
     } else {
         let text = tactus_report::reproduction_text(&reproduction, &measured, &table_options());
-        write!(std::io::stdout(), "{text}")?;
+        write!(stdout(), "{text}")?;
     }
     let path = match (&arguments.output, runs.first()) {
         _ if arguments.no_page => return Ok(()),
@@ -168,7 +168,7 @@ fn conclude(
     if arguments.json {
         write_line(&Conclusion::Page { path: &path })?;
     } else {
-        writeln!(std::io::stdout(), "\nPage: {}", path.display())?;
+        writeln!(stdout(), "\nPage: {}", path.display())?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use tactus_judge::purpose::Purpose;
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
-use crate::terminal::table_options;
+use crate::terminal::{stdout, table_options};
 
 /// Show a run: verdict, cells, shortfalls, the machine, estimates for longer times.
 ///
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &ShowArguments, places: &Places) -> CommandResult {
 }
 
 fn print(subject: &Subject<'_>, purposes: &[Purpose]) -> CommandResult {
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     let options = table_options();
     write!(out, "{}", tactus_report::run_details(subject.run(), &options))?;
     let longer_times = tactus_report::tail_text(&tail::of_run(subject)?, &options);

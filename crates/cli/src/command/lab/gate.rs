@@ -23,7 +23,7 @@ use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::percentage::false_alarms;
 use crate::setting_options::SettingOptions;
-use crate::terminal::{print_plan, table_options};
+use crate::terminal::{print_plan, stdout, table_options};
 
 /// Compare a kernel with a baseline kernel, and exit with code 1 if it is worse.
 ///
@@ -168,7 +168,7 @@ fn judge(run: &Run, arguments: &LabGateArguments) -> CommandResult {
         write_line(&LabGateOutcome { decision, comparison: &comparison, report: &report })?;
     } else {
         let text = tactus_report::kernel_gate_text(&comparison, &options, &table_options());
-        write!(std::io::stdout(), "{text}")?;
+        write!(stdout(), "{text}")?;
     }
     let (failures, all) = (report.failures(), report.judgements.len());
     let refused = format!("{failures} of {all} figures of {}", comparison.run);

@@ -12,6 +12,7 @@ use tactus_model::kernel::GuestKernel;
 use crate::building::Building;
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
+use crate::terminal::stdout;
 
 /// List the kernels for guests, or fetch or build kernels.
 ///
@@ -75,7 +76,7 @@ fn start_in_background(kernels: &[GuestKernel], places: &Places) -> CommandResul
     let arguments = again.chain(kernels.iter().map(ToString::to_string));
     let Background { process, log } = in_background(places, arguments)?;
     writeln!(
-        std::io::stdout(),
+        stdout(),
         "started in the background: process {process}; `tactus lab kernels` shows its progress, {} its output",
         log.display()
     )?;
@@ -86,7 +87,7 @@ fn list(kernels: &[KnownKernel], json: bool) -> CommandResult {
     if json {
         return Ok(kernels.iter().try_for_each(write_line)?);
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     if kernels.is_empty() {
         writeln!(
             out,
@@ -115,7 +116,7 @@ fn describe(wanted: &GuestKernel, kernel: &Kernel, json: bool) -> CommandResult 
         })?;
         return Ok(());
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     let release = release.unwrap_or("of an unknown release");
     writeln!(out, "{wanted}: Linux {release}\n  {}\n  sha256 {sha256}", path.display())?;
     Ok(())

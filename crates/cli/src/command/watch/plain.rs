@@ -1,6 +1,6 @@
 //! The monitor as lines, for pipes, files and simple terminals.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tactus_sys::clock;
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
-use crate::terminal::shortfall_text;
+use crate::terminal::{say, shortfall_text, stdout};
 
 /// A line of `--json`.
 #[derive(Serialize)]
@@ -163,7 +163,7 @@ impl Lines<'_> {
             let Self { watch, cpus, .. } = self;
             return Ok(write_line(&Line::Opened { cell: watch.cell(), seed: watch.seed(), cpus })?);
         }
-        Ok(writeln!(io::stdout(), "{}", plain_header())?)
+        Ok(writeln!(stdout(), "{}", plain_header())?)
     }
 
     fn print_second(&mut self, at: Nanos) -> CommandResult {
@@ -171,7 +171,7 @@ impl Lines<'_> {
         if self.json {
             return Ok(write_line(&Line::Second { at, figures })?);
         }
-        Ok(writeln!(io::stdout(), "{}", plain_line(at, figures, &self.cpus))?)
+        Ok(writeln!(stdout(), "{}", plain_line(at, figures, &self.cpus))?)
     }
 
     fn print_total(&self, at: Nanos) -> CommandResult {
@@ -179,7 +179,7 @@ impl Lines<'_> {
         if self.json {
             return Ok(write_line(&Line::Total { at, figures })?);
         }
-        Ok(writeln!(io::stdout(), "{}", plain_total(at, figures, &self.cpus))?)
+        Ok(writeln!(stdout(), "{}", plain_total(at, figures, &self.cpus))?)
     }
 
     /// Prints the explanations that arrived, and requests those of newer samples.
@@ -204,9 +204,9 @@ impl Lines<'_> {
         if self.json {
             write_line(&Line::NotRecorded { reason, fix })?;
         }
-        eprintln!("warning: cannot explain late samples: {reason}");
+        say!("warning: cannot explain late samples: {reason}");
         if let Some(fix) = fix {
-            eprintln!("fix: {fix}");
+            say!("fix: {fix}");
         }
         Ok(())
     }
@@ -216,14 +216,14 @@ impl Lines<'_> {
         if self.json {
             return Ok(write_line(&Line::Late { cpu, sample })?);
         }
-        Ok(writeln!(io::stdout(), "{}", plain_cause(sample, cpu))?)
+        Ok(writeln!(stdout(), "{}", plain_cause(sample, cpu))?)
     }
 
     fn print_shortfall(&self, shortfall: &Shortfall) -> CommandResult {
         if self.json {
             write_line(&Line::Shortfall { shortfall })?;
         }
-        eprint!("{}", shortfall_text(shortfall));
+        say!("{}", shortfall_text(shortfall).trim_end());
         Ok(())
     }
 }
