@@ -1,10 +1,12 @@
 //! From an experiment and its overrides to a plan.
 
-use std::{fs, io};
+use std::fs::File;
+use std::io::{self, Read};
 
 use tactus_judge::purpose::Purpose;
 use tactus_lab::shipped;
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
+use tactus_model::limits::EXPERIMENT_BYTES;
 use tactus_model::settings::Layer;
 use tactus_model::time::Realtime;
 
@@ -64,7 +66,7 @@ pub(crate) fn read(name: &str) -> Result<Experiment> {
 }
 
 fn read_file(name: &str) -> Result<String> {
-    let error = match fs::read_to_string(name) {
+    let error = match read_text(name) {
         Ok(text) => return Ok(text),
         Err(error) => error,
     };
@@ -78,6 +80,16 @@ fn read_file(name: &str) -> Result<String> {
         None => format!("name a file or one of: {}", names.join(", ")),
     };
     Err(Error::usage(format!("{what}: no such experiment")).with_hint(hint))
+}
+
+/// The text of a file of at most [`EXPERIMENT_BYTES`].
+fn read_text(name: &str) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(name)?.take(EXPERIMENT_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > EXPERIMENT_BYTES {
+        return Err(io::Error::other(format!("it is larger than {} KiB", EXPERIMENT_BYTES >> 10)));
+    }
+    Ok(text)
 }
 
 /// Plans an experiment with `overrides`; errors name the experiment.

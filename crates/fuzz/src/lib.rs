@@ -31,7 +31,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -41,6 +41,7 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "experiment", seeds: experiments::seeds, run: experiments::run },
     Target { name: "message", seeds: messages::seeds, run: messages::run },
     Target { name: "wire", seeds: messages::stream_seeds, run: messages::stream },
+    Target { name: "peer", seeds: messages::peer_seeds, run: messages::peer },
 ];
 
 /// The target with this name.

@@ -42,6 +42,34 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
+/// Messages between the processes of a measurement and of a load.
+pub(crate) fn peer_seeds() -> Vec<Vec<u8>> {
+    let run: Value =
+        serde_json::from_slice(&seeds::file("tests/data/export/run.json")).expect("it is JSON");
+    let result = &run["results"][0];
+    let load = &run["header"]["plan"]["cells"][0]["load"];
+    let task = serde_json::json!({ "plan": load, "copies": [2, 1], "counters": 3, "surroundings": "host" });
+    let messages = [
+        serde_json::json!({ "message": "finished", "result": result["measurement"]["tasks"][0] }),
+        serde_json::json!({ "message": "samples", "block": result["samples"][0]["block"] }),
+        serde_json::json!({ "message": "ready", "shortfalls": [], "cost": result["measurement"]["cost"], "thread": 7 }),
+        serde_json::json!({ "message": "failed", "reason": "a text", "hint": null }),
+        serde_json::json!({ "role": "host", "task": task, "directory": "/tmp", "containment": null }),
+        serde_json::json!({ "message": "ended", "copy": 1, "reason": "a text" }),
+        serde_json::json!({ "copy": 1, "news": { "news": "running", "missing": [] } }),
+    ];
+    messages.iter().map(|message| message.to_string().into_bytes()).collect()
+}
+
+/// Reads a line as every message between the processes of a measurement and of a load.
+pub(crate) fn peer(bytes: &[u8]) {
+    let _ = is_of_a_peer(bytes);
+}
+
+fn is_of_a_peer(line: &[u8]) -> bool {
+    tactus_probe::is_message(line) | tactus_load::is_message(line)
+}
+
 /// The bytes of an input before its stream: the limit of a message, and the length of the
 /// pieces in which the stream comes.
 const HEAD: usize = 3;
@@ -124,6 +152,13 @@ mod tests {
             let as_request = parse::<CellRequest>(&seed).map(drop);
             let as_message = parse::<Message>(&seed).map(drop);
             assert!(as_request.or(as_message).is_ok(), "{}", String::from_utf8_lossy(&seed));
+        }
+    }
+
+    #[test]
+    fn the_seeds_are_messages_of_peers() {
+        for seed in peer_seeds() {
+            assert!(is_of_a_peer(&seed), "{}", String::from_utf8_lossy(&seed));
         }
     }
 

@@ -3,6 +3,7 @@
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{Plan, Turn};
 use tactus_model::facts::MachineFacts;
+use tactus_model::limits::COUNT;
 use tactus_model::origin::Origin;
 use tactus_model::result::{LoadResult, MachineRates, Measurement, ProbeCost};
 use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
@@ -48,6 +49,11 @@ pub fn run_of(files: &[File], options: &Options) -> Result<Run, ImportError> {
             None => Format::recognise(&file.content)?,
         };
         rounds.push((format, read(file, format, options)?));
+    }
+    let tasks = rounds.iter().flat_map(|(_, round)| &round.cells).flat_map(|cell| &cell.tasks);
+    // With this bound, no sum over any part of the run overflows.
+    if tasks.fold(0, |sum: u64, task| sum.saturating_add(task.accounting.intended)) > COUNT {
+        return Err(ImportError::Whole(format!("there are more than {COUNT} wakeups")));
     }
     let (format, first) = &rounds[0];
     for (file, (of, round)) in files.iter().zip(&rounds).skip(1) {

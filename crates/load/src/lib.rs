@@ -62,6 +62,8 @@ mod worker;
 pub use containment::Containment;
 pub use error::LoadError;
 pub use host::host_main;
+#[doc(hidden)]
+pub use request::is_message;
 pub use request::MARK;
 pub use running::{HostOptions, RunningLoad};
 pub use snapshot::LoadSnapshot;

@@ -68,14 +68,14 @@ pub(crate) struct Task {
 impl Task {
     /// The number of copies of all loads together.
     pub(crate) fn total(&self) -> u32 {
-        self.copies.iter().sum()
+        self.copies.iter().fold(0, |sum, copies| sum.saturating_add(*copies))
     }
 
     /// The loads that run side by side, each with the numbers of its copies.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&Load, Range<u32>)> {
         let ranges = self.copies.iter().scan(0, |next, copies| {
             let first = *next;
-            *next += copies;
+            *next = first.saturating_add(*copies);
             Some(first..*next)
         });
         self.plan.load.parts().iter().zip(ranges)
@@ -218,6 +218,23 @@ pub(crate) enum News {
     Running { missing: Vec<NotGranted> },
     /// It cannot run, or cannot continue.
     Failed(LoadError),
+}
+
+/// Whether a line is a message between processes of a load; for fuzzing.
+#[doc(hidden)]
+pub fn is_message(line: &[u8]) -> bool {
+    let task = match tactus_wire::parse::<Request>(line) {
+        Ok(Request::Host(HostRequest { task, .. }))
+        | Ok(Request::Supervisor(SupervisorRequest { task, .. })) => Some(task),
+        Err(_) => tactus_wire::parse::<WorkerRequest>(line).ok().map(|request| request.task),
+    };
+    if let Some(task) = &task {
+        let last = task.total().saturating_sub(1);
+        let _ = task.load_of(last).to_string();
+    }
+    task.is_some()
+        || tactus_wire::parse::<Response>(line).is_ok()
+        || tactus_wire::parse::<WorkerResponse>(line).is_ok()
 }
 
 #[cfg(test)]

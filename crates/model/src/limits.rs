@@ -9,6 +9,9 @@
 /// nanosecond, it is reached after a hundred days.
 pub const COUNT: u64 = 1 << 53;
 
+/// Bytes of the file of an experiment.
+pub const EXPERIMENT_BYTES: u64 = 1 << 20;
+
 /// Bytes of a file of another tool. A run exported by Tactus is read a result at a time and
 /// needs no limit of its own.
 pub const FOREIGN_FILE_BYTES: u64 = 1 << 30;

@@ -26,6 +26,11 @@ impl UnknownWord {
 
 /// Finds the known word nearest to `given`, if one is near enough.
 pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
+    // The comparison takes time and memory for every character, and a name on Linux has at most
+    // 255.
+    if given.len() > 255 {
+        return None;
+    }
     known
         .iter()
         .map(|word| (strsim::damerau_levenshtein(given, word), *word))

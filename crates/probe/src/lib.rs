@@ -31,4 +31,6 @@ pub use crew::TaskProcess;
 pub use error::ProbeError;
 pub use run::{LiveTasks, ProbeEvent, ProbeOutcome, places, run};
 pub use shortfalls::Shortfalls;
+#[doc(hidden)]
+pub use task::is_message;
 pub use task::task_main;

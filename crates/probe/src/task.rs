@@ -17,7 +17,7 @@ use tactus_permission::{Asked, Refusal, diagnose};
 use tactus_rt::{Preparation, Prepared, rehearse, touch_stack};
 use tactus_sys::memory::Lock;
 use tactus_sys::{SysError, sched, thread, usage};
-use tactus_wire::{MessageReader, MessageWriter, WireError};
+use tactus_wire::{MessageReader, MessageWriter, WireError, parse};
 
 use crate::evaluate::{self, BLOCK_SAMPLES, Found};
 use crate::facility::{self, Course, Facility};
@@ -88,6 +88,21 @@ pub(crate) enum TaskMessage {
         /// How to fix it, where known.
         hint: Option<String>,
     },
+}
+
+/// Whether a line is a message between a task and the process that started it; for fuzzing.
+#[doc(hidden)]
+pub fn is_message(line: &[u8]) -> bool {
+    match parse::<TaskMessage>(line) {
+        Ok(TaskMessage::Samples { block }) => {
+            if let Ok(samples) = block.decode() {
+                assert_eq!(samples.len() as u64, block.count);
+            }
+            true
+        }
+        Ok(_) => true,
+        Err(_) => parse::<TaskRequest>(line).is_ok() || parse::<Command>(line).is_ok(),
+    }
 }
 
 /// The connection between a task and the process or thread that started it.

@@ -172,7 +172,9 @@ impl CellResult<'_> {
         let rates = || self.measurements.iter().map(|measurement| &measurement.rates);
         let over: Nanos = rates().map(|rates| rates.over).sum();
         let count = |of: fn(&MachineRates) -> Option<u64>| {
-            total(rates().map(of)).map(|count| format::rate(count, over))
+            let sum =
+                rates().map(of).try_fold(0_u64, |sum, count| Some(sum.saturating_add(count?)));
+            sum.map(|count| format::rate(count, over))
         };
         let share = |of: fn(&MachineRates) -> Option<Nanos>| {
             total(rates().map(of)).map(|time| format::share(time.as_nanos(), over.as_nanos()))

@@ -266,7 +266,7 @@ fn rate_of(loads: &[&LoadResult], seconds: f64) -> LoadRate {
     });
     LoadRate {
         copies: loads.iter().map(|load| load.copies).max().unwrap_or(0),
-        ended: loads.iter().map(|load| load.ended).sum(),
+        ended: loads.iter().fold(0, |sum, load| sum.saturating_add(load.ended)),
         unit: first.map(|load| load.unit.clone()).unwrap_or_default(),
         operations_per_second: rate(&|load| load.operations.map(|count| count as f64)),
         bytes_per_second: rate(&|load| load.bytes.map(|count| count as f64)),

@@ -6,6 +6,7 @@ use std::io::{self, BufReader, Read};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use tactus_model::experiment::Plan;
+use tactus_model::limits::COUNT;
 use tactus_model::recording::{EventSource, SourceError};
 use tactus_model::result::{Failure, Measurement};
 use tactus_model::run::RunHeader;
@@ -87,6 +88,8 @@ struct Document<'s> {
     /// Kept to the end, since they may precede their run.
     failures: Option<Vec<Failure>>,
     results_seen: bool,
+    /// The wakeups of all results so far.
+    intended: u64,
     /// Why well-formed JSON was refused.
     refused: Option<Fault>,
 }
@@ -100,6 +103,7 @@ impl<'s> Document<'s> {
             header_seen: false,
             failures: None,
             results_seen: false,
+            intended: 0,
             refused: None,
         }
     }
@@ -131,6 +135,14 @@ impl<'s> Document<'s> {
             recording: traced.recording,
         });
         let turn = measurement.turn;
+        // With this bound, no sum over any part of a run overflows.
+        let traced = measurement.traced.iter().flat_map(|traced| &traced.tasks);
+        let counts = measurement.tasks.iter().map(|task| task.accounting.intended);
+        let counts = counts.chain(traced.map(|task| task.accounting.intended));
+        self.intended = counts.fold(self.intended, u64::saturating_add);
+        if self.intended > COUNT {
+            return Err(not_an_export(format!("it has more than {COUNT} wakeups")).into());
+        }
         let traced_data = checked(traced_data).map_err(|reason| {
             let (cell, round) = (turn.cell, turn.round + 1);
             not_an_export(format!("the recording of cell {cell} in round {round}: {reason}"))

@@ -286,8 +286,8 @@ fn lost_events(run: &Run) -> Option<Finding> {
         let traced = run.measurements.iter().filter_map(|found| found.traced.as_ref());
         traced.map(|traced| traced.recording)
     };
-    let lost: u64 = recordings().map(|recording| recording.lost).sum();
-    let kept: u64 = recordings().map(|recording| recording.events).sum();
+    let lost = recordings().map(|recording| recording.lost).fold(0, u64::saturating_add);
+    let kept = recordings().map(|recording| recording.events).fold(0, u64::saturating_add);
     (lost > 0).then(|| {
         EVENTS
             .warning(

@@ -9,6 +9,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tactus_wire::MESSAGE_LIMIT;
+
 use super::Endless;
 use super::compiler::Compiler;
 use super::source::{self, Source};
@@ -52,7 +54,7 @@ fn fetch(server: SocketAddr, name: &str) -> Result<Vec<u8>, LoadError> {
     TcpStream::connect(server)
         .and_then(|mut stream| {
             stream.write_all(format!("{name}\n").as_bytes())?;
-            stream.read_to_end(&mut text)
+            stream.take(MESSAGE_LIMIT as u64).read_to_end(&mut text)
         })
         .during(&format!("fetch {name} from the loopback server"))?;
     Ok(text)

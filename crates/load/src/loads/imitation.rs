@@ -25,7 +25,7 @@ use std::process::Stdio;
 use tactus_model::random::SplitMix64;
 use tactus_model::result::Shortfall;
 use tactus_sys::mapping::Mapping;
-use tactus_wire::{Peer, Start};
+use tactus_wire::{MESSAGE_LIMIT, Peer, Start};
 
 use crate::error::{During, LoadError};
 use crate::request::{Companion, Pass, Role, WorkerRequest};
@@ -215,7 +215,8 @@ fn compile(inputs: &[PathBuf], tree: &Path) -> Result<(), LoadError> {
 fn assemble(output: &Path) -> Result<(), LoadError> {
     // The request was the first line; what follows is the assembly.
     let mut assembly = Vec::new();
-    io::stdin().lock().read_to_end(&mut assembly).during("read the assembly")?;
+    let mut input = io::stdin().lock().take(MESSAGE_LIMIT as u64);
+    input.read_to_end(&mut assembly).during("read the assembly")?;
     Memory::default().grow_to(arenas(Pass::Assemble))?;
     write(output, OBJECT)
 }

@@ -41,7 +41,7 @@ pub fn joined<'s>(tasks: impl IntoIterator<Item = &'s [Second]>) -> Vec<Second> 
     all.chunk_by(|a, b| a.at == b.at)
         .map(|same| Second {
             at: same[0].at,
-            count: same.iter().map(|second| second.count).sum(),
+            count: same.iter().fold(0, |sum, second| sum.saturating_add(second.count)),
             median: same[same.len() / 2].median,
             p99: same.iter().map(|second| second.p99).max().unwrap_or_default(),
             max: same.iter().map(|second| second.max).max().unwrap_or_default(),

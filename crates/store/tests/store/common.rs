@@ -20,6 +20,8 @@ use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_model::traced::{RecordingAccount, TracedData, TracedStretch, TracedTask};
+use tactus_record::file::to_bytes;
+use tactus_record::simulate::{Plan as Simulated, simulate};
 use tactus_store::Store;
 
 /// 2026-11-21 11:33:55 in UTC.
@@ -138,8 +140,8 @@ pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, TracedD
     let samples = block_of_samples(&mut random, 50);
     let traced_data = TracedData {
         samples: vec![(0, SampleBlock::encode(&samples))],
-        // The store does not parse it.
-        recording: (0..5_000).map(|_| random.next_u64() as u8).collect(),
+        // An import reads it.
+        recording: to_bytes(&simulate(&Simulated::default()).recording),
     };
     let traced = TracedStretch {
         opened: Instant::from_nanos(12_345),
