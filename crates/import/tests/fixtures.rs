@@ -176,7 +176,12 @@ fn errors_name_the_place() {
         "\"cycles\": 30",
         "thread.0: the histogram contains",
     );
-    check_refused("cyclictest.json", "\"13\": 2", "\"x\": 2", "histogram: `x` is not an integer at line");
+    check_refused(
+        "cyclictest.json",
+        "\"13\": 2",
+        "\"x\": 2",
+        "histogram: `x` is not an integer at line",
+    );
     check_refused("cyclictest.json", "\"cycles\"", "\"cycle\"", "missing field `cycles` at line");
     check_refused(
         "cyclictest.json",

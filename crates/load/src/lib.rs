@@ -62,9 +62,9 @@ mod worker;
 pub use containment::Containment;
 pub use error::LoadError;
 pub use host::host_main;
+pub use request::MARK;
 #[doc(hidden)]
 pub use request::is_message;
-pub use request::MARK;
 pub use running::{HostOptions, RunningLoad};
 pub use snapshot::LoadSnapshot;
 pub use surroundings::Surroundings;

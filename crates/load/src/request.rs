@@ -73,7 +73,7 @@ impl Task {
 
     /// The loads that run side by side, each with the numbers of its copies.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&Load, Range<u32>)> {
-        let ranges = self.copies.iter().scan(0, |next, copies| {
+        let ranges = self.copies.iter().scan(0_u32, |next, copies| {
             let first = *next;
             *next = first.saturating_add(*copies);
             Some(first..*next)

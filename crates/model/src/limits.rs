@@ -2,7 +2,7 @@
 //!
 //! A file beyond a limit is refused where it is read, so that nothing behind that border meets
 //! numbers or sizes that no measurement has. The limits keep the memory of a command within
-//! about ten times the size of its file, or a hundred megabytes if that is more.
+//! about ten times the size of its file, or 250 MB if that is more.
 //! `docs/run-format.md` and `docs/recording-format.md` list them.
 
 /// Any count in a result: 2⁵³, up to which every JSON reader is exact. With one sample per
