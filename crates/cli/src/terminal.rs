@@ -89,7 +89,7 @@ mod tests {
         let escaped = "a\\u{1b}[2J \\u{202e}b\\u{200d}\\u{9b}31m\n  error: not ours\\u{0}";
         assert_eq!(message(hostile), escaped);
         let mut out = Printable(Vec::new());
-        write!(out, "{hostile}\n").unwrap();
+        writeln!(out, "{hostile}").unwrap();
         let written = String::from_utf8(out.0).unwrap();
         assert_eq!(written, escaped.replace("\n  ", "\\r\n") + "\n");
         assert!(message(&"x".repeat(1 << 20)).chars().count() <= LINE_CHARACTERS + 1);

@@ -81,7 +81,7 @@ fn a_recording_of_many_threads_is_accounted_for() {
             prev: thread(number),
             prev_name: Default::default(),
             prev_priority: Priority(120),
-            prev_state: TaskState::RUNNING,
+            prev_state: TaskState::PREEMPTED,
             next: thread(number + 1),
             next_name: Default::default(),
             next_priority: Priority(120),
