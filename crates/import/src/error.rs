@@ -27,15 +27,12 @@ pub enum ImportError {
     /// The content as a whole is not sufficient for a run.
     #[error("{0}")]
     Whole(String),
-    /// The content has no known format.
+    /// The content has no known format. It may be anything, so the message shows none of it.
     #[error(
-        "unknown format: it begins with `{beginning}`; known formats are: {known}; use --format FORMAT to select one",
+        "unknown format; known formats are: {known}; use --format FORMAT to select one",
         known = Format::choices()
     )]
-    Unrecognised {
-        /// The first characters of the content.
-        beginning: String,
-    },
+    Unrecognised,
     /// The files cannot be rounds of one run.
     #[error("{name} cannot be a round of the same run as {first}: {reason}; import it by itself")]
     NotTheSame {

@@ -59,10 +59,8 @@ impl Format {
     pub fn recognise(content: &[u8]) -> Result<Self, ImportError> {
         let text = String::from_utf8_lossy(&content[..content.len().min(LOOKED_AT)]);
         let text = text.trim_start();
-        let unrecognised =
-            || ImportError::Unrecognised { beginning: text.chars().take(40).collect() };
         if !text.starts_with('{') {
-            return of_text(text).ok_or_else(unrecognised);
+            return of_text(text).ok_or(ImportError::Unrecognised);
         }
         // Exports come first: they can be too large to parse just for recognition.
         if text.contains("\"tactus-run\"") {
@@ -70,7 +68,7 @@ impl Format {
         }
         let document: Value = serde_json::from_slice(content)
             .map_err(|error| ImportError::Json(format!("it is not JSON: {error}")))?;
-        of_json(&document).unwrap_or_else(|| Err(unrecognised()))
+        of_json(&document).unwrap_or(Err(ImportError::Unrecognised))
     }
 }
 
