@@ -43,7 +43,7 @@ impl Tracefs {
     }
 
     fn find_among(places: &[&Path]) -> io::Result<Self> {
-        let mut error = io::Error::from(io::ErrorKind::NotFound);
+        let mut error = io::Error::from(crate::Errno::NOENT);
         for place in places {
             let events = place.join("events");
             match with(Reading::KernelFiles, || std::fs::read_dir(&events)) {
