@@ -51,7 +51,7 @@ pub(crate) fn raise_memlock(bytes: Option<u64>, facts: &MachineFacts) -> Option<
 }
 
 fn size(bytes: u64) -> String {
-    if bytes % (1 << 20) == 0 {
+    if bytes.is_multiple_of(1 << 20) {
         format!("{} MiB", bytes >> 20)
     } else {
         format!("{} KiB", bytes >> 10)
