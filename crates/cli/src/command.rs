@@ -49,6 +49,30 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether the command may open the kernel's tracepoints, or must find out whether it could.
+    pub(crate) fn may_record(&self) -> bool {
+        match self {
+            Self::Doctor(_)
+            | Self::Measure(_)
+            | Self::Lab(_)
+            | Self::Watch(_)
+            | Self::Record(_)
+            | Self::Reproduce(_) => true,
+            Self::Internal(arguments) => arguments.may_record(),
+            Self::List(_)
+            | Self::Show(_)
+            | Self::Explain(_)
+            | Self::Quanta(_)
+            | Self::Report(_)
+            | Self::Compare(_)
+            | Self::Gate(_)
+            | Self::Export(_)
+            | Self::Import(_)
+            | Self::Delete(_)
+            | Self::Completions(_) => false,
+        }
+    }
+
     pub(crate) fn run(self, places: &Places) -> CommandResult {
         match self {
             Self::Doctor(arguments) => doctor::run(&arguments),

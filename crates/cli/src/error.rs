@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use tactus_app::{Error, ErrorKind};
 use tactus_kernels::KernelError;
 use tactus_report::ReportError;
+use tactus_sys::SysError;
 
 use crate::signals::INTERRUPTED;
 use crate::terminal::say;
@@ -40,6 +41,14 @@ impl CommandError {
 
     pub(crate) fn internal(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Error::new(ErrorKind::Internal, error).into()
+    }
+
+    /// The error of a process that cannot give up the capabilities of its program file.
+    pub(crate) fn confinement(refused: SysError) -> Self {
+        let error = format!("cannot drop the capabilities of the program file: {refused}");
+        Error::new(ErrorKind::Unavailable, error)
+            .with_hint("a seccomp filter refuses capset; start tactus without it")
+            .into()
     }
 
     /// Converts an error for `git bisect run`: if something is not available, skip the commit.

@@ -18,8 +18,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use tactus_app::Places;
+use tactus_sys::capability;
 
 use crate::command::Command;
+use crate::error::CommandError;
 
 /// Measure, explain and check timing on Linux: wakeup latency, deadline misses, CPU time.
 ///
@@ -36,7 +38,16 @@ struct Arguments {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    // Before anything else: this process has one thread and has opened nothing yet.
+    if let Err(refused) = capability::confine() {
+        return CommandError::confinement(refused).report();
+    }
     let arguments = Arguments::parse();
+    if !arguments.command.may_record()
+        && let Err(refused) = capability::give_up_reading()
+    {
+        return CommandError::confinement(refused).report();
+    }
     match arguments.command.run(&Places::of_process()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.report(),

@@ -236,7 +236,7 @@ fn errors_name_the_place() {
     let error = import(&["signaltest.json"]).unwrap_err().to_string();
     assert!(error.contains("`signaltest`") && error.contains("oslat"), "{error}");
     let error = Format::recognise(b"hello there").unwrap_err().to_string();
-    assert!(error.contains("`hello there`") && error.contains("hdr-log"), "{error}");
+    assert!(!error.contains("hello") && error.contains("hdr-log"), "{error}");
     let error = "cyclictest-jsn".parse::<Format>().unwrap_err().to_string();
     assert!(error.contains("did you mean `cyclictest-json`?"), "{error}");
 }

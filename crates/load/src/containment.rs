@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::result::Shortfall;
-use tactus_sys::{Errno, SysError, namespace, process};
+use tactus_permission::{Asked, Diagnosis};
+use tactus_rt::diagnose_here;
+use tactus_sys::{SysError, namespace};
 
 /// The mechanism that leaves no process of a load behind.
 ///
@@ -49,46 +51,33 @@ impl Containment {
 
     /// The shortfall of a load that is only watched.
     pub(crate) fn shortfall(refused: &SysError) -> Shortfall {
+        let asked = Asked::Namespace {
+            maps_users: refused.call == namespace::USER_MAP,
+            switch: SWITCHES
+                .into_iter()
+                .find(|(file, _)| Path::new(file).exists())
+                .map(|(_, assignment)| assignment),
+        };
+        let Diagnosis { reason, fix } = diagnose_here(&asked, refused.errno);
         Shortfall {
             asked: "load in a PID namespace".to_owned(),
-            granted: "load watched by its host".to_owned(),
-            reason: format!(
-                "the kernel refused a namespace ({refused}); the command is traced instead, which slows each of its forks and signals slightly"
-            ),
-            fix: Some(fix(refused).to_owned()),
+            granted: "load watched by its host, which slows its forks and signals slightly"
+                .to_owned(),
+            reason,
+            fix,
         }
     }
 }
 
-/// The command or change that permits a namespace.
-fn fix(refused: &SysError) -> &'static str {
-    match (refused.call, refused.errno) {
-        ("clone3", Errno::NOSPC) => "sudo sysctl user.max_user_namespaces=15000",
-        // A container's seccomp filter makes clone3 fail with ENOSYS.
-        ("clone3", Errno::NOSYS) => {
-            "start the container without its seccomp filter: docker run --security-opt seccomp=unconfined …"
-        }
-        _ if process::effective_user() == 0 => {
-            "give the container CAP_SYS_ADMIN: docker run --cap-add SYS_ADMIN --security-opt seccomp=unconfined …"
-        }
-        (namespace::USER_MAP, _) => {
-            "run as root: the binary has file capabilities, with which an ordinary user cannot make a user namespace"
-        }
-        _ if Path::new(APPARMOR).exists() => {
-            "run as root, or: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"
-        }
-        _ if Path::new(DEBIAN).exists() => {
-            "run as root, or: sudo sysctl kernel.unprivileged_userns_clone=1"
-        }
-        _ => "run as root",
-    }
-}
-
-/// Ubuntu's switch: only programs with an AppArmor profile may use a user namespace.
-const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
-
-/// Debian's switch.
-const DEBIAN: &str = "/proc/sys/kernel/unprivileged_userns_clone";
+/// The switches of Ubuntu (only programs with an AppArmor profile may use a user namespace) and
+/// Debian, and the assignments of sysctl(8) that permit user namespaces to everyone.
+const SWITCHES: [(&str, &str); 2] = [
+    (
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+    ("/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone=1"),
+];
 
 impl fmt::Display for Containment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

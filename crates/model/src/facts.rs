@@ -171,6 +171,9 @@ pub struct PermissionFacts {
     /// The path of the program of this process.
     #[serde(default)]
     pub program: Option<String>,
+    /// The capabilities that the file of the program gives to every user who runs it.
+    #[serde(default)]
+    pub program_capabilities: Option<Vec<String>>,
     /// The effective user.
     pub user_id: Option<u32>,
     /// The effective capabilities this process holds, of those relevant here (`CAP_SYS_NICE`,
@@ -358,6 +361,7 @@ impl MachineFacts {
         rows.text("deadline reserved in ppm", &self.scheduling.deadline_reserved_ppm);
         rows.group = "Permission";
         rows.text("program", &self.permission.program);
+        rows.words("program's capabilities", self.permission.program_capabilities.as_deref());
         rows.text("user", &self.permission.user_id);
         rows.words("capabilities", self.permission.capabilities.as_deref());
         rows.text("real-time priority limit", &self.permission.rtprio_limit);

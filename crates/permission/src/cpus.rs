@@ -3,7 +3,8 @@
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::MachineFacts;
 
-use crate::{Diagnosis, Refusal, container};
+use crate::fix::{Missing, container_run};
+use crate::{Diagnosis, Refusal};
 
 pub(crate) fn diagnose(
     asked: &CpuList,
@@ -76,13 +77,11 @@ fn bring_online(cpus: &CpuList) -> String {
 /// The command that adds `wanted` to the cpuset.
 fn widen(wanted: &CpuList, confined: Option<&CpuList>, facts: &MachineFacts) -> String {
     let all: CpuList = wanted.iter().chain(confined.into_iter().flat_map(CpuList::iter)).collect();
-    match (container(facts), &facts.cgroup.cpuset_directory) {
-        (Some(name @ ("docker" | "podman")), _) => format!("{name} run --cpuset-cpus={all} …"),
-        (Some("kubernetes"), _) => {
-            "give the pod whole CPUs (static CPU manager policy, guaranteed class)".to_owned()
-        }
-        (Some(_), _) => format!("start the container with CPUs {all}"),
-        (None, Some(directory)) => format!("echo {all} | sudo tee {directory}/cpuset.cpus"),
-        (None, None) => format!("start from a shell that may use CPUs {all}"),
+    if let Some(command) = container_run(Missing::Cpus(&all), facts) {
+        return command;
+    }
+    match &facts.cgroup.cpuset_directory {
+        Some(directory) => format!("echo {all} | sudo tee {directory}/cpuset.cpus"),
+        None => format!("start from a shell that may use CPUs {all}"),
     }
 }

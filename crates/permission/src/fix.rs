@@ -1,8 +1,11 @@
 //! The commands that would grant a refused request.
 
+use std::collections::BTreeSet;
+
+use tactus_model::cpus::CpuList;
 use tactus_model::facts::{MachineFacts, PermissionFacts};
 
-use crate::container;
+use crate::{container, is_root};
 
 /// An activity that a program's file capabilities can permit to every user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,83 +42,196 @@ impl Activity {
 /// The capability that lets a program read every file.
 const READ_ANY_FILE: &str = "cap_dac_read_search";
 
+/// What a program needs in order to do `activity` here. `tactus` does every activity, so that its
+/// advice is the same everywhere and one command does not undo another.
+fn whole(activity: Activity, permission: &PermissionFacts) -> Activity {
+    match permission.tracefs_readable {
+        _ if !is_tactus(permission) => activity,
+        Some(false) => Activity::Tracefs,
+        _ => activity.max(Activity::Perf),
+    }
+}
+
+fn is_tactus(permission: &PermissionFacts) -> bool {
+    let program = permission.program.as_deref();
+    program.is_none_or(|path| path.rsplit('/').next() == Some("tactus"))
+}
+
 /// The command that permits `activity` to every user who runs the program of `permission`. If
 /// the program is unknown, the command is for `tactus`, which the shell finds.
 ///
-/// setcap(8) replaces the capabilities of a file, so the command must not take away what
-/// another one granted. For `tactus` it therefore always includes what recording by perf needs.
-/// CAP_DAC_READ_SEARCH lets everyone who runs the program read any file: the command includes
-/// it only for [`Activity::Tracefs`] or if the process holds it already, and then says so.
-pub fn setcap(activity: Activity, permission: &PermissionFacts) -> String {
-    let program = permission.program.as_deref();
-    let is_tactus = program.is_none_or(|path| path.rsplit('/').next() == Some("tactus"));
-    let activity = if is_tactus { activity.max(Activity::Perf) } else { activity };
-    let mut capabilities = activity.capabilities().to_vec();
-    if permission.holds("CAP_DAC_READ_SEARCH") == Some(true) && activity != Activity::Tracefs {
-        capabilities.insert(0, READ_ANY_FILE);
-    }
-    let warning = if capabilities.contains(&READ_ANY_FILE) {
-        "  # cap_dac_read_search lets everyone who runs it read any file; safer: run it with sudo"
-    } else {
-        ""
+/// setcap(8) replaces the capabilities of a file, so the command also names those that the file
+/// has. For `tactus` it names all that recording needs. CAP_DAC_READ_SEARCH lets everyone who
+/// runs the program read any file, unless the program uses it only for the kernel's files, as
+/// `tactus` does; the command says so.
+fn setcap(activity: Activity, permission: &PermissionFacts) -> String {
+    let needed = whole(activity, permission).capabilities().iter().map(|name| (*name).to_owned());
+    let held = permission.program_capabilities.iter().flatten().map(|name| name.to_lowercase());
+    let capabilities: BTreeSet<String> = needed.chain(held).collect();
+    let remark = match (capabilities.contains(READ_ANY_FILE), is_tactus(permission)) {
+        (false, _) => "",
+        (true, true) => "  # tactus uses cap_dac_read_search only to read tracefs",
+        (true, false) => {
+            "  # cap_dac_read_search lets everyone who runs it read any file; safer: run it with sudo"
+        }
     };
+    let program = permission.program.as_deref();
     let program = program.map_or_else(|| "\"$(command -v tactus)\"".to_owned(), quoted);
-    format!("sudo setcap {}+ep {program}{warning}", capabilities.join(","))
+    let capabilities: Vec<String> = capabilities.into_iter().collect();
+    format!("sudo setcap {}+ep {program}{remark}", capabilities.join(","))
 }
 
-/// The command that permits `activity` to this program: a new start of the container, or
-/// [`setcap`] outside containers.
+/// The command that permits `activity` to this program.
 pub fn grant(activity: Activity, facts: &MachineFacts) -> String {
-    container_run(activity, facts).unwrap_or_else(|| setcap(activity, &facts.permission))
+    let permission = &facts.permission;
+    if let Some(command) = container_run(Missing::Capabilities(activity), facts) {
+        command
+    } else if permission.own_user_namespace == Some(true) {
+        "start it outside the user namespace".to_owned()
+    } else if permission.no_new_privileges == Some(true) {
+        // setcap and sudo have no effect in such a process and its children.
+        "start it outside the sandbox that sets no_new_privs".to_owned()
+    } else if is_root(facts) {
+        bounding_set(whole(activity, permission).capabilities(), permission)
+    } else {
+        setcap(activity, permission)
+    }
 }
 
-/// The command or change that starts this process's container with what `activity` needs; `None`
+/// The advice to an ordinary user for what only root may do.
+pub(crate) fn run_as_root(facts: &MachineFacts) -> String {
+    let sudo = container(facts).is_none() && facts.permission.no_new_privileges != Some(true);
+    if sudo { "run it with sudo" } else { "run it as root" }.to_owned()
+}
+
+/// A command that needs root; inside a container it is for the host.
+pub(crate) fn as_root(command: &str, facts: &MachineFacts) -> String {
+    match container(facts) {
+        Some(_) => format!("on the host: sudo {command}"),
+        None if is_root(facts) => command.to_owned(),
+        None => format!("sudo {command}"),
+    }
+}
+
+/// The change that gives root capabilities which it does not have.
+pub(crate) fn bounding_set(needed: &[&str], permission: &PermissionFacts) -> String {
+    let upper = needed.iter().map(|name| name.to_uppercase());
+    // Root owns tracefs, so it needs no capability to read it.
+    let missing =
+        upper.filter(|name| name != "CAP_DAC_READ_SEARCH" && permission.holds(name) != Some(true));
+    format!(
+        "add {} to CapabilityBoundingSet= of the systemd unit, or start it from a root shell",
+        missing.collect::<Vec<_>>().join(" ")
+    )
+}
+
+/// What this process's container lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing<'a> {
+    /// What the activity needs.
+    Capabilities(Activity),
+    /// The right to make namespaces.
+    Namespaces,
+    /// System calls that its filter refuses.
+    SystemCalls,
+    /// The device `/dev/cpu_dma_latency`.
+    IdleExitDevice,
+    /// These CPUs, in place of the present ones.
+    Cpus(&'a CpuList),
+}
+
+/// The command or change that starts this process's container with what is missing; `None`
 /// outside containers.
 ///
 /// A new container has only what its command names, so following this command must not undo
-/// another: it names everything for the activity, and what the container was granted before.
-pub fn container_run(activity: Activity, facts: &MachineFacts) -> Option<String> {
+/// another: it also names what `tactus` needs and what the container was granted before.
+pub(crate) fn container_run(missing: Missing<'_>, facts: &MachineFacts) -> Option<String> {
     let name = container(facts)?;
-    let capabilities = container_capabilities(activity, facts);
-    let list = capabilities.join(", ");
-    Some(match name {
-        "docker" | "podman" => {
-            format!("{name} run {} …", container_options(activity, facts))
+    let capabilities = container_capabilities(missing, facts);
+    Some(match (name, missing) {
+        ("docker" | "podman", _) => {
+            format!("{name} run {} …", container_options(missing, facts))
         }
-        "kubernetes" => {
-            format!("in the pod's container: securityContext: {{capabilities: {{add: [{list}]}}}}")
+        ("kubernetes", Missing::Cpus(_)) => {
+            "give the pod whole CPUs (static CPU manager policy, guaranteed class)".to_owned()
         }
-        "systemd-nspawn" => {
+        (_, Missing::Cpus(cpus)) => format!("start the container with CPUs {cpus}"),
+        (_, Missing::IdleExitDevice) => {
+            "start the container with the device /dev/cpu_dma_latency".to_owned()
+        }
+        ("kubernetes", _) => {
+            let unfiltered = if unfiltered(missing, facts) {
+                ", seccompProfile: {type: Unconfined}"
+            } else {
+                ""
+            };
+            format!(
+                "in the pod's container: securityContext: {{capabilities: {{add: [{}]}}{unfiltered}}}",
+                capabilities.join(", ")
+            )
+        }
+        (_, Missing::SystemCalls) => "start the container without its seccomp filter".to_owned(),
+        ("systemd-nspawn", _) => {
             format!("systemd-nspawn --capability=CAP_{} …", capabilities.join(",CAP_"))
         }
         _ => format!("start the container with CAP_{}", capabilities.join(", CAP_")),
     })
 }
 
-/// The options of `docker run` and `podman run` for `activity`.
-pub(crate) fn container_options(activity: Activity, facts: &MachineFacts) -> String {
-    let capabilities = container_capabilities(activity, facts).into_iter();
-    let mut options: Vec<String> = capabilities.map(|name| format!("--cap-add={name}")).collect();
+/// The options of `docker run` and `podman run`.
+pub(crate) fn container_options(missing: Missing<'_>, facts: &MachineFacts) -> String {
+    let permission = &facts.permission;
+    let mut options: Vec<String> = container_capabilities(missing, facts)
+        .into_iter()
+        .map(|name| format!("--cap-add={name}"))
+        .collect();
     // A user other than root has no capabilities in a container, but limits.
-    if facts.permission.user_id != Some(0) {
+    if !is_root(facts) {
         options.extend(["memlock=-1", "nice=40", "rtprio=99"].map(|it| format!("--ulimit {it}")));
     }
-    if activity == Activity::Tracefs || facts.permission.tracefs_readable == Some(true) {
+    let tracefs = missing == Missing::Capabilities(Activity::Tracefs) || is_tactus(permission);
+    if tracefs || permission.tracefs_readable == Some(true) {
         options.push("-v /sys/kernel/tracing:/sys/kernel/tracing".to_owned());
     }
+    if unfiltered(missing, facts) {
+        options.push("--security-opt seccomp=unconfined".to_owned());
+    }
+    // Only a container that was given the device can read its limit.
+    if missing == Missing::IdleExitDevice || facts.cpu.idle_exit_latency_limit_us.is_some() {
+        options.push("--device=/dev/cpu_dma_latency".to_owned());
+    }
+    let confined =
+        facts.cgroup.cpuset.as_ref().filter(|cpus| Some(*cpus) != facts.cpu.online.as_ref());
+    let cpus = if let Missing::Cpus(cpus) = missing { Some(cpus) } else { confined };
+    options.extend(cpus.map(|cpus| format!("--cpuset-cpus={cpus}")));
     options.join(" ")
 }
 
-/// The capabilities for `activity`, and those of other activities that are held, in the names of
-/// containers. Root of a container owns tracefs there, so none is needed to read it.
-fn container_capabilities(activity: Activity, facts: &MachineFacts) -> Vec<String> {
-    let needed = activity.capabilities();
-    let names = Activity::Perf.capabilities().iter().filter_map(|name| {
-        let upper = name.to_uppercase();
-        let is_named = needed.contains(name) || facts.permission.holds(&upper) == Some(true);
-        is_named.then(|| upper.trim_start_matches("CAP_").to_owned())
+/// Whether the container must be started without a filter of system calls: if its filter refuses
+/// one, or if it has no filter now.
+fn unfiltered(missing: Missing<'_>, facts: &MachineFacts) -> bool {
+    matches!(missing, Missing::SystemCalls | Missing::Namespaces)
+        || facts.permission.seccomp == Some(false)
+}
+
+/// The capabilities that the container must have, in the names of containers. Root of a container
+/// owns tracefs there, so none is needed to read it.
+fn container_capabilities(missing: Missing<'_>, facts: &MachineFacts) -> Vec<String> {
+    let permission = &facts.permission;
+    let activity = match missing {
+        Missing::Capabilities(activity) => Some(activity),
+        _ => None,
+    };
+    let activity = if is_tactus(permission) { Some(Activity::Perf) } else { activity };
+    let needed = activity.map_or(&[][..], Activity::capabilities);
+    let all = ["IPC_LOCK", "PERFMON", "SYS_ADMIN", "SYS_NICE", "SYSLOG"];
+    let named = all.into_iter().filter(|name| {
+        let name = format!("CAP_{name}");
+        needed.contains(&name.to_lowercase().as_str())
+            || permission.holds(&name) == Some(true)
+            || (name == "CAP_SYS_ADMIN" && missing == Missing::Namespaces)
     });
-    names.collect()
+    named.map(str::to_owned).collect()
 }
 
 /// A path, quoted for a shell if necessary.
@@ -128,10 +244,8 @@ fn quoted(path: &str) -> String {
     }
 }
 
-/// A capability and the resource limit that can replace it.
+/// A resource limit that can replace a capability.
 pub(crate) struct Privilege {
-    /// The capability's name as containers write it, e.g. `SYS_NICE`.
-    pub capability: &'static str,
     /// The limit's name in limits.conf(5), e.g. `rtprio`.
     pub limit: &'static str,
     /// The limit's value there.
@@ -142,26 +256,15 @@ pub(crate) struct Privilege {
 
 impl Privilege {
     pub(crate) fn realtime() -> Self {
-        Self {
-            capability: "SYS_NICE",
-            limit: "rtprio",
-            value: "99".to_owned(),
-            systemd: "LimitRTPRIO=99".to_owned(),
-        }
+        Self { limit: "rtprio", value: "99".to_owned(), systemd: "LimitRTPRIO=99".to_owned() }
     }
 
     pub(crate) fn nice(nice: i8) -> Self {
-        Self {
-            capability: "SYS_NICE",
-            limit: "nice",
-            value: nice.to_string(),
-            systemd: format!("LimitNICE={nice}"),
-        }
+        Self { limit: "nice", value: nice.to_string(), systemd: format!("LimitNICE={nice}") }
     }
 
     pub(crate) fn locked_memory() -> Self {
         Self {
-            capability: "IPC_LOCK",
             limit: "memlock",
             value: "unlimited".to_owned(),
             systemd: "LimitMEMLOCK=infinity".to_owned(),
@@ -180,13 +283,7 @@ impl Privilege {
             // setcap and sudo have no effect in such a process and its children.
             return Some(self.systemd_unit());
         }
-        if facts.permission.user_id == Some(0) {
-            return Some(format!(
-                "add CAP_{} to CapabilityBoundingSet= of the systemd unit, or start it from a root shell",
-                self.capability
-            ));
-        }
-        Some(setcap(Activity::RealTime, &facts.permission))
+        Some(grant(Activity::RealTime, facts))
     }
 
     /// The command that raises the limit for the members of a group.
@@ -223,7 +320,7 @@ impl Privilege {
                 "in the container's configuration: lxc.prlimit.{limit} = {}",
                 if value == "-1" { "unlimited" } else { &value }
             )),
-            _ => container_run(Activity::RealTime, facts),
+            _ => container_run(Missing::Capabilities(Activity::RealTime), facts),
         }
     }
 }
@@ -234,16 +331,8 @@ pub(crate) fn ulimit(option: char, value: impl std::fmt::Display) -> String {
 }
 
 /// The change that removes a filter of system calls.
-pub(crate) fn unfiltered(facts: &MachineFacts) -> Option<String> {
-    match container(facts) {
-        Some(name @ ("docker" | "podman")) => {
-            Some(format!("{name} run --security-opt seccomp=unconfined …"))
-        }
-        Some("kubernetes") => Some(
-            "in the pod's container: securityContext: {seccompProfile: {type: Unconfined}}"
-                .to_owned(),
-        ),
-        Some(_) => Some("start the container without its seccomp filter".to_owned()),
-        None => Some("remove SystemCallFilter= from the systemd unit that starts it".to_owned()),
-    }
+pub(crate) fn unfiltered_calls(facts: &MachineFacts) -> String {
+    container_run(Missing::SystemCalls, facts).unwrap_or_else(|| {
+        "remove SystemCallFilter= from the systemd unit that starts it".to_owned()
+    })
 }

@@ -21,6 +21,8 @@
 mod best;
 mod cpus;
 mod fix;
+mod machine;
+mod recording;
 mod refusal;
 mod resources;
 mod scheduling;
@@ -31,7 +33,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
 pub use best::best_permitted;
-pub use fix::{Activity, container_run, grant, setcap};
+pub use fix::{Activity, grant};
 pub use refusal::Refusal;
 pub use scheduling::without_group_budget;
 
@@ -63,6 +65,28 @@ pub enum Asked {
     TimerSlack(Nanos),
     /// An io_uring instance, by io_uring_setup(2).
     IoUring,
+    /// The descriptions of the kernel's tracepoints in tracefs.
+    Tracepoints,
+    /// An instance of tracefs.
+    TracefsInstance,
+    /// Kernel events of a CPU, by perf_event_open(2).
+    KernelEvents,
+    /// Memory for the events of a CPU, by mmap(2) of a perf event.
+    EventRings,
+    /// A new value of a setting in sysfs, procfs or debugfs.
+    Setting,
+    /// A PID namespace, by clone(2), with a user namespace if CAP_SYS_ADMIN is not held.
+    #[doc(alias = "CLONE_NEWPID")]
+    Namespace {
+        /// Whether the kernel created the user namespace and refused its map of users.
+        maps_users: bool,
+        /// The assignment of sysctl(8) that would let ordinary users create user namespaces, if
+        /// the machine forbids it.
+        switch: Option<&'static str>,
+    },
+    /// Tracing of child processes, by ptrace(2).
+    #[doc(alias = "PTRACE_TRACEME")]
+    Tracing,
 }
 
 /// The reason for a refusal, and its fix.
@@ -97,6 +121,15 @@ pub fn diagnose(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Diagno
         Asked::IdleExitLatency => resources::idle_exit_latency(refusal, facts),
         Asked::IoUring => resources::io_uring(refusal, facts),
         Asked::TimerSlack(_) => None,
+        Asked::Tracepoints => recording::tracepoints(refusal, facts),
+        Asked::TracefsInstance => recording::instance(refusal, facts),
+        Asked::KernelEvents => recording::events(refusal, facts),
+        Asked::EventRings => recording::rings(refusal, facts),
+        Asked::Setting => machine::setting(refusal, facts),
+        Asked::Namespace { maps_users, switch } => {
+            machine::namespace(*maps_users, *switch, refusal, facts)
+        }
+        Asked::Tracing => machine::tracing(refusal, facts),
     };
     diagnosis.or_else(|| filtered(asked, refusal, facts)).unwrap_or_else(|| {
         Diagnosis::new(format!("{} failed: {refusal}; no known cause fits", asked.call()), None)
@@ -113,6 +146,14 @@ impl Asked {
             Self::IdleExitLatency => "opening /dev/cpu_dma_latency",
             Self::TimerSlack(_) => "prctl(PR_SET_TIMERSLACK)",
             Self::IoUring => "io_uring_setup",
+            Self::Tracepoints => "reading tracefs",
+            Self::TracefsInstance => "mkdir",
+            Self::KernelEvents => "perf_event_open",
+            Self::EventRings => "mmap",
+            Self::Setting => "writing it",
+            Self::Namespace { maps_users: true, .. } => "writing the map of users",
+            Self::Namespace { .. } => "clone3",
+            Self::Tracing => "ptrace",
         }
     }
 }
@@ -122,11 +163,40 @@ fn container(facts: &MachineFacts) -> Option<&str> {
     facts.permission.container.as_deref().filter(|name| *name != "none")
 }
 
+/// Whether this process runs as root, perhaps only root of a container.
+fn is_root(facts: &MachineFacts) -> bool {
+    facts.permission.user_id == Some(0)
+}
+
+/// The advice for what no container may do.
+const ON_THE_HOST: &str = "run it on the host, outside the container";
+
+/// Why root is refused although it holds the capabilities.
+fn beyond_root(facts: &MachineFacts) -> Diagnosis {
+    if container(facts).is_some() {
+        Diagnosis::new(
+            "the container does not permit it, not even to its root user",
+            ON_THE_HOST.to_owned(),
+        )
+    } else if facts.permission.own_user_namespace == Some(true) {
+        Diagnosis::new(
+            "root of a user namespace has no rights over the machine",
+            "run it as root outside the user namespace".to_owned(),
+        )
+    } else {
+        Diagnosis::new(
+            "the kernel refuses it even to root, for example by kernel lockdown, SELinux or AppArmor",
+            "cat /sys/kernel/security/lockdown /sys/kernel/security/lsm  # shows what is active"
+                .to_owned(),
+        )
+    }
+}
+
 fn missing_call(asked: &Asked, facts: &MachineFacts) -> Diagnosis {
     if facts.permission.seccomp == Some(true) {
         return Diagnosis::new(
             format!("a seccomp filter makes {} fail with ENOSYS", asked.call()),
-            fix::unfiltered(facts),
+            fix::unfiltered_calls(facts),
         );
     }
     Diagnosis::new(format!("this kernel does not have {}", asked.call()), None)
@@ -138,7 +208,7 @@ fn filtered(asked: &Asked, refusal: Refusal, facts: &MachineFacts) -> Option<Dia
     (refused && facts.permission.seccomp == Some(true)).then(|| {
         Diagnosis::new(
             format!("a seccomp filter blocks {}; no other known rule forbids it", asked.call()),
-            fix::unfiltered(facts),
+            fix::unfiltered_calls(facts),
         )
     })
 }

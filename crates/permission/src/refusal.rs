@@ -42,6 +42,12 @@ impl Refusal {
     /// Invalid argument.
     #[doc(alias = "EINVAL")]
     pub const INVAL: Self = Self(22);
+    /// No space is left, or a limit is reached.
+    #[doc(alias = "ENOSPC")]
+    pub const NOSPC: Self = Self(28);
+    /// The file system is mounted read-only.
+    #[doc(alias = "EROFS")]
+    pub const ROFS: Self = Self(30);
     /// The kernel does not have the call.
     #[doc(alias = "ENOSYS")]
     pub const NOSYS: Self = Self(38);
@@ -64,6 +70,8 @@ impl Refusal {
             Self::BUSY => "Device or resource busy",
             Self::NODEV => "No such device",
             Self::INVAL => "Invalid argument",
+            Self::NOSPC => "No space left on device",
+            Self::ROFS => "Read-only file system",
             Self::NOSYS => "Function not implemented",
             Self(_) => return None,
         })

@@ -2,8 +2,8 @@
 
 use tactus_model::facts::MachineFacts;
 
-use crate::fix::{Privilege, ulimit};
-use crate::{Diagnosis, Refusal, container};
+use crate::fix::{Missing, Privilege, as_root, container_run, ulimit};
+use crate::{Diagnosis, Refusal, beyond_root, is_root};
 
 pub(crate) fn locked_memory(
     bytes: Option<u64>,
@@ -24,16 +24,12 @@ pub(crate) fn locked_memory(
             if !privileged
                 && limit.is_some_and(|limit| bytes.is_none_or(|bytes| bytes > limit)) =>
         {
-            let limit = limit.unwrap_or(0);
-            let wanted = bytes.map_or_else(
-                || " of locked memory".to_owned(),
-                |bytes| format!(" of the requested {}", kib(bytes)),
-            );
+            let limit = size(limit.unwrap_or(0));
+            let wanted = bytes.map_or_else(String::new, |bytes| {
+                format!(", less than the requested {}", size(bytes))
+            });
             Some(Diagnosis::new(
-                format!(
-                    "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows {}{wanted}",
-                    kib(limit)
-                ),
+                format!("CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK is {limit}{wanted}"),
                 raise_memlock(bytes, facts),
             ))
         }
@@ -45,7 +41,7 @@ pub(crate) fn locked_memory(
     }
 }
 
-fn raise_memlock(bytes: Option<u64>, facts: &MachineFacts) -> Option<String> {
+pub(crate) fn raise_memlock(bytes: Option<u64>, facts: &MachineFacts) -> Option<String> {
     let hard = facts.permission.memlock_limit_hard.unwrap_or(0);
     match bytes {
         _ if hard == u64::MAX => Some(ulimit('l', "unlimited")),
@@ -54,15 +50,16 @@ fn raise_memlock(bytes: Option<u64>, facts: &MachineFacts) -> Option<String> {
     }
 }
 
-fn kib(bytes: u64) -> String {
-    format!("{} KiB", bytes / 1024)
+fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 20) {
+        format!("{} MiB", bytes >> 20)
+    } else {
+        format!("{} KiB", bytes >> 10)
+    }
 }
 
 pub(crate) fn idle_exit_latency(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
-    let from_outside = container(facts).map(|name| match name {
-        "docker" | "podman" => format!("{name} run --device=/dev/cpu_dma_latency …"),
-        _ => "start the container with the device /dev/cpu_dma_latency".to_owned(),
-    });
+    let from_outside = container_run(Missing::IdleExitDevice, facts);
     match refusal {
         Refusal::NOENT | Refusal::NXIO | Refusal::NODEV if from_outside.is_some() => {
             Some(Diagnosis::new("the container does not have /dev/cpu_dma_latency", from_outside))
@@ -75,6 +72,7 @@ pub(crate) fn idle_exit_latency(refusal: Refusal, facts: &MachineFacts) -> Optio
             "the container may not open the device /dev/cpu_dma_latency",
             from_outside,
         )),
+        Refusal::ACCESS | Refusal::PERM if is_root(facts) => Some(beyond_root(facts)),
         Refusal::ACCESS | Refusal::PERM => Some(Diagnosis::new(
             "only the owner of /dev/cpu_dma_latency, usually root, may write to it",
             Some("sudo chown $USER /dev/cpu_dma_latency".to_owned()),
@@ -84,8 +82,7 @@ pub(crate) fn idle_exit_latency(refusal: Refusal, facts: &MachineFacts) -> Optio
 }
 
 pub(crate) fn io_uring(refusal: Refusal, facts: &MachineFacts) -> Option<Diagnosis> {
-    let outside = if container(facts).is_some() { "on the host: " } else { "" };
-    let fix = || Some(format!("{outside}sudo sysctl kernel.io_uring_disabled=0"));
+    let fix = || as_root("sysctl kernel.io_uring_disabled=0", facts);
     let privileged = facts.permission.holds("CAP_SYS_ADMIN") == Some(true);
     match (refusal, facts.permission.io_uring_disabled) {
         (Refusal::PERM, Some(2)) => Some(Diagnosis::new(

@@ -5,7 +5,7 @@ use tactus_model::facts::{MachineFacts, PermissionFacts};
 use tactus_model::policy::Scheduling;
 use tactus_model::time::Nanos;
 
-use crate::fix::{Activity, Privilege, container_options, ulimit};
+use crate::fix::{Activity, Missing, Privilege, container_options, ulimit};
 use crate::{Diagnosis, Refusal, container};
 
 /// The kernel's default real-time budget, in µs per second.
@@ -140,7 +140,7 @@ fn give_group_budget(facts: &MachineFacts) -> String {
         (Some("docker"), _) => format!(
             "docker run --cpu-rt-runtime={budget} {} … \
              (and the same budget for the daemon: dockerd --cpu-rt-runtime={budget})",
-            container_options(Activity::RealTime, facts)
+            container_options(Missing::Capabilities(Activity::RealTime), facts)
         ),
         (Some(_), _) => {
             format!(

@@ -7,7 +7,9 @@ use super::*;
 mod budget;
 mod deadline;
 mod descent;
+mod machine;
 mod priority;
+mod recording;
 mod resource;
 
 /// A machine with four CPUs, an ordinary user without privileges, no container, no filter.
@@ -88,5 +90,14 @@ fn check(asked: &Asked, refusal: Refusal, facts: &MachineFacts, reason: &str, fi
 const SETCAP: Option<&str> = Some(
     "sudo setcap cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog+ep \"$(command -v tactus)\"",
 );
+
+/// The command that starts a container with all that `tactus` needs.
+const DOCKER: &str = "docker run --cap-add=IPC_LOCK --cap-add=PERFMON --cap-add=SYS_NICE \
+                      --cap-add=SYSLOG -v /sys/kernel/tracing:/sys/kernel/tracing …";
+
+/// The same command of `docker` or `podman` with one more option.
+fn with(name: &str, option: &str) -> String {
+    DOCKER.replace("docker", name).replace('…', &format!("{option} …"))
+}
 
 const DEADLINE: &str = "deadline:500us/1ms/1ms";

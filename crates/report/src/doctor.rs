@@ -13,9 +13,12 @@ const NAMES: usize = 24;
 /// The findings as text of `width` columns: problems in full, all others in one line each.
 pub fn findings_text(findings: &[Finding], width: usize) -> String {
     let mut text = wrapped(&summary(findings), "", width);
-    for finding in findings.iter().filter(|finding| is_in_full(finding)) {
+    let problems: Vec<&Finding> = findings.iter().filter(|finding| is_in_full(finding)).collect();
+    for (index, finding) in problems.iter().enumerate() {
+        let same_fix = |other: &&&Finding| finding.fix.is_some() && other.fix == finding.fix;
+        let earlier = problems[..index].iter().find(same_fix).map(|other| other.check);
         text.push('\n');
-        text.push_str(&in_full(finding, width));
+        text.push_str(&in_full(finding, earlier, width));
     }
     for state in [State::Unknown, State::Fine] {
         let of_state = |finding: &&Finding| finding.state == state && !is_in_full(finding);
@@ -62,14 +65,17 @@ fn summary(findings: &[Finding]) -> String {
     format!("{verdict} {}.", parts.join(", "))
 }
 
-fn in_full(finding: &Finding, width: usize) -> String {
+/// A problem with its reason, effect and fix; `earlier` is an earlier problem with the same fix.
+fn in_full(finding: &Finding, earlier: Option<&str>, width: usize) -> String {
     let Finding { check, state, fact, why, effect, fix } = finding;
     let mut text = hanging(&format!("{state}  {check}: "), fact, "  ", width);
     text.push_str(&hanging("  why     ", why, "          ", width));
     if let Some(effect) = effect {
         text.push_str(&hanging("  effect  ", effect, "          ", width));
     }
-    if let Some(fix) = fix {
+    if let Some(earlier) = earlier {
+        let _ = writeln!(text, "  fix     the same as for {earlier}");
+    } else if let Some(fix) = fix {
         // Not wrapped, so that it can be copied.
         let _ = writeln!(text, "  fix     {}", printable(fix));
     }
@@ -99,6 +105,15 @@ mod tests {
             finding("swap", State::Fine, "none"),
         ];
         insta::assert_snapshot!(findings_text(&findings, 60));
+    }
+
+    #[test]
+    fn a_fix_of_two_problems_is_printed_once() {
+        let fix = Some("sudo setcap cap_sys_nice+ep tactus".to_owned());
+        let problem = |check| Finding { fix: fix.clone(), ..finding(check, State::Warning, "no") };
+        let text = findings_text(&[problem("tracing"), problem("deadline class")], 60);
+        assert_eq!(text.matches("setcap").count(), 1, "{text}");
+        assert!(text.contains("fix     the same as for tracing\n"), "{text}");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub mod settings;
 mod thread;
 
 pub use memory::{TouchedVec, touch_stack};
-pub use not_granted::NotGranted;
+pub use not_granted::{NotGranted, diagnose_here};
 pub use preparation::{Preparation, Prepared, limit_idle_states};
 pub use rehearsal::{Rehearsal, rehearse};
 pub use thread::ThreadRef;

@@ -9,6 +9,7 @@ use tactus_model::policy::Scheduling;
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_permission::{Asked, Diagnosis, Refusal, diagnose};
+use tactus_sys::Errno;
 
 /// A request of a thread that the kernel refused, and what the thread has instead.
 ///
@@ -106,13 +107,19 @@ impl NotGranted {
                 (format!("timer-slack {asked}"), format!("timer-slack {granted}"))
             }
             Self::LockedMemory { .. } => {
-                ("lock-memory".to_owned(), "memory touched beforehand, not locked".to_owned())
+                ("lock-memory".to_owned(), "memory touched in advance, not locked".to_owned())
             }
             Self::IdleStates { microseconds, .. } => {
                 (format!("cpu-dma-latency {microseconds}us"), "idle states untouched".to_owned())
             }
         }
     }
+}
+
+/// Explains why the kernel of this machine refused `asked` with `errno`.
+pub fn diagnose_here(asked: &Asked, errno: Errno) -> Diagnosis {
+    let refusal = Refusal::from_raw_os_error(errno.raw_os_error());
+    diagnose(asked, refusal, &tactus_sys::facts::read(Path::new("/")))
 }
 
 fn counted(cpus: &CpuList) -> String {
@@ -132,8 +139,7 @@ fn no_pinned_deadline() -> Diagnosis {
 #[cfg(test)]
 mod tests {
     use tactus_model::time::Instant;
-    use tactus_permission::{Activity, setcap};
-    use tactus_sys::Errno;
+    use tactus_permission::{Activity, grant};
 
     use super::*;
 
@@ -156,7 +162,7 @@ mod tests {
         let Shortfall { asked, granted, reason, fix } = received.explain(&facts);
         assert_eq!((&*asked, &*granted), ("policy fifo:80", "policy other"));
         assert_eq!(reason, "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0");
-        assert_eq!(fix, Some(setcap(Activity::RealTime, &facts.permission)));
+        assert_eq!(fix, Some(grant(Activity::RealTime, &facts)));
     }
 
     #[test]

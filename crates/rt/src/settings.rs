@@ -30,7 +30,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tactus_sys::{Errno, process};
+use tactus_permission::{Asked, Diagnosis};
+use tactus_sys::Errno;
+
+use crate::diagnose_here;
 
 pub use changed::put_back_left;
 pub use guardian::guardian_main;
@@ -71,31 +74,11 @@ impl NotChanged {
 
     /// Explains an error of the system during `what`.
     pub fn of(what: &str, error: &io::Error) -> Self {
-        Self::of_user(what, error, process::effective_user())
-    }
-
-    fn of_user(what: &str, error: &io::Error, user: u32) -> Self {
-        match Errno::from_io_error(error) {
-            Some(Errno::NOENT) => {
-                Self::new(format!("{what}: this kernel has no such setting"), None)
-            }
-            Some(Errno::ACCESS | Errno::PERM) if user == 0 => Self::new(
-                format!("{what}: the kernel refuses this to the root user here"),
-                Some("run it outside the container, or without kernel lockdown"),
-            ),
-            Some(Errno::ACCESS | Errno::PERM) => {
-                Self::new(format!("{what}: requires root"), Some("run it with sudo"))
-            }
-            Some(Errno::ROFS) => Self::new(
-                format!("{what}: read-only in this container"),
-                Some("run it outside the container"),
-            ),
-            Some(Errno::WOULDBLOCK) => Self::new(
-                format!("{what}: another measurement holds it"),
-                Some("wait until it ends"),
-            ),
-            _ => Self::new(format!("{what}: {error}"), None),
-        }
+        let Some(errno) = Errno::from_io_error(error) else {
+            return Self::new(format!("{what}: {error}"), None);
+        };
+        let Diagnosis { reason, fix } = diagnose_here(&Asked::Setting, errno);
+        Self { reason: format!("{what}: {reason}"), fix }
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod affinity;
 pub mod block_queue;
+pub mod capability;
 pub mod clock;
 pub mod counters;
 pub mod direct_file;

@@ -9,6 +9,8 @@ mod pages;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::capability::{Reading, with};
+
 pub use instance::{CpuFiles, Instance};
 pub use pages::Pages;
 
@@ -41,10 +43,10 @@ impl Tracefs {
     }
 
     fn find_among(places: &[&Path]) -> io::Result<Self> {
-        let mut error = io::Error::from(io::ErrorKind::NotFound);
+        let mut error = io::Error::from(crate::Errno::NOENT);
         for place in places {
             let events = place.join("events");
-            match std::fs::read_dir(&events) {
+            match with(Reading::KernelFiles, || std::fs::read_dir(&events)) {
                 Ok(_) => return Ok(Self { events }),
                 // A permission error says more than a missing file in the other place.
                 Err(refused) if refused.kind() != io::ErrorKind::NotFound => error = refused,
@@ -71,7 +73,8 @@ impl Tracefs {
     pub fn header(&self, name: &str) -> io::Result<String> {
         // The kernel returns these texts to the first read and nothing to a second one.
         let mut text = vec![0; 4096];
-        let length = io::Read::read(&mut std::fs::File::open(self.events.join(name))?, &mut text)?;
+        let open = || std::fs::File::open(self.events.join(name));
+        let length = io::Read::read(&mut with(Reading::KernelFiles, open)?, &mut text)?;
         Ok(String::from_utf8_lossy(&text[..length]).into_owned())
     }
 
@@ -81,7 +84,8 @@ impl Tracefs {
     /// - `ENOENT`: this kernel does not have the event.
     /// - `EACCES`: only root may read its format.
     pub fn format(&self, event: &str) -> io::Result<String> {
-        std::fs::read_to_string(self.events.join(event).join("format"))
+        let format = self.events.join(event).join("format");
+        with(Reading::KernelFiles, || std::fs::read_to_string(format))
     }
 }
 

@@ -29,6 +29,16 @@ enum Role {
     Guardian,
 }
 
+impl InternalArguments {
+    /// Whether the process may open the kernel's tracepoints.
+    pub(crate) fn may_record(&self) -> bool {
+        match self.role {
+            Role::Cell | Role::Live | Role::Causes => true,
+            Role::Task | Role::Load | Role::LoadWorker | Role::Guardian => false,
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &InternalArguments) -> CommandResult {
     match arguments.role {
         Role::Cell => tactus_cell::main().map_err(CommandError::internal),

@@ -3,11 +3,9 @@
 use tactus_model::facts::MachineFacts;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_model::time::Nanos;
-use tactus_permission::{
-    Activity, Asked, Diagnosis, Refusal, diagnose, grant, setcap, without_group_budget,
-};
+use tactus_permission::{Asked, Diagnosis, Refusal, diagnose, without_group_budget};
 
-use super::{on_machine, percent};
+use super::percent;
 use crate::finding::{Check, Finding};
 
 pub(crate) const REALTIME: Check = Check {
@@ -172,35 +170,21 @@ fn tracing(facts: &MachineFacts) -> Finding {
         (Some(false), Some(false)) => permission.perf_event_paranoid.map(|level| level < 0),
         _ => None,
     };
-    let effect = "Latencies are measured, but their causes cannot be explained.";
-    match (permission.tracefs_readable, privileged) {
-        (Some(true), Some(true)) => TRACING.fine("permitted"),
-        (_, Some(false)) => {
-            let level = permission.perf_event_paranoid.unwrap_or(2);
-            TRACING
-                .warning(
-                    format!("refused: CAP_PERFMON is not held, and perf_event_paranoid is {level}"),
-                    effect,
-                )
-                .fixed_by(match permission.tracefs_readable {
-                    Some(true) => grant(Activity::Perf, facts),
-                    _ => grant(Activity::Tracefs, facts),
-                })
+    let (asked, refused_with) = match (permission.tracefs_readable, privileged) {
+        (Some(true), Some(true)) => return TRACING.fine("permitted"),
+        (_, Some(false)) => (Asked::KernelEvents, Refusal::ACCESS),
+        // To root, tracefs is unreadable only if it is not mounted.
+        (Some(false), _) if permission.user_id == Some(0) => (Asked::Tracepoints, Refusal::NOENT),
+        (Some(false), _) => (Asked::Tracepoints, Refusal::ACCESS),
+        (None, Some(true)) => return TRACING.unknown("the kernel shows no tracepoints"),
+        (_, None) => {
+            return TRACING.unknown("neither capabilities nor perf_event_paranoid can be read");
         }
-        (Some(false), _) => TRACING
-            .warning("the format files of the kernel's tracepoints cannot be read", effect)
-            .fixed_by(on_machine(
-                facts,
-                &if permission.user_id == Some(0) {
-                    "mount -t tracefs tracefs /sys/kernel/tracing".to_owned()
-                } else {
-                    let grant = setcap(Activity::Tracefs, permission);
-                    format!("sudo mount -t tracefs tracefs /sys/kernel/tracing; {grant}")
-                },
-            )),
-        (None, Some(true)) => TRACING.unknown("the kernel shows no tracepoints"),
-        (_, None) => TRACING.unknown("neither capabilities nor perf_event_paranoid can be read"),
-    }
+    };
+    let Diagnosis { reason, fix } = diagnose(&asked, refused_with, facts);
+    TRACING
+        .warning(reason, "Latencies are measured, but their causes cannot be explained.")
+        .fixed_by(fix)
 }
 
 fn around(facts: &MachineFacts) -> Finding {

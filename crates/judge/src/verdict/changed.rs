@@ -53,9 +53,9 @@ pub fn changed_facts(header: &RunHeader) -> Vec<ChangedFact> {
 }
 
 /// Whether a fact should stay the same. Counters grow; the cgroup of a session and the
-/// path of our program do not describe the machine.
+/// file of our program do not describe the machine.
 fn is_steady(row: &FactRow) -> bool {
-    row.group != "Load" && row.name != "program" && !row.name.ends_with("directory")
+    row.group != "Load" && !row.name.starts_with("program") && !row.name.ends_with("directory")
 }
 
 pub(super) fn findings(run: &Run) -> Vec<Finding> {

@@ -11,8 +11,10 @@ use std::thread;
 use std::time::Duration;
 
 use tactus_model::result::Shortfall;
-use tactus_sys::SysError;
+use tactus_permission::{Asked, Diagnosis};
+use tactus_rt::diagnose_here;
 use tactus_sys::leash::{self, Leash};
+use tactus_sys::{Errno, SysError};
 use tactus_wire::LastWords;
 
 use super::Endless;
@@ -132,13 +134,15 @@ fn duplicate(command: &Command) -> Command {
 }
 
 fn no_leash(refused: &io::Error) -> Shortfall {
+    let errno = Errno::from_io_error(refused).unwrap_or(Errno::PERM);
+    let Diagnosis { reason, fix } = diagnose_here(&Asked::Tracing, errno);
     Shortfall {
         asked: "load's programs traced, so that none of their processes is left behind".to_owned(),
-        granted: "load's programs watched by its host".to_owned(),
-        reason: format!(
-            "neither namespaces nor tracing are permitted ({refused}); processes that a program starts in the background outlive the load if all processes of tactus are killed at once"
-        ),
-        fix: Some("sudo sysctl kernel.yama.ptrace_scope=1, or run as root".to_owned()),
+        granted: "load's programs watched by its host; what they start in the background outlives \
+                  the load if all processes of tactus are killed at once"
+            .to_owned(),
+        reason,
+        fix,
     }
 }
 

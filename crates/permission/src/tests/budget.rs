@@ -40,7 +40,9 @@ fn a_container_without_budget() {
         }),
         NO_BUDGET,
         Some(
-            "docker run --cpu-rt-runtime=950000 --cap-add=IPC_LOCK --cap-add=SYS_NICE … \
+            "docker run --cpu-rt-runtime=950000 --cap-add=IPC_LOCK --cap-add=PERFMON \
+             --cap-add=SYS_ADMIN --cap-add=SYS_NICE --cap-add=SYSLOG -v /sys/kernel/tracing:/sys/kernel/tracing \
+             --security-opt seccomp=unconfined … \
              (and the same budget for the daemon: dockerd --cpu-rt-runtime=950000)",
         ),
     );

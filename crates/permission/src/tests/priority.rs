@@ -1,7 +1,5 @@
 //! Refused priorities.
 
-use tactus_model::facts::PermissionFacts;
-
 use super::*;
 
 #[test]
@@ -15,52 +13,57 @@ fn a_priority_without_capability_and_limit() {
     );
 }
 
-/// A process of `program` that holds `capabilities`.
-fn process(program: &str, capabilities: &[&str]) -> PermissionFacts {
-    PermissionFacts {
-        program: Some(program.to_owned()),
-        capabilities: Some(capabilities.iter().map(|name| (*name).to_owned()).collect()),
-        ..PermissionFacts::default()
-    }
+/// An ordinary user's process of `program`, whose file has `capabilities`.
+fn process(program: &str, capabilities: &[&str], tracefs: Option<bool>) -> MachineFacts {
+    machine(|facts| {
+        facts.permission.program = Some(program.to_owned());
+        let capabilities = capabilities.iter().map(|name| (*name).to_owned()).collect();
+        facts.permission.program_capabilities = Some(capabilities);
+        facts.permission.tracefs_readable = tracefs;
+    })
 }
 
 #[track_caller]
-fn check_setcap(activity: Activity, permission: &PermissionFacts, expected: &str) {
-    let command = setcap(activity, permission);
+fn check_setcap(activity: Activity, facts: &MachineFacts, expected: &str) {
+    let command = grant(activity, facts);
     let set = command.strip_prefix("sudo setcap ").expect("a setcap command");
-    assert_eq!(set.split_once("+ep ").expect("a set of capabilities").0, expected);
-    let warns =
-        command.ends_with("lets everyone who runs it read any file; safer: run it with sudo");
-    assert_eq!(warns, expected.contains("cap_dac_read_search"), "{command}");
+    let (set, rest) = set.split_once("+ep ").expect("a set of capabilities");
+    assert_eq!(set, expected);
+    assert_eq!(rest.contains("# "), expected.contains("cap_dac_read_search"), "{command}");
 }
 
 #[test]
-fn a_program_gets_what_its_activity_needs_and_no_more() {
-    let own = process("/opt/robot/controller", &[]);
-    check_setcap(Activity::RealTime, &own, "cap_ipc_lock,cap_sys_nice");
-    check_setcap(Activity::Perf, &own, "cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog");
-    let reading = process("/opt/robot/controller", &["CAP_DAC_READ_SEARCH"]);
-    check_setcap(Activity::RealTime, &reading, "cap_dac_read_search,cap_ipc_lock,cap_sys_nice");
+fn a_program_gets_what_its_activity_needs_and_keeps_what_it_has() {
+    let own = "/opt/robot/controller";
+    let bare = process(own, &[], Some(false));
+    check_setcap(Activity::RealTime, &bare, "cap_ipc_lock,cap_sys_nice");
+    check_setcap(Activity::Perf, &bare, "cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog");
+    let command = grant(Activity::Tracefs, &bare);
+    assert!(command.ends_with("lets everyone who runs it read any file; safer: run it with sudo"));
+    let sending = process(own, &["CAP_NET_RAW", "CAP_SYS_NICE"], None);
+    check_setcap(Activity::RealTime, &sending, "cap_ipc_lock,cap_net_raw,cap_sys_nice");
 }
 
 #[test]
-fn a_later_setcap_takes_nothing_away_from_tactus() {
+fn every_setcap_command_for_tactus_is_the_same() {
     let everything = "cap_dac_read_search,cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog";
     let without_tracefs = "cap_ipc_lock,cap_perfmon,cap_sys_nice,cap_syslog";
-    let bare = process("/usr/local/bin/tactus", &[]);
-    for unknown in [&bare, &PermissionFacts::default()] {
-        check_setcap(Activity::RealTime, unknown, without_tracefs);
-        check_setcap(Activity::Perf, unknown, without_tracefs);
-        check_setcap(Activity::Tracefs, unknown, everything);
+    let tactus = "/usr/local/bin/tactus";
+    for activity in [Activity::RealTime, Activity::Perf, Activity::Tracefs] {
+        check_setcap(activity, &process(tactus, &[], Some(false)), everything);
+        let reading = process(tactus, &["CAP_DAC_READ_SEARCH"], Some(true));
+        check_setcap(activity, &reading, everything);
     }
-    let reading = process("/usr/local/bin/tactus", &["CAP_DAC_READ_SEARCH", "CAP_PERFMON"]);
-    check_setcap(Activity::RealTime, &reading, everything);
+    for activity in [Activity::RealTime, Activity::Perf] {
+        check_setcap(activity, &process(tactus, &[], Some(true)), without_tracefs);
+        check_setcap(activity, &machine(|_| ()), without_tracefs);
+    }
 }
 
 #[test]
 fn setcap_names_the_program_that_runs() {
     let end = |program| {
-        let command = setcap(Activity::RealTime, &process(program, &[]));
+        let command = grant(Activity::RealTime, &process(program, &[], None));
         command.split_once("+ep ").expect("a setcap command").1.to_owned()
     };
     assert_eq!(end("/usr/local/bin/tactus"), "/usr/local/bin/tactus");
@@ -100,15 +103,18 @@ fn a_priority_that_the_hard_limit_allows() {
 fn a_priority_in_containers() {
     let reason = "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0";
     for (name, fix) in [
-        ("docker", "docker run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"),
-        ("podman", "podman run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"),
+        ("docker", DOCKER),
+        ("podman", &DOCKER.replace("docker", "podman")),
         (
             "kubernetes",
-            "in the pod's container: securityContext: {capabilities: {add: [IPC_LOCK, SYS_NICE]}}",
+            "in the pod's container: securityContext: {capabilities: {add: [IPC_LOCK, PERFMON, SYS_NICE, SYSLOG]}}",
         ),
         ("lxc", "in the container's configuration: lxc.prlimit.rtprio = 99"),
-        ("systemd-nspawn", "systemd-nspawn --capability=CAP_IPC_LOCK,CAP_SYS_NICE …"),
-        ("unnamed", "start the container with CAP_IPC_LOCK, CAP_SYS_NICE"),
+        (
+            "systemd-nspawn",
+            "systemd-nspawn --capability=CAP_IPC_LOCK,CAP_PERFMON,CAP_SYS_NICE,CAP_SYSLOG …",
+        ),
+        ("unnamed", "start the container with CAP_IPC_LOCK, CAP_PERFMON, CAP_SYS_NICE, CAP_SYSLOG"),
     ] {
         let facts = contained(name, |_| ());
         check(&scheduling("fifo:90"), Refusal::PERM, &facts, reason, Some(fix));
@@ -154,7 +160,7 @@ fn root_that_lost_the_capability() {
         &machine(|facts| facts.permission.user_id = Some(0)),
         "CAP_SYS_NICE is not held, and RLIMIT_RTPRIO is 0",
         Some(
-            "add CAP_SYS_NICE to CapabilityBoundingSet= of the systemd unit, or start it from a root shell",
+            "add CAP_IPC_LOCK CAP_PERFMON CAP_SYS_NICE CAP_SYSLOG to CapabilityBoundingSet= of the systemd unit, or start it from a root shell",
         ),
     );
 }
@@ -170,10 +176,15 @@ fn a_seccomp_filter_if_everything_else_is_granted() {
         })
     };
     for (container, fix) in [
-        ("docker", "docker run --security-opt seccomp=unconfined …"),
+        (
+            "docker",
+            &*with("docker", "--security-opt seccomp=unconfined")
+                .replace("=PERFMON", "=PERFMON --cap-add=SYS_ADMIN"),
+        ),
         (
             "kubernetes",
-            "in the pod's container: securityContext: {seccompProfile: {type: Unconfined}}",
+            "in the pod's container: securityContext: {capabilities: {add: [IPC_LOCK, PERFMON, \
+             SYS_ADMIN, SYS_NICE, SYSLOG]}, seccompProfile: {type: Unconfined}}",
         ),
         ("lxc", "start the container without its seccomp filter"),
         ("none", "remove SystemCallFilter= from the systemd unit that starts it"),
@@ -190,7 +201,7 @@ fn a_missing_system_call() {
         Refusal::NOSYS,
         &contained("docker", |_| ()),
         "a seccomp filter makes sched_setattr fail with ENOSYS",
-        Some("docker run --security-opt seccomp=unconfined …"),
+        Some(&with("docker", "--security-opt seccomp=unconfined")),
     );
     check(
         &Asked::IoUring,

@@ -33,7 +33,7 @@ fn a_nice_value_below_the_limit() {
         Refusal::ACCESS,
         &contained("docker", |_| ()),
         "CAP_SYS_NICE is not held, and RLIMIT_NICE allows nothing below the current 0",
-        Some("docker run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"),
+        Some(DOCKER),
     );
 }
 
@@ -83,7 +83,7 @@ fn cpus_that_cannot_be_used() {
         Refusal::INVAL,
         &contained("docker", |facts| facts.cgroup.cpuset = Some(cpus("0-1"))),
         "CPU 3 is outside this process's cpuset",
-        Some("docker run --cpuset-cpus=0-1,3 …"),
+        Some(&with("docker", "--cpuset-cpus=0-1,3")),
     );
 }
 
@@ -94,21 +94,21 @@ fn locked_memory_above_the_limit() {
         &asked,
         Refusal::NOMEM,
         &machine(|_| ()),
-        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB of the requested 65536 KiB",
+        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK is 8 MiB, less than the requested 64 MiB",
         SETCAP,
     );
     check(
         &asked,
         Refusal::NOMEM,
         &machine(|facts| facts.permission.memlock_limit_hard = Some(100 << 20)),
-        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB of the requested 65536 KiB",
+        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK is 8 MiB, less than the requested 64 MiB",
         Some("ulimit -S -l 65536"),
     );
     check(
         &Asked::LockedMemory { bytes: None },
         Refusal::NOMEM,
         &machine(|facts| facts.permission.memlock_limit_hard = Some(u64::MAX)),
-        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK allows 8192 KiB of locked memory",
+        "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK is 8 MiB",
         Some("ulimit -S -l unlimited"),
     );
     check(
@@ -116,7 +116,7 @@ fn locked_memory_above_the_limit() {
         Refusal::PERM,
         &contained("docker", |facts| facts.permission.memlock_limit = Some(0)),
         "CAP_IPC_LOCK is not held, and RLIMIT_MEMLOCK is 0",
-        Some("docker run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"),
+        Some(DOCKER),
     );
     check(
         &asked,
@@ -141,14 +141,14 @@ fn the_idle_exit_limit() {
         Refusal::NOENT,
         &contained("docker", |_| ()),
         "the container does not have /dev/cpu_dma_latency",
-        Some("docker run --device=/dev/cpu_dma_latency …"),
+        Some(&with("docker", "--device=/dev/cpu_dma_latency")),
     );
     check(
         &Asked::IdleExitLatency,
         Refusal::PERM,
         &contained("podman", |_| ()),
         "the container may not open the device /dev/cpu_dma_latency",
-        Some("podman run --device=/dev/cpu_dma_latency …"),
+        Some(&with("podman", "--device=/dev/cpu_dma_latency")),
     );
     check(
         &Asked::IdleExitLatency,
@@ -182,25 +182,31 @@ fn io_uring() {
         Refusal::PERM,
         &contained("docker", |_| ()),
         "a seccomp filter blocks io_uring_setup; no other known rule forbids it",
-        Some("docker run --security-opt seccomp=unconfined …"),
+        Some(&with("docker", "--security-opt seccomp=unconfined")),
     );
 }
 
 #[test]
 fn a_container_command_does_not_undo_another() {
-    let unprivileged = contained("docker", |_| ());
-    assert_eq!(
-        grant(Activity::Tracefs, &unprivileged),
-        "docker run --cap-add=IPC_LOCK --cap-add=PERFMON --cap-add=SYS_NICE --cap-add=SYSLOG \
-         -v /sys/kernel/tracing:/sys/kernel/tracing …"
-    );
-    let for_perf = contained("docker", |facts| {
-        facts.permission.capabilities = Some(vec!["CAP_PERFMON".to_owned()]);
-        facts.permission.tracefs_readable = Some(true);
+    let started = contained("docker", |facts| {
+        facts.permission.seccomp = Some(false);
+        facts.permission.capabilities = Some(vec!["CAP_SYS_ADMIN".to_owned()]);
+        facts.cgroup.cpuset = Some(cpus("0-1"));
+        facts.cpu.idle_exit_latency_limit_us = Some(10);
     });
+    let everything = "docker run --cap-add=IPC_LOCK --cap-add=PERFMON --cap-add=SYS_ADMIN \
+         --cap-add=SYS_NICE --cap-add=SYSLOG -v /sys/kernel/tracing:/sys/kernel/tracing \
+         --security-opt seccomp=unconfined --device=/dev/cpu_dma_latency --cpuset-cpus=0-1 …";
+    for activity in [Activity::RealTime, Activity::Perf, Activity::Tracefs] {
+        assert_eq!(grant(activity, &started), everything);
+    }
     assert_eq!(
-        grant(Activity::RealTime, &for_perf),
-        "docker run --cap-add=IPC_LOCK --cap-add=PERFMON --cap-add=SYS_NICE \
-         -v /sys/kernel/tracing:/sys/kernel/tracing …"
+        diagnose(&Asked::IdleExitLatency, Refusal::PERM, &started).fix.as_deref(),
+        Some(everything)
+    );
+    let own = contained("docker", |facts| facts.permission.program = Some("/bin/robot".to_owned()));
+    assert_eq!(
+        grant(Activity::RealTime, &own),
+        "docker run --cap-add=IPC_LOCK --cap-add=SYS_NICE …"
     );
 }

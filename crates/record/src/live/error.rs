@@ -3,31 +3,22 @@
 use std::io;
 use std::path::PathBuf;
 
-use tactus_model::facts::PermissionFacts;
 use tactus_model::recording::AbsentEvent;
-use tactus_permission::{Activity, setcap};
-use tactus_sys::SysError;
+use tactus_permission::{Asked, Diagnosis};
+use tactus_rt::diagnose_here;
+use tactus_sys::{Errno, SysError};
 
 /// Why a recording failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The kernel shows no tracepoints.
-    #[error("cannot find the kernel's tracepoints: {0}")]
-    NoTracefs(io::Error),
-    /// The formats of the tracepoints cannot be read.
-    #[error("cannot read the formats of the kernel's tracepoints in {place}: {error}")]
-    Unreadable {
-        /// The directory.
-        place: PathBuf,
-        /// The error.
-        error: io::Error,
+    /// The kernel refuses what recording needs.
+    #[error("cannot {what}: {}", diagnosis.reason)]
+    Refused {
+        /// What was to be done.
+        what: &'static str,
+        /// The reason and the fix.
+        diagnosis: Diagnosis,
     },
-    /// Recording is not permitted.
-    #[error("cannot record kernel events ({0}): CAP_PERFMON is missing")]
-    NotPermitted(SysError),
-    /// A tracefs instance cannot be created.
-    #[error("cannot create a tracefs instance ({0}): only root may")]
-    NoInstance(SysError),
     /// The buffers of this kernel cannot be read.
     #[error("cannot read the tracefs buffers of this kernel: {0}")]
     Pages(String),
@@ -40,9 +31,9 @@ pub enum RecordError {
     /// None of the CPUs is online.
     #[error("none of the CPUs {0} is online")]
     NoCpus(String),
-    /// The kernel does not allocate memory for a buffer.
+    /// The kernel does not have enough memory for a buffer.
     #[error("the kernel cannot allocate its buffers: {0}")]
-    NoRing(SysError),
+    NoMemory(SysError),
     /// An unexpected failure of a system call.
     #[error(transparent)]
     System(#[from] SysError),
@@ -74,20 +65,21 @@ pub enum RecordError {
 }
 
 impl RecordError {
-    /// The command that fixes the error, if there is one.
+    /// The error of a kernel that refused `asked` with `errno`, which was needed to do `what`.
+    pub(super) fn refused(what: &'static str, asked: &Asked, errno: Errno) -> Self {
+        Self::Refused { what, diagnosis: diagnose_here(asked, errno) }
+    }
+
+    /// The error of a kernel that does not show its tracepoints.
+    pub(super) fn no_tracepoints(error: &io::Error) -> Self {
+        let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
+        Self::refused("read the kernel's tracepoints", &Asked::Tracepoints, errno)
+    }
+
+    /// The command or step that fixes the error, if there is one.
     pub fn fix(&self) -> Option<String> {
         match self {
-            Self::NoTracefs(error) if error.kind() == io::ErrorKind::NotFound => {
-                Some("sudo mount -t tracefs tracefs /sys/kernel/tracing".to_owned())
-            }
-            Self::NoTracefs(_) | Self::Unreadable { .. } => Some(permit(Activity::Tracefs)),
-            // The formats have been read by then.
-            Self::NotPermitted(_) => Some(permit(Activity::Perf)),
-            Self::NoRing(_) => Some(
-                "ulimit -l unlimited   # or: sudo sysctl kernel.perf_event_mlock_kb=16384"
-                    .to_owned(),
-            ),
-            Self::NoInstance(_) => Some("run it as root, with sudo".to_owned()),
+            Self::Refused { diagnosis, .. } => diagnosis.fix.clone(),
             _ => None,
         }
     }
@@ -97,38 +89,7 @@ impl RecordError {
     pub fn is_not_available(&self) -> bool {
         matches!(
             self,
-            Self::NoTracefs(_)
-                | Self::Unreadable { .. }
-                | Self::NotPermitted(_)
-                | Self::NoInstance(_)
-                | Self::NoEvents(_)
-                | Self::NoCpus(_)
-                | Self::NoRing(_)
+            Self::Refused { .. } | Self::NoEvents(_) | Self::NoCpus(_) | Self::NoMemory(_)
         )
-    }
-}
-
-/// The command that permits `activity` to this program.
-fn permit(activity: Activity) -> String {
-    let program = std::env::current_exe().ok();
-    let program = program.and_then(|path| path.into_os_string().into_string().ok());
-    setcap(activity, &PermissionFacts { program, ..PermissionFacts::default() })
-}
-
-#[cfg(test)]
-mod tests {
-    use tactus_sys::Errno;
-
-    use super::*;
-
-    #[test]
-    fn only_unreadable_formats_need_the_right_to_read_any_file() {
-        let refused = RecordError::NotPermitted(SysError::new("perf_event_open", Errno::ACCESS));
-        let unreadable = RecordError::NoTracefs(io::ErrorKind::PermissionDenied.into());
-        let for_perf = refused.fix().expect("a fix");
-        assert!(for_perf.contains("cap_perfmon"), "{for_perf}");
-        assert!(!for_perf.contains("cap_dac_read_search"), "{for_perf}");
-        let for_tracefs = unreadable.fix().expect("a fix");
-        assert!(for_tracefs.contains("cap_dac_read_search"), "{for_tracefs}");
     }
 }

@@ -19,7 +19,7 @@ pub(super) const SMALLEST_BUFFER: usize = 1 << 16;
 /// Opens what `options` ask for, as far as possible, by the requested mechanism or the
 /// best available one.
 pub(super) fn open(options: &Options) -> Result<Opened, RecordError> {
-    let tracefs = Tracefs::find().map_err(RecordError::NoTracefs)?;
+    let tracefs = Tracefs::find().map_err(|error| RecordError::no_tracepoints(&error))?;
     let wanted = describe(&tracefs, &options.tracepoints)?;
     let cpus = online(&options.cpus)?;
     let by_perf = || perf::open(options, &wanted, &cpus);
@@ -91,10 +91,7 @@ fn describe(tracefs: &Tracefs, tracepoints: &[Tracepoint]) -> Result<Wanted, Rec
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 "this kernel does not have the event".to_owned()
             }
-            Err(error) => {
-                let place = tracefs.directory().to_owned();
-                return Err(RecordError::Unreadable { place, error });
-            }
+            Err(error) => return Err(RecordError::no_tracepoints(&error)),
         };
         wanted.absent.push(AbsentEvent { event, reason });
     }

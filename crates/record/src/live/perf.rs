@@ -6,6 +6,8 @@ use tactus_model::cpus::CpuList;
 use tactus_model::recording::{AbsentEvent, EventAccount, EventCount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
+use tactus_permission::{Asked, Diagnosis};
+use tactus_rt::diagnose_here;
 use tactus_sys::perf::{CallChain, CpuEvent, OpenFileLimit, RawRecord, Ring};
 use tactus_sys::{Errno, SysError};
 
@@ -77,21 +79,25 @@ impl Rings {
     /// Creates a ring on each CPU, as large as the kernel grants, up to `wanted` bytes.
     fn open(cpus: &CpuList, wanted: usize) -> Result<Self, RecordError> {
         let mut size = wanted.next_power_of_two();
+        let mut refused = None;
         loop {
             match Self::of_size(cpus, size) {
                 Ok((leaders, rings)) => {
-                    let shortfall = (size < wanted).then(|| smaller_rings(wanted, size));
+                    let shortfall = refused.map(|errno| smaller_rings(wanted, size, errno));
                     return Ok(Self { leaders, rings, shortfall });
                 }
                 Err(error) if error.call == "mmap" => {
                     let too_large = error.errno == Errno::PERM || error.errno == Errno::NOMEM;
                     if !too_large || size <= SMALLEST_BUFFER {
-                        return Err(RecordError::NoRing(error));
+                        let what = "map rings for kernel events";
+                        return Err(RecordError::refused(what, &Asked::EventRings, error.errno));
                     }
+                    refused = Some(error.errno);
                     size /= 2;
                 }
                 Err(error) if error.errno == Errno::ACCESS || error.errno == Errno::PERM => {
-                    return Err(RecordError::NotPermitted(error));
+                    let what = "record kernel events";
+                    return Err(RecordError::refused(what, &Asked::KernelEvents, error.errno));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -109,12 +115,14 @@ impl Rings {
     }
 }
 
-fn smaller_rings(wanted: usize, size: usize) -> Shortfall {
+/// The shortfall of rings of `size` bytes, because the kernel refused larger ones with `errno`.
+fn smaller_rings(wanted: usize, size: usize, errno: Errno) -> Shortfall {
+    let Diagnosis { reason, fix } = diagnose_here(&Asked::EventRings, errno);
     Shortfall {
         asked: format!("rings of {} KiB", wanted >> 10),
         granted: format!("rings of {} KiB", size >> 10),
-        reason: "the rings would exceed the limit on locked memory (RLIMIT_MEMLOCK)".to_owned(),
-        fix: RecordError::NoRing(SysError::new("mmap", Errno::PERM)).fix(),
+        reason,
+        fix,
     }
 }
 

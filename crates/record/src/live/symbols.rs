@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tactus_sys::capability::{Reading, with};
+
 /// The kernel's functions in the order of their addresses.
 #[derive(Clone, Default)]
 pub struct Symbols {
@@ -21,7 +23,7 @@ impl Symbols {
     /// Reads `/proc/kallsyms`. If the kernel hides its addresses
     /// (`kernel.kptr_restrict`) or does not have the file, there are no symbols.
     pub fn read() -> Self {
-        std::fs::read("/proc/kallsyms")
+        with(Reading::KernelAddresses, || std::fs::read("/proc/kallsyms"))
             .map(|text| Self::parse(&String::from_utf8_lossy(&text)))
             .unwrap_or_default()
     }

@@ -6,6 +6,7 @@ use tactus_model::cpus::CpuList;
 use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
+use tactus_permission::Asked;
 use tactus_sys::tracefs::{CpuFiles, Instance, Tracefs};
 use tactus_sys::{Errno, SysError};
 
@@ -58,7 +59,10 @@ pub(super) fn open(
     tracefs: &Tracefs,
 ) -> Result<Opened, RecordError> {
     let shape = shape(tracefs)?;
-    let instance = Instance::make(tracefs).map_err(RecordError::NoInstance)?;
+    let instance = Instance::make(tracefs).map_err(|error| {
+        let what = "create an instance of tracefs";
+        RecordError::refused(what, &Asked::TracefsInstance, error.errno)
+    })?;
     let (size, shortfall) = prepare(&instance, cpus, options.ring_size)?;
     let mut shortfalls: Vec<Shortfall> = shortfall.into_iter().collect();
     let stacks = match call_chains(tracefs, &instance, wanted, options) {
@@ -101,12 +105,7 @@ pub(super) fn open(
 
 /// How this kernel lays out the pages of its buffers.
 fn shape(tracefs: &Tracefs) -> Result<PageShape, RecordError> {
-    let header = |name| {
-        tracefs.header(name).map_err(|error| RecordError::Unreadable {
-            place: tracefs.directory().join(name),
-            error,
-        })
-    };
+    let header = |name| tracefs.header(name).map_err(|error| RecordError::no_tracepoints(&error));
     PageShape::parse(&header("header_page")?, &header("header_event")?)
         .map_err(|error| RecordError::Pages(error.to_string()))
 }
@@ -133,7 +132,7 @@ fn prepare(
     };
     while let Err(error) = sized(size) {
         if error.errno != Errno::NOMEM || size <= SMALLEST_BUFFER {
-            return Err(RecordError::NoRing(error));
+            return Err(RecordError::NoMemory(error));
         }
         size /= 2;
     }

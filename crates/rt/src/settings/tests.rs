@@ -5,7 +5,6 @@ use std::io::{self, BufReader, Read};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use tactus_sys::Errno;
 use tactus_sys::setting::{Setting, VALUE_MAX};
 use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError};
 
@@ -218,12 +217,4 @@ fn an_endless_request_is_refused() {
     let mut output = Vec::new();
     let refused = guard(requests, MessageWriter::new(&mut output, MESSAGE_LIMIT));
     assert!(matches!(refused, Err(WireError::TooLarge { .. })), "{refused:?}");
-}
-
-#[test]
-fn root_is_not_advised_to_use_sudo() {
-    let error = io::Error::from(Errno::PERM);
-    let fix = |user| NotChanged::of_user("writing /x", &error, user).fix.unwrap();
-    assert_eq!(fix(1000), "run it with sudo");
-    assert!(!fix(0).contains("sudo"));
 }

@@ -3,21 +3,21 @@
 use tactus_model::facts::PermissionFacts;
 
 use super::{Tree, container};
+use crate::capability;
 
-/// The capabilities that matter to measurements, with their bits
-/// (`linux/capability.h`).
-const CAPABILITIES: [(u32, &str); 11] = [
-    (1, "CAP_DAC_OVERRIDE"),
-    (2, "CAP_DAC_READ_SEARCH"),
-    (14, "CAP_IPC_LOCK"),
-    (17, "CAP_SYS_RAWIO"),
-    (19, "CAP_SYS_PTRACE"),
-    (21, "CAP_SYS_ADMIN"),
-    (23, "CAP_SYS_NICE"),
-    (24, "CAP_SYS_RESOURCE"),
-    (34, "CAP_SYSLOG"),
-    (38, "CAP_PERFMON"),
-    (39, "CAP_BPF"),
+/// The capabilities that matter to measurements.
+const RELEVANT: [&str; 11] = [
+    "CAP_DAC_OVERRIDE",
+    "CAP_DAC_READ_SEARCH",
+    "CAP_IPC_LOCK",
+    "CAP_SYS_RAWIO",
+    "CAP_SYS_PTRACE",
+    "CAP_SYS_ADMIN",
+    "CAP_SYS_NICE",
+    "CAP_SYS_RESOURCE",
+    "CAP_SYSLOG",
+    "CAP_PERFMON",
+    "CAP_BPF",
 ];
 
 pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
@@ -25,12 +25,13 @@ pub(super) fn read(tree: &Tree<'_>) -> PermissionFacts {
     let limits = tree.text("proc/self/limits").unwrap_or_default();
     let (rtprio_limit, rtprio_limit_hard) = limit(&limits, "Max realtime priority").unzip();
     let (memlock_limit, memlock_limit_hard) = limit(&limits, "Max locked memory").unzip();
+    // The kernel marks a program file that was replaced after the program started this way.
+    let program = tree
+        .link("proc/self/exe")
+        .map(|path| path.strip_suffix(" (deleted)").unwrap_or(&path).to_owned());
     PermissionFacts {
-        // The kernel marks a program file that was replaced after the program started
-        // this way.
-        program: tree
-            .link("proc/self/exe")
-            .map(|path| path.strip_suffix(" (deleted)").unwrap_or(&path).to_owned()),
+        program_capabilities: program.as_deref().and_then(|path| tree.capabilities_of(path)),
+        program,
         user_id: field(&status, "Uid").and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok()),
         capabilities: field(&status, "CapEff").and_then(capabilities),
         rtprio_limit,
@@ -68,8 +69,8 @@ fn field<'t>(status: &'t str, name: &str) -> Option<&'t str> {
 
 fn capabilities(mask: &str) -> Option<Vec<String>> {
     let mask = u64::from_str_radix(mask, 16).ok()?;
-    let held = CAPABILITIES.iter().filter(|(bit, _)| mask >> bit & 1 == 1);
-    Some(held.map(|(_, name)| (*name).to_owned()).collect())
+    let held = capability::names(mask).filter(|name| RELEVANT.contains(name));
+    Some(held.map(str::to_owned).collect())
 }
 
 /// The soft and the hard limit of a line of `/proc/self/limits`.

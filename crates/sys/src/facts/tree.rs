@@ -7,6 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::capability::{self, Reading, with};
+
 /// The maximum number of bytes to read from a file; a kernel's configuration is the longest,
 /// about 300 KB.
 const FILE_LIMIT: u64 = 4 << 20;
@@ -25,35 +27,47 @@ impl<'r> Tree<'r> {
         self.root.join(path.trim_start_matches('/'))
     }
 
+    /// Opens `path` by `open`: below the machine's own `/sys/kernel` with the right to read what
+    /// the kernel shows only to root (tracefs, debugfs), everywhere else with the user's rights.
+    fn opened<T>(&self, path: &str, open: impl FnOnce(PathBuf) -> T) -> T {
+        let of_kernel = path.trim_start_matches('/').starts_with("sys/kernel/");
+        let path = self.path(path);
+        if of_kernel && self.root == Path::new("/") {
+            with(Reading::KernelFiles, || open(path))
+        } else {
+            open(path)
+        }
+    }
+
     /// Whether the file or directory exists.
     pub(crate) fn has(&self, path: &str) -> bool {
-        self.path(path).exists()
+        self.opened(path, |path| path.exists())
     }
 
     /// Whether the directory contains a directory.
     pub(crate) fn has_directory_in(&self, directory: &str) -> bool {
-        let entries = fs::read_dir(self.path(directory)).into_iter().flatten().flatten();
+        let entries = self.opened(directory, fs::read_dir).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_type()).any(|kind| kind.is_ok_and(|kind| kind.is_dir()))
     }
 
     /// `N` bytes of a file starting at `offset`.
     pub(crate) fn bytes_at<const N: usize>(&self, path: &str, offset: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];
-        fs::File::open(self.path(path)).ok()?.read_exact_at(&mut bytes, offset).ok()?;
+        self.opened(path, fs::File::open).ok()?.read_exact_at(&mut bytes, offset).ok()?;
         Some(bytes)
     }
 
     /// The beginning of a text file, at most `limit` bytes; the last character may be cut.
     pub(crate) fn beginning(&self, path: &str, limit: u64) -> Option<String> {
         let mut bytes = Vec::new();
-        fs::File::open(self.path(path)).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
+        self.opened(path, fs::File::open).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// The text of a file, without leading and trailing white space and NUL.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let mut bytes = Vec::new();
-        fs::File::open(self.path(path)).ok()?.take(FILE_LIMIT).read_to_end(&mut bytes).ok()?;
+        self.opened(path, fs::File::open).ok()?.take(FILE_LIMIT).read_to_end(&mut bytes).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         Some(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
     }
@@ -83,10 +97,16 @@ impl<'r> Tree<'r> {
         Some(target.to_string_lossy().into_owned())
     }
 
+    /// The capabilities that the program file gives to every user.
+    pub(crate) fn capabilities_of(&self, program: &str) -> Option<Vec<String>> {
+        capability::of_file(&self.path(program))
+    }
+
     /// The entries of a directory whose names are `prefix` and a number, in the order
     /// of the numbers.
     pub(crate) fn numbered(&self, directory: &str, prefix: &str) -> Option<Vec<String>> {
-        let mut numbers: Vec<u32> = fs::read_dir(self.path(directory))
+        let mut numbers: Vec<u32> = self
+            .opened(directory, fs::read_dir)
             .ok()?
             .flatten()
             .filter_map(|entry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok())
