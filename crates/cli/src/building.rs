@@ -9,6 +9,7 @@ use tactus_model::time::Nanos;
 use tactus_report::format;
 
 use crate::json_lines::write_line;
+use crate::terminal::say;
 
 /// Draws a bar if standard error is a terminal, and writes a line every 10 % otherwise. With
 /// `json`, it also writes lines of JSON.
@@ -71,7 +72,7 @@ impl Building {
     }
 
     fn line(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| say!("{text}"));
     }
 }
 

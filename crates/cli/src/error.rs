@@ -10,6 +10,7 @@ use tactus_kernels::KernelError;
 use tactus_report::ReportError;
 
 use crate::signals::INTERRUPTED;
+use crate::terminal::say;
 
 /// The exit code with which `git bisect run` skips a commit (git-bisect(1)).
 const SKIP: u8 = 125;
@@ -71,9 +72,9 @@ impl CommandError {
 }
 
 fn print(prefix: &str, code: u8, message: impl fmt::Display, hint: Option<&str>) -> ExitCode {
-    eprintln!("{prefix}: {message}");
+    say!("{prefix}: {message}");
     if let Some(hint) = hint {
-        eprintln!("hint: {hint}");
+        say!("hint: {hint}");
     }
     ExitCode::from(code)
 }

@@ -11,7 +11,7 @@ use tactus_model::time::Nanos;
 use tactus_report::format;
 use tactus_stats::narrow::Next;
 
-use crate::terminal::shortfall_text;
+use crate::terminal::{say, shortfall_text};
 
 /// Draws a bar if standard error is a terminal, and writes a line for each turn otherwise.
 pub(crate) struct Progress {
@@ -110,7 +110,7 @@ impl Progress {
     }
 
     fn line(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| say!("{text}"));
     }
 }
 

@@ -19,6 +19,16 @@ fn width() -> Option<usize> {
     console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
 }
 
+/// Writes a line to standard error. Nothing depends on these lines: a reader that closed it, or a
+/// full disk behind it, does not end a measurement.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+pub(crate) use say;
+
 /// What was requested and not granted, with its fix, as lines.
 pub(crate) fn shortfall_text(shortfall: &Shortfall) -> String {
     let Shortfall { asked, granted, reason, fix, .. } = shortfall;

@@ -4,6 +4,7 @@ use clap::Args;
 use tactus_app::{Places, runs};
 
 use crate::error::CommandResult;
+use crate::terminal::say;
 
 /// Delete runs from the store permanently.
 ///
@@ -20,5 +21,5 @@ pub(crate) struct DeleteArguments {
 
 pub(crate) fn run(arguments: &DeleteArguments, places: &Places) -> CommandResult {
     let mut store = places.open_store()?;
-    Ok(runs::delete(&mut store, &arguments.runs, |run| eprintln!("deleted {run}"))?)
+    Ok(runs::delete(&mut store, &arguments.runs, |run| say!("deleted {run}"))?)
 }

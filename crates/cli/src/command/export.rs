@@ -9,6 +9,7 @@ use tactus_app::runs::Runs;
 use tactus_app::{Places, files};
 
 use crate::error::{CommandError, CommandResult};
+use crate::terminal::say;
 
 /// Export a run as JSON, or a recording of kernel events for other programs.
 ///
@@ -73,7 +74,7 @@ pub(crate) fn run(arguments: &ExportArguments, places: &Places) -> CommandResult
     let form = arguments.form.unwrap_or(Form::JsonLines).into();
     write_to(target, |out| Ok(exported.write(form, out)?))?;
     if let (Some(path), Some(run)) = (target, run) {
-        eprintln!("wrote {run} to {}", path.display());
+        say!("wrote {run} to {}", path.display());
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use tactus_report::guests_text;
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::percentage::margin;
-use crate::terminal::table_options;
+use crate::terminal::{say, table_options};
 
 /// Check a run against limits or a baseline, and exit with code 1 if a demand fails.
 ///
@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &GateArguments, places: &Places) -> CommandResult {
         if demands.validity.is_none() && !why.is_empty() {
             let note =
                 format!("note: {} is invalid and would fail with --valid: {why}", report.run);
-            eprintln!("{}", printable(&note));
+            say!("{}", printable(&note));
         }
     }
     match report.failures() {

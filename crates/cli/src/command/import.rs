@@ -1,5 +1,6 @@
 //! `tactus import`: runs from files into the store, our own and those of other tools.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,6 +12,7 @@ use tactus_report::format::{self, printable};
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
+use crate::terminal::say;
 
 /// Import results into the store: exported runs, and results of other latency tools.
 ///
@@ -68,9 +70,8 @@ fn print(imported: &Imported, json: bool) -> CommandResult {
     }
     if let Some(origin) = &imported.origin {
         let rounds = format::counted(origin.files.len() as u64, "round");
-        eprintln!("{}, {rounds}", printable(&origin.program()));
-        origin.notes.iter().for_each(|note| eprintln!("  - {}", printable(note)));
+        say!("{}, {rounds}", printable(&origin.program()));
+        origin.notes.iter().for_each(|note| say!("  - {}", printable(note)));
     }
-    println!("{}", imported.run);
-    Ok(())
+    Ok(writeln!(std::io::stdout(), "{}", imported.run)?)
 }

@@ -9,7 +9,7 @@ use tactus_model::format;
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
-use crate::terminal::table_options;
+use crate::terminal::{say, table_options};
 
 /// List the runs in the store with their verdicts, the newest first.
 ///
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     let newest = (!arguments.all).then_some(arguments.newest);
     let Listing { runs, older } = runs::list(&places.open_store()?, newest)?;
     if runs.is_empty() && older == 0 && !arguments.json {
-        eprintln!("there are no runs yet; `tactus measure` creates one");
+        say!("there are no runs yet; `tactus measure` creates one");
         return Ok(());
     }
     if arguments.json {
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     }
     if older > 0 {
         let older = format::counted(older as u64, "older run");
-        eprintln!("{older} not listed; `tactus list --all` lists all runs");
+        say!("{older} not listed; `tactus list --all` lists all runs");
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use tactus_report::{
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
-use crate::terminal::table_options;
+use crate::terminal::{say, table_options};
 
 /// Show where CPU time went: by program or thread, in which quanta, and what ticks billed.
 ///
@@ -125,7 +125,7 @@ fn write_page(
 ) -> CommandResult {
     if let Some(path) = &arguments.page {
         files::write(path, accounts_page(title, found, limits)?)?;
-        eprintln!("wrote {}", path.display());
+        say!("wrote {}", path.display());
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use tactus_report::format;
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
-use crate::terminal::{shortfall_text, table_options};
+use crate::terminal::{say, shortfall_text, table_options};
 
 /// Record kernel events: switches, wakeups, timers, interrupts, softirqs.
 ///
@@ -127,8 +127,8 @@ impl RecordArguments {
 /// Prints the events of a recording; at its start, `hint` says how to stop it.
 fn print_event(event: &RecordEvent, hint: Option<&str>) {
     match (event, hint) {
-        (RecordEvent::Started(_), Some(hint)) => eprintln!("{hint}"),
-        (RecordEvent::CommandEnded(status), _) => eprintln!("command ended: {status}"),
+        (RecordEvent::Started(_), Some(hint)) => say!("{hint}"),
+        (RecordEvent::CommandEnded(status), _) => say!("command ended: {status}"),
         (RecordEvent::Started(_) | RecordEvent::CommandStarted { .. }, _) => {}
     }
 }
@@ -156,8 +156,8 @@ fn until_late(
         flight::until_late(&arguments.wanted(), last, &lookout, control, on_event, caught)?;
     print_summary(&summary);
     match late {
-        0 => eprintln!("no thread waited longer than {over}; nothing was saved"),
-        _ => eprintln!(
+        0 => say!("no thread waited longer than {over}; nothing was saved"),
+        _ => say!(
             "{} longer than {over}; {saved} of {} saved",
             format::counted(late, "wait"),
             format::counted(arguments.saves.into(), "recording")
@@ -176,7 +176,7 @@ fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
         let (thread, waited) = (wait.thread, wait.length());
         return write_line(&CaughtLine { thread, name, waited, saved, explanation });
     }
-    eprintln!(
+    say!(
         "{} ({}, {}) waited {}; the seconds before are in {}",
         format::printable(name),
         wait.thread,
@@ -191,7 +191,7 @@ fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
 /// Prints the summary of a recording.
 fn print_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
-    eprintln!(
+    say!(
         "recorded {} events in {}, lost {}; the drainer used {} of CPU time",
         format::count(cost.events),
         format::span(summary.length()),
@@ -199,16 +199,16 @@ fn print_summary(summary: &RecordingSummary) {
         format::latency(cost.drain_time),
     );
     if summary.unwritten() > 0 {
-        eprintln!(
+        say!(
             "the kernel counted {} more events that it did not write",
             format::count(summary.unwritten())
         );
     }
     if !summary.absent.is_empty() {
         let names: Vec<&str> = summary.absent.iter().map(|absent| absent.event.as_str()).collect();
-        eprintln!("events not available here (see --json): {}", names.join(", "));
+        say!("events not available here (see --json): {}", names.join(", "));
     }
     for shortfall in &summary.shortfalls {
-        eprint!("{}", shortfall_text(shortfall));
+        say!("{}", shortfall_text(shortfall).trim_end());
     }
 }

@@ -14,7 +14,7 @@ use crate::error::CommandResult;
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
-use crate::terminal::{print_plan, table_options};
+use crate::terminal::{print_plan, say, table_options};
 
 /// Repeat the measurements of a paper, and compare its figures with those of this machine.
 ///
@@ -134,7 +134,7 @@ fn print_next(next: &Next<'_>) {
         several => format!("parts {} to {}", done + 1, done + several),
     };
     let (names, left) = (parts.join(" and "), format::span(*left));
-    eprintln!("{counted} of {of}: {names}; {left} left in total");
+    say!("{counted} of {of}: {names}; {left} left in total");
 }
 
 /// Compares the runs with the paper, and prints the result.

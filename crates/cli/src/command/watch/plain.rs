@@ -19,7 +19,7 @@ use tactus_sys::clock;
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::signals::on_interrupt;
-use crate::terminal::shortfall_text;
+use crate::terminal::{say, shortfall_text};
 
 /// A line of `--json`.
 #[derive(Serialize)]
@@ -204,9 +204,9 @@ impl Lines<'_> {
         if self.json {
             write_line(&Line::NotRecorded { reason, fix })?;
         }
-        eprintln!("warning: cannot explain late samples: {reason}");
+        say!("warning: cannot explain late samples: {reason}");
         if let Some(fix) = fix {
-            eprintln!("fix: {fix}");
+            say!("fix: {fix}");
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Lines<'_> {
         if self.json {
             write_line(&Line::Shortfall { shortfall })?;
         }
-        eprint!("{}", shortfall_text(shortfall));
+        say!("{}", shortfall_text(shortfall).trim_end());
         Ok(())
     }
 }
