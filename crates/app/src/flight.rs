@@ -17,7 +17,7 @@ use tactus_record::live::{
 use crate::error::OrError;
 use crate::record::{Made, Wanted};
 use crate::waits::{self, Question};
-use crate::{Error, ErrorKind, Result, files};
+use crate::{Error, ErrorKind, Result, files, recording};
 
 /// The memory limit for the last seconds; at the limit, older events are dropped.
 const MEMORY: u64 = 256 << 20;
@@ -152,7 +152,7 @@ impl<F: FnMut(&Caught) -> io::Result<()>> Saving<'_, F> {
     fn explain(&mut self, wait: Wait, name: String, saved: PathBuf) -> Result<()> {
         let thread = wait.thread.to_string();
         let question = Question { threshold: self.lookout.over, threads: vec![thread], worst: 1 };
-        let waits = waits::of_recording(&saved, &question)?;
+        let waits = waits::of_recording(&mut recording::open(&saved)?, &saved, &question)?;
         self.wanted.write_other_forms(&saved)?;
         Ok((self.on_caught)(&Caught { wait, name, saved, waits })?)
     }
