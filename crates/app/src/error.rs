@@ -61,7 +61,7 @@ impl Error {
     }
 
     /// The same error as one of `kind`, with `text` in front.
-    fn within(self, kind: ErrorKind, text: String) -> Self {
+    pub(crate) fn within(self, kind: ErrorKind, text: String) -> Self {
         let Self { cause, hint, .. } = self;
         Self { kind, cause: Box::new(Context { text, source: cause }), hint }
     }

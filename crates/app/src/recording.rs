@@ -28,7 +28,9 @@ pub fn lacks(recording: &RecordingFile) -> Option<String> {
             let bytes = format::counted(bytes, "byte");
             format!("the recording is truncated: its last {bytes} cannot be read ({reason})")
         }
-        (None, None) => "the recording has no summary, because tactus was killed".to_owned(),
+        (None, None) => {
+            "the recording has no end: the recorder was killed, or the file cut".to_owned()
+        }
         (None, Some(_)) => return None,
     };
     let until = match recording.last_event() {
