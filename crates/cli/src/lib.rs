@@ -27,8 +27,9 @@ use crate::command::Command;
 #[derive(Parser)]
 #[command(name = "tactus", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "\
-Exit codes: 0 success; 1 a demand or check failed; 2 wrong usage; 3 not permitted or not
-available on this machine; 4 a bug in tactus; 130 interrupted.")]
+Exit codes: 0 success, also if the reader closes the output; 1 a demand or check failed; 2 wrong
+usage; 3 not permitted or not available on this machine; 4 a bug in tactus; 130 interrupted
+(SIGINT), 143 terminated (SIGTERM), 129 hung up (SIGHUP): what was measured is kept.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -36,9 +37,10 @@ struct Arguments {
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    signals::catch_file_size_limit();
     let arguments = Arguments::parse();
     match arguments.command.run(&Places::of_process()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => signals::exit_code().map_or(ExitCode::SUCCESS, ExitCode::from),
         Err(error) => error.report(),
     }
 }
