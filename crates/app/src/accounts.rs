@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
+use tactus_record::file::RecordingFile;
 use tactus_report::NamedAccounts;
 
 use crate::cells::chosen;
@@ -12,10 +13,14 @@ use crate::{Result, Subject, explain, recording};
 /// The accounts of a recording, with simulated ticks of these rates.
 ///
 /// # Errors
-/// The file is not a recording, or it is damaged.
-pub fn of_recording(path: &Path, rates: &[TickRate]) -> Result<NamedAccounts> {
+/// The file at `path` is damaged.
+pub fn of_recording(
+    recording: &mut RecordingFile,
+    path: &Path,
+    rates: &[TickRate],
+) -> Result<NamedAccounts> {
     let options = AccountOptions { rates: rates.to_vec() };
-    let accounts = account(&mut recording::open(path)?, &options);
+    let accounts = account(recording, &options);
     let accounts = recording::damaged(accounts, path)?;
     Ok(NamedAccounts { label: name_of(path), accounts })
 }

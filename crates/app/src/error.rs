@@ -27,6 +27,10 @@ pub enum ErrorKind {
     Interrupted,
     /// The reader of the output closed it.
     OutputClosed,
+    /// The command to record does not exist.
+    NoCommand,
+    /// The command to record cannot be executed.
+    CommandRefused,
     /// A defect of Tactus.
     Internal,
 }
@@ -61,7 +65,7 @@ impl Error {
     }
 
     /// The same error as one of `kind`, with `text` in front.
-    fn within(self, kind: ErrorKind, text: String) -> Self {
+    pub(crate) fn within(self, kind: ErrorKind, text: String) -> Self {
         let Self { cause, hint, .. } = self;
         Self { kind, cause: Box::new(Context { text, source: cause }), hint }
     }
@@ -195,7 +199,11 @@ impl From<KernelError> for Error {
 impl From<RecordError> for Error {
     fn from(error: RecordError) -> Self {
         let kind = match &error {
-            RecordError::Command { .. } => ErrorKind::Usage,
+            RecordError::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+                ErrorKind::NoCommand
+            }
+            RecordError::Command { .. } => ErrorKind::CommandRefused,
+            RecordError::Write { .. } => ErrorKind::Unavailable,
             _ if error.is_not_available() => ErrorKind::Unavailable,
             _ => ErrorKind::Internal,
         };

@@ -10,11 +10,11 @@ use tactus_model::run::RunId;
 use tactus_record::ndjson;
 use tactus_record::perfetto::{self, ExportError};
 use tactus_store::Store;
+use tactus_sys::whole_file::Readers;
 
 use crate::cells::chosen;
-use crate::error::OrError;
 use crate::runs::Runs;
-use crate::{Error, ErrorKind, Result, recording};
+use crate::{Error, ErrorKind, Result, files, recording};
 
 /// What to write.
 #[derive(Debug)]
@@ -81,6 +81,18 @@ pub fn run<'r>(runs: &'r Runs<'_>, name: &str, with_samples: bool) -> Result<Exp
 }
 
 impl Exported<'_> {
+    /// Writes it to a file; `form` applies to recordings. The file of a recording has mode 0600.
+    ///
+    /// # Errors
+    /// Those of [`Self::write`].
+    pub fn write_to(self, form: Form, path: &Path) -> Result<()> {
+        let readers = match self {
+            Self::Run { .. } => Readers::Usual,
+            Self::File(_) | Self::Turn(_) => Readers::Owner,
+        };
+        files::write_with(path, readers, |out| self.write(form, out))
+    }
+
     /// Writes it; `form` applies to recordings.
     ///
     /// # Errors
@@ -103,12 +115,8 @@ impl Exported<'_> {
 
 /// Writes the recording in a file to another file.
 pub(crate) fn convert(recording: &Path, form: Form, target: &Path) -> Result<()> {
-    let written = || {
-        let mut out = io::BufWriter::new(File::create(target)?);
-        events(&mut recording::open(recording)?, form, &mut out)?;
-        Ok::<_, Error>(out.flush()?)
-    };
-    written().or_error(ErrorKind::Unavailable, || format!("cannot write {}", target.display()))
+    let mut source = recording::open(recording)?;
+    files::write_with(target, Readers::Owner, |out| events(&mut source, form, out))
 }
 
 /// Writes the events of a recording.

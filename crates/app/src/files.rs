@@ -1,8 +1,10 @@
-//! Writing pages and reports to files.
+//! Writing pages, reports and exports to files, which appear complete or not at all.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
+
+use tactus_sys::whole_file::{Readers, WholeFile};
 
 use crate::error::OrError;
 use crate::{ErrorKind, Result};
@@ -12,15 +14,24 @@ use crate::{ErrorKind, Result};
 /// # Errors
 /// The file cannot be written.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
-    written(fs::write(path, content), path)
+    write_with(path, Readers::Usual, |out| Ok(out.write_all(content.as_ref())?))
 }
 
-/// Creates a file, or truncates it if it exists.
+/// Writes a file by `write`.
 ///
 /// # Errors
-/// The file cannot be written.
-pub fn create(path: &Path) -> Result<BufWriter<File>> {
-    written(File::create(path).map(BufWriter::new), path)
+/// The file cannot be written, or those of `write`.
+pub fn write_with(
+    path: &Path,
+    readers: Readers,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    let mut out = written(WholeFile::create(path, readers), path)?;
+    write(&mut out).map_err(|error| {
+        let kind = error.kind();
+        error.within(kind, cannot_write(path))
+    })?;
+    written(out.finish(), path)
 }
 
 /// Writes a page, and creates its directory if it does not exist.
@@ -35,5 +46,9 @@ pub fn write_page(path: &Path, page: &str) -> Result<()> {
 }
 
 fn written<T>(result: io::Result<T>, path: &Path) -> Result<T> {
-    result.or_error(ErrorKind::Unavailable, || format!("cannot write {}", path.display()))
+    result.or_error(ErrorKind::Unavailable, || cannot_write(path))
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
 }

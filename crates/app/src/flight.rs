@@ -4,6 +4,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
 
 use tactus_explain::{Wait, WaitWatch, Waits};
 use tactus_model::recording::{Dictionary, EventSource, Item};
@@ -14,10 +15,12 @@ use tactus_record::live::{
     record_with,
 };
 
+use tactus_sys::whole_file::Readers;
+
 use crate::error::OrError;
 use crate::record::{Made, Wanted};
 use crate::waits::{self, Question};
-use crate::{Error, ErrorKind, Result, files};
+use crate::{Error, ErrorKind, Result, files, recording};
 
 /// The memory limit for the last seconds; at the limit, older events are dropped.
 const MEMORY: u64 = 256 << 20;
@@ -44,7 +47,8 @@ pub fn until_the_end(
             Ok(ControlFlow::Continue(()))
         })?;
     let path = wanted.path();
-    files::write(&path, recording.into_bytes().or_internal()?)?;
+    let bytes = recording.into_bytes().or_internal()?;
+    files::write_with(&path, Readers::Owner, |out| Ok(out.write_all(&bytes)?))?;
     wanted.write_other_forms(&path)?;
     Ok(Made { path, summary })
 }
@@ -85,6 +89,15 @@ pub struct Caught {
     pub waits: Waits,
 }
 
+/// What looking out for late threads yields.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// A late thread, saved and explained.
+    Caught(&'a Caught),
+    /// Something could not be saved, e.g. because the disk is full; the recording continues.
+    NotSaved(&'a Error),
+}
+
 /// The result of looking out for late threads.
 #[derive(Debug)]
 pub struct Lookback {
@@ -94,19 +107,22 @@ pub struct Lookback {
     pub late: u64,
     /// How many times the last seconds were saved.
     pub saved: u32,
+    /// Why a save failed: the last error, unless all wanted saves succeeded.
+    pub not_saved: Option<Error>,
 }
 
-/// Saves the last seconds each time a thread is late, and passes the explanation to `on_caught`.
+/// Saves the last seconds each time a thread is late, and passes the explanation to `on_found`.
+/// A failed save does not end the recording.
 ///
 /// # Errors
-/// Those of [`until_the_end`], and errors of `on_caught`.
+/// Those of [`until_the_end`], and errors of `on_found`.
 pub fn until_late(
     wanted: &Wanted,
     last: Nanos,
     lookout: &Lookout,
     control: &Control,
     on_event: impl FnMut(RecordEvent),
-    on_caught: impl FnMut(&Caught) -> io::Result<()>,
+    on_found: impl FnMut(Found<'_>) -> io::Result<()>,
 ) -> Result<Lookback> {
     let (recorder, source) = Recorder::start_followed(options(wanted, last)?)?;
     let (late, lates) = sync_channel(1);
@@ -114,16 +130,18 @@ pub fn until_late(
     let watching = std::thread::Builder::new()
         .name("tactus-watch".to_owned())
         .spawn(move || watch.run(source))?;
-    let mut saving = Saving { wanted, lookout, lates, saved: 0, failed: None, on_caught };
+    let (saved, not_saved, pause, failed) = (0, None, None, None);
+    let mut saving = Saving { wanted, lookout, lates, saved, not_saved, pause, failed, on_found };
     let Recorded { summary, .. } =
         record_with(recorder, &wanted.command, wanted.duration, control, on_event, |recorder| {
             saving.save(recorder)
         })?;
-    let Saving { saved, failed, .. } = saving;
+    let Saving { saved, not_saved, failed, .. } = saving;
     failed.map_or(Ok(()), Err)?;
     let ended = |_| Error::new(ErrorKind::Internal, "the watching thread panicked");
     let late = watching.join().map_err(ended)??;
-    Ok(Lookback { summary, late, saved })
+    let not_saved = not_saved.filter(|_| saved < lookout.saves);
+    Ok(Lookback { summary, late, saved, not_saved })
 }
 
 /// Saves and explains late threads.
@@ -132,31 +150,55 @@ struct Saving<'a, F> {
     lookout: &'a Lookout,
     lates: Receiver<(Wait, String)>,
     saved: u32,
+    /// The last error of a save.
+    not_saved: Option<Error>,
+    /// After a failed save, the earliest time of the next.
+    pause: Option<Instant>,
+    /// The error that ends the recording.
     failed: Option<Error>,
-    on_caught: F,
+    on_found: F,
 }
 
-impl<F: FnMut(&Caught) -> io::Result<()>> Saving<'_, F> {
+/// The time between a failed save and the next: a full disk does not become free at once, and
+/// every attempt writes what was recorded in seconds.
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl<F: FnMut(Found<'_>) -> io::Result<()>> Saving<'_, F> {
     /// Saves the last seconds if a thread was late; returns whether to continue.
     fn save(&mut self, recorder: &Recorder) -> Result<ControlFlow<()>, RecordError> {
         let Ok((wait, name)) = self.lates.try_recv() else { return Ok(ControlFlow::Continue(())) };
-        let path = numbered(&self.wanted.path(), self.saved, self.lookout.saves);
-        recorder.save(&path)?;
-        self.saved += 1;
-        if let Err(error) = self.explain(wait, name, path) {
-            self.failed = Some(error);
-            return Ok(ControlFlow::Break(()));
+        if self.pause.is_some_and(|until| Instant::now() < until) {
+            return Ok(ControlFlow::Continue(()));
         }
-        let enough = self.saved >= self.lookout.saves;
+        let path = numbered(&self.wanted.path(), self.saved, self.lookout.saves);
+        let found = match recorder.save(&path) {
+            Ok(()) => {
+                self.saved += 1;
+                self.explain(wait, name, path)
+            }
+            Err(error @ RecordError::Write { .. }) => self.put_off(error.into()),
+            Err(error) => return Err(error),
+        };
+        self.failed = found.err();
+        let enough = self.failed.is_some() || self.saved >= self.lookout.saves;
         Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
     fn explain(&mut self, wait: Wait, name: String, saved: PathBuf) -> Result<()> {
         let thread = wait.thread.to_string();
         let question = Question { threshold: self.lookout.over, threads: vec![thread], worst: 1 };
-        let waits = waits::of_recording(&saved, &question)?;
-        self.wanted.write_other_forms(&saved)?;
-        Ok((self.on_caught)(&Caught { wait, name, saved, waits })?)
+        let waits = waits::of_recording(&mut recording::open(&saved)?, &saved, &question)?;
+        let others = self.wanted.write_other_forms(&saved);
+        (self.on_found)(Found::Caught(&Caught { wait, name, saved, waits }))?;
+        others.or_else(|error| self.put_off(error))
+    }
+
+    /// Reports what could not be saved, and waits before the next attempt.
+    fn put_off(&mut self, error: Error) -> Result<()> {
+        (self.on_found)(Found::NotSaved(&error))?;
+        self.not_saved = Some(error);
+        self.pause = Some(Instant::now() + PAUSE);
+        Ok(())
     }
 }
 

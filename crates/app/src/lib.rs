@@ -29,7 +29,7 @@ pub mod page;
 mod places;
 pub mod plan;
 pub mod record;
-mod recording;
+pub mod recording;
 pub mod reproduce;
 pub mod runs;
 mod subject;

@@ -6,8 +6,10 @@ use tactus_explain::{Options, WaitExplanation, Waits, waits};
 use tactus_model::recording::ThreadId;
 use tactus_model::text::nearest;
 use tactus_model::time::Nanos;
+use tactus_record::file::RecordingFile;
 
-use crate::{Error, Result, recording};
+use crate::recording::damaged;
+use crate::{Error, Result};
 
 /// The maximum number of thread names that are explained.
 const NAMES_MAX: usize = 20;
@@ -27,16 +29,20 @@ pub struct Question {
 /// longest wait is first.
 ///
 /// # Errors
-/// The file is not a recording or is damaged, or no thread of a given name waited in it.
-pub fn of_recording(path: &Path, question: &Question) -> Result<Waits> {
+/// The file at `path` is damaged, or no thread of a given name waited in it.
+pub fn of_recording(
+    recording: &mut RecordingFile,
+    path: &Path,
+    question: &Question,
+) -> Result<Waits> {
     let Question { threshold, worst, .. } = *question;
     let words = &question.threads[..];
     let options = Options { threshold, slowest: worst, timelines: worst };
     let wanted = |thread: ThreadId, name: &str| {
         words.is_empty() || words.iter().any(|word| is_called(thread, name, word))
     };
-    let found = waits(&mut recording::open(path)?, options, wanted);
-    let found = recording::damaged(found, path)?;
+    let found = waits(recording, options, wanted);
+    let found = damaged(found, path)?;
     match words.iter().find(|word| !has_waited(&found, word)) {
         Some(word) => Err(unknown(&found, word)),
         None => Ok(found),

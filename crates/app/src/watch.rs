@@ -151,7 +151,7 @@ impl<'p> Watch<'p> {
 
     /// Whether the recorder has not answered the last request.
     pub fn is_explaining(&self) -> bool {
-        self.causes.as_ref().is_some_and(|causes| !causes.is_free())
+        self.causes.as_ref().is_some_and(Causes::is_busy)
     }
 
     /// Requests the causes of the samples that were late since the last request.

@@ -10,17 +10,26 @@ use tactus_kernels::KernelError;
 use tactus_report::ReportError;
 use tactus_sys::SysError;
 
-use crate::signals::INTERRUPTED;
+use crate::signals;
 use crate::terminal::say;
 
 /// The exit code with which `git bisect run` skips a commit (git-bisect(1)).
 const SKIP: u8 = 125;
+
+/// The exit codes for a command that does not exist or cannot be executed, as of env(1).
+const NO_COMMAND: u8 = 127;
+const COMMAND_REFUSED: u8 = 126;
+
+/// The exit code of an interrupted run if this process got no signal: that of SIGINT.
+const INTERRUPTED: u8 = 130;
 
 /// Why a command does not succeed.
 #[derive(Debug)]
 pub(crate) enum CommandError {
     /// The measurement does not fulfil a demand.
     NotMet(String),
+    /// The recorded command failed with this exit code.
+    CommandFailed(u8),
     /// The kernel could not be judged; `git bisect run` skips it.
     Undecided(Error),
     /// The command failed.
@@ -63,6 +72,7 @@ impl CommandError {
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::NotMet(message) => print("not met", 1, message, None),
+            Self::CommandFailed(code) => ExitCode::from(code),
             Self::Undecided(error) => print("undecided", SKIP, &error, error.hint()),
             Self::Failed(error) => {
                 let defect =
@@ -72,7 +82,11 @@ impl CommandError {
                     ErrorKind::Usage => ("error", 2, None),
                     ErrorKind::Unavailable => ("error", 3, None),
                     ErrorKind::Internal => ("internal error", 4, Some(defect)),
-                    ErrorKind::Interrupted => ("interrupted", INTERRUPTED, None),
+                    ErrorKind::NoCommand => ("error", NO_COMMAND, None),
+                    ErrorKind::CommandRefused => ("error", COMMAND_REFUSED, None),
+                    ErrorKind::Interrupted => {
+                        ("interrupted", signals::exit_code().unwrap_or(INTERRUPTED), None)
+                    }
                 };
                 print(prefix, code, &error, error.hint().or(hint))
             }

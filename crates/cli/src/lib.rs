@@ -29,8 +29,9 @@ use crate::error::CommandError;
 #[derive(Parser)]
 #[command(name = "tactus", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "\
-Exit codes: 0 success; 1 a demand or check failed; 2 wrong usage; 3 not permitted or not
-available on this machine; 4 a bug in tactus; 130 interrupted.")]
+Exit codes: 0 success, also if the reader closes the output; 1 a demand or check failed; 2 wrong
+usage; 3 not permitted or not available on this machine; 4 a bug in tactus; 130 interrupted
+(SIGINT), 143 terminated (SIGTERM), 129 hung up (SIGHUP): what was measured is kept.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -42,6 +43,7 @@ pub fn main() -> ExitCode {
     if let Err(refused) = capability::confine() {
         return CommandError::confinement(refused).report();
     }
+    signals::catch_file_size_limit();
     let arguments = Arguments::parse();
     if !arguments.command.may_record()
         && let Err(refused) = capability::give_up_reading()
@@ -49,7 +51,7 @@ pub fn main() -> ExitCode {
         return CommandError::confinement(refused).report();
     }
     match arguments.command.run(&Places::of_process()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => signals::exit_code().map_or(ExitCode::SUCCESS, ExitCode::from),
         Err(error) => error.report(),
     }
 }

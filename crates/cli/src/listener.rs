@@ -36,7 +36,7 @@ impl Listener for RunListener {
     fn begins(&mut self, stopper: &Stopper) -> io::Result<()> {
         self.progress = Progress::new();
         let stopper = stopper.clone();
-        on_interrupt(move || stopper.stop())
+        on_interrupt(move |_| stopper.stop())
     }
 
     fn on_event(&mut self, event: &Event<'_>) {

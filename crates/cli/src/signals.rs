@@ -1,26 +1,76 @@
-//! Interrupts: the first requests an orderly end, the second ends the program.
+//! Signals: the first requests an orderly end, the second ends the program.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::origin::WithOrigin;
+use signal_hook::low_level::siginfo::{Cause, Origin};
 
-/// The exit code of an interrupted program, by the convention of shells.
-pub(crate) const INTERRUPTED: u8 = 130;
+/// The first signal that requested the end; 0 before.
+static RECEIVED: AtomicI32 = AtomicI32::new(0);
 
-/// Calls `stop` at the first SIGINT or SIGTERM, and ends the program at the second. Child
+/// A request to end.
+pub(crate) struct Request {
+    /// The number of the signal.
+    pub(crate) signal: i32,
+    /// Whether a process sent it. The terminal sends signals to all processes in its foreground,
+    /// so a command that we started has such a signal too.
+    pub(crate) by_process: bool,
+}
+
+impl From<Origin> for Request {
+    fn from(origin: Origin) -> Self {
+        let by_process = matches!(origin.cause, Cause::Sent(_));
+        Self { signal: origin.signal, by_process }
+    }
+}
+
+/// Calls `stop` at the first SIGINT, SIGTERM or SIGHUP, and ends the program at the second. Child
 /// processes end with it; finished turns are kept.
-pub(crate) fn on_interrupt(stop: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+pub(crate) fn on_interrupt(stop: impl FnOnce(Request) + Send + 'static) -> io::Result<()> {
+    // `nohup` makes a program ignore the hangup of its terminal.
+    let hangup = (!tactus_sys::process::ignores_hangup()).then_some(SIGHUP);
+    let caught = [SIGINT, SIGTERM].into_iter().chain(hangup);
+    let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
     thread::spawn(move || {
         let mut signals = signals.forever();
-        if signals.next().is_some() {
-            stop();
+        if let Some(origin) = signals.next() {
+            // Only the first counts; a program with several runs waits in several threads.
+            let relaxed = Ordering::Relaxed;
+            let _ = RECEIVED.compare_exchange(0, origin.signal, relaxed, relaxed);
+            stop(origin.into());
         }
-        if signals.next().is_some() {
-            std::process::exit(INTERRUPTED.into());
+        if let Some(origin) = signals.next() {
+            std::process::exit(code_of(origin.signal).into());
         }
     });
     Ok(())
+}
+
+/// Ends the program because its terminal is gone, as the signal for that would.
+pub(crate) fn end_by_hangup() -> ! {
+    std::process::exit(exit_code().unwrap_or(code_of(SIGHUP)).into())
+}
+
+/// The exit code of a program that a signal ended, by the convention of shells: 130 for SIGINT,
+/// 143 for SIGTERM, 129 for SIGHUP. `None` if no signal requested the end.
+pub(crate) fn exit_code() -> Option<u8> {
+    let signal = RECEIVED.load(Ordering::Relaxed);
+    (signal != 0).then(|| code_of(signal))
+}
+
+/// The exit code of a program that `signal` ended.
+pub(crate) fn code_of(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(u8::MAX)
+}
+
+/// Makes a write beyond the limit on file sizes (`ulimit -f`) an error: without a handler,
+/// SIGXFSZ ends the program. Programs that we start have the default again.
+pub(crate) fn catch_file_size_limit() {
+    // Without it, the limit ends the program, as it would end most others.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

@@ -2,8 +2,10 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use tactus_app::recording;
 use tactus_model::experiment::Plan;
 use tactus_model::result::Shortfall;
+use tactus_record::file::RecordingFile;
 use tactus_report::{TableOptions, format};
 
 use crate::error::CommandResult;
@@ -69,6 +71,13 @@ pub(crate) fn shortfall_text(shortfall: &Shortfall) -> String {
     let Shortfall { asked, granted, reason, fix, .. } = shortfall;
     let fix = fix.as_ref().map(|fix| format!("fix: {fix}\n"));
     format!("warning: requested {asked}, got {granted}: {reason}\n{}", fix.unwrap_or_default())
+}
+
+/// Warns of a recording without its end.
+pub(crate) fn warn_of_missing_end(recording: &RecordingFile) {
+    if let Some(lacks) = recording::lacks(recording) {
+        say!("warning: {lacks}");
+    }
 }
 
 /// Prints the cells of a plan and the estimated duration.

@@ -234,6 +234,11 @@ impl RecordingFile {
         self.events.iter().map(|place| u64::from(place.head.count)).sum()
     }
 
+    /// The time of the last event; `None` without events.
+    pub fn last_event(&self) -> Option<Instant<Monotonic>> {
+        self.events.iter().map(|place| place.head.last).max()
+    }
+
     /// The bytes of the whole recording, as a file holds them.
     ///
     /// # Errors

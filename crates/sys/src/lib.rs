@@ -37,5 +37,6 @@ pub mod timestamp;
 pub mod tracefs;
 pub mod usage;
 pub mod wait;
+pub mod whole_file;
 
 pub use error::{Errno, SysError};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::process::{Pid, PidfdFlags};
+use rustix::process::{Pid, PidfdFlags, Signal};
 use tactus_model::recording::ThreadId;
 
 use crate::error::{Errno, SysError};
@@ -55,6 +55,19 @@ impl PidFd {
             None => Err(SysError::new("pidfd", Errno::BADF)),
         }
     }
+
+    /// Sends a signal by its number:
+    /// [pidfd_send_signal(2)](https://man7.org/linux/man-pages/man2/pidfd_send_signal.2.html).
+    ///
+    /// # Errors
+    /// `ESRCH`: it has ended and was waited for. `EPERM`: it belongs to another user. `EINVAL`:
+    /// there is no such signal.
+    #[doc(alias = "pidfd_send_signal")]
+    pub fn send(&self, signal: i32) -> Result<(), SysError> {
+        let named = SysError::of("pidfd_send_signal");
+        let signal = Signal::from_named_raw(signal).ok_or_else(|| named(Errno::INVAL))?;
+        rustix::process::pidfd_send_signal(&self.0, signal).map_err(named)
+    }
 }
 
 impl From<OwnedFd> for PidFd {
@@ -82,9 +95,10 @@ mod tests {
         let descriptor = PidFd::of_process(child.id()).unwrap();
         let number = ThreadId(child.id().cast_signed());
         assert_eq!(descriptor.id(), Ok(number));
-        child.kill().unwrap();
+        descriptor.send(libc::SIGKILL).unwrap();
         assert_eq!(descriptor.id(), Ok(number));
         child.wait().unwrap();
+        assert!(descriptor.send(libc::SIGKILL).is_err_and(|error| error.errno == Errno::SRCH));
         assert_eq!(descriptor.id(), Err(SysError::new("pidfd", Errno::SRCH)));
     }
 

@@ -103,6 +103,17 @@ pub fn ignore_requests_to_end() -> Result<(), SysError> {
     Ok(())
 }
 
+/// Whether this process ignores `SIGHUP`, as `nohup` makes it:
+/// [sigaction(2)](https://man7.org/linux/man-pages/man2/sigaction.2.html).
+#[doc(alias = "SIGHUP")]
+pub fn ignores_hangup() -> bool {
+    // SAFETY: an all-zero `sigaction` is valid: it consists of numbers and an optional function.
+    let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: without a new action nothing changes; `now` is valid for the write.
+    let returned = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut now) };
+    returned == 0 && now.sa_sigaction == libc::SIG_IGN
+}
+
 /// Waits until any child has ended and returns its process id and status:
 /// [waitpid(2)](https://man7.org/linux/man-pages/man2/wait.2.html).
 ///

@@ -84,6 +84,18 @@ pub fn wait_readable(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysE
     poll(&mut [polled(fd)], timeout).map(|readable| readable > 0)
 }
 
+/// Whether the other end of `fd` is gone, e.g. the emulator of a terminal, within `timeout`; a
+/// signal may end the wait early.
+///
+/// # Errors
+/// `ENOMEM`; see [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html).
+#[doc(alias = "POLLHUP")]
+pub fn wait_hung_up(fd: BorrowedFd<'_>, timeout: Duration) -> Result<bool, SysError> {
+    // Without requested events, poll reports only hangups and errors.
+    let mut fds = [libc::pollfd { events: 0, ..polled(fd) }];
+    poll(&mut fds, timeout).map(|gone| gone > 0)
+}
+
 fn polled(fd: BorrowedFd<'_>) -> libc::pollfd {
     libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }

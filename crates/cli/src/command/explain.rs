@@ -8,14 +8,14 @@ use serde::Serialize;
 use tactus_app::explain::{self, ExplainedCell};
 use tactus_app::runs::{Runs, Source};
 use tactus_app::waits::{self, Question};
-use tactus_app::{Places, Subject};
+use tactus_app::{Places, Subject, recording};
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
 use tactus_report::CellExplanation;
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
-use crate::terminal::{stdout, table_options};
+use crate::terminal::{stdout, table_options, warn_of_missing_end};
 
 /// Explain why wakeups were late: their causes, then the worst wakeups in detail.
 ///
@@ -89,7 +89,9 @@ fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;
     let question = Question { threshold, threads: arguments.thread.clone(), worst };
-    let found = waits::of_recording(path, &question)?;
+    let mut recording = recording::open(path)?;
+    warn_of_missing_end(&recording);
+    let found = waits::of_recording(&mut recording, path, &question)?;
     let mut explained = waits::late(&found);
     if arguments.json {
         return Ok(explained.iter().try_for_each(write_line)?);

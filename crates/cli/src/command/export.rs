@@ -1,15 +1,15 @@
 //! `tactus export`: a run as JSON; a recording for other programs.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use tactus_app::export::{self, Exported};
 use tactus_app::runs::Runs;
-use tactus_app::{Places, files};
+use tactus_app::{Places, recording};
 
 use crate::error::{CommandError, CommandResult};
-use crate::terminal::say;
+use crate::terminal::{say, warn_of_missing_end};
 
 /// Export a run as JSON, or a recording of kernel events for other programs.
 ///
@@ -70,11 +70,24 @@ pub(crate) fn run(arguments: &ExportArguments, places: &Places) -> CommandResult
         Exported::Run { run, .. } => Some(run.clone()),
         Exported::File(_) | Exported::Turn(_) => None,
     };
-    let target = arguments.output.as_deref();
     let form = arguments.form.unwrap_or(Form::JsonLines).into();
-    write_to(target, |out| Ok(exported.write(form, out)?))?;
-    if let (Some(path), Some(run)) = (target, run) {
-        say!("wrote {run} to {}", path.display());
+    if let Exported::File(path) = &exported {
+        warn_of_missing_end(&recording::open(path)?);
+    }
+    let Some(path) = &arguments.output else {
+        let mut out = io::BufWriter::new(io::stdout().lock());
+        exported.write(form, &mut out)?;
+        return Ok(out.flush()?);
+    };
+    exported.write_to(form, path)?;
+    match run {
+        Some(run) => say!(
+            "wrote {run} to {}; it contains facts of the machine, command lines, and addresses of the kernel if events were recorded",
+            path.display()
+        ),
+        None => {
+            say!("wrote {}; it contains thread names and addresses of the kernel", path.display())
+        }
     }
     Ok(())
 }
@@ -101,19 +114,4 @@ impl ExportArguments {
         }
         Ok(run)
     }
-}
-
-/// Calls `write` with the file at `target`, or with standard output.
-fn write_to(
-    target: Option<&Path>,
-    write: impl FnOnce(&mut dyn Write) -> CommandResult,
-) -> CommandResult {
-    let Some(path) = target else {
-        let mut out = BufWriter::new(io::stdout().lock());
-        write(&mut out)?;
-        return Ok(out.flush()?);
-    };
-    let mut out = files::create(path)?;
-    write(&mut out)?;
-    Ok(out.flush()?)
 }

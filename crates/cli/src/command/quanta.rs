@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tactus_app::runs::{Runs, Source};
-use tactus_app::{Places, Subject, accounts, files};
+use tactus_app::{Places, Subject, accounts, files, recording};
 use tactus_explain::account::{Accounts, TickRate};
 use tactus_model::run::RunId;
 use tactus_report::{
@@ -15,7 +15,7 @@ use tactus_report::{
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
-use crate::terminal::{say, stdout, table_options};
+use crate::terminal::{say, stdout, table_options, warn_of_missing_end};
 
 /// Show where CPU time went: by program or thread, in which quanta, and what ticks billed.
 ///
@@ -80,7 +80,9 @@ fn of_recording(path: &Path, arguments: &QuantaArguments) -> CommandResult {
     if arguments.cell.is_some() {
         return Err(CommandError::usage("`--cell` applies to runs; a recording has no cells"));
     }
-    let found = [accounts::of_recording(path, &arguments.tick)?];
+    let mut recording = recording::open(path)?;
+    warn_of_missing_end(&recording);
+    let found = [accounts::of_recording(&mut recording, path, &arguments.tick)?];
     if arguments.json {
         return write_lines(&found, Some(path), None);
     }

@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use clap::Args;
 use serde::Serialize;
 use tactus_app::export::Form;
-use tactus_app::flight::{self, Caught, Lookback, Lookout};
+use tactus_app::flight::{self, Caught, Found, Lookback, Lookout};
 use tactus_app::record::{self, Made, Wanted};
 use tactus_app::waits;
 use tactus_explain::WaitExplanation;
@@ -20,9 +20,9 @@ use tactus_record::RecordingSummary;
 use tactus_record::live::{CallChains, Control, RecordEvent, Source};
 use tactus_report::format;
 
-use crate::error::CommandResult;
+use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
-use crate::signals::on_interrupt;
+use crate::signals::{self, on_interrupt};
 use crate::terminal::{say, shortfall_text, stdout, table_options};
 
 /// Record kernel events: switches, wakeups, timers, interrupts, softirqs.
@@ -31,6 +31,13 @@ use crate::terminal::{say, shortfall_text, stdout, table_options};
 /// (Ctrl-C). Every event that the kernel counted is read, or reported as lost. As a flight recorder
 /// (--flight), it keeps only the last seconds in memory, and saves and explains them when a thread is
 /// late (--over). `tactus explain` and `tactus quanta` read the recording.
+///
+/// The exit code is that of the command, 128 plus the signal if a signal ended it, 127 if it does not
+/// exist, or 126 if it cannot be executed. Ctrl-C, SIGTERM and SIGHUP save the recording and end the
+/// command too: tactus passes the signal on, waits for the command, and exits with 128 plus the signal;
+/// at a second signal it does not wait. The command continues if the recording ends before it
+/// (--duration, --saves, a full disk) or if tactus is killed (SIGKILL). Recordings contain thread
+/// names and addresses of the kernel; only their owner may read them (mode 0600).
 ///
 /// Examples: tactus record -o make.tactusrec -- make;
 /// tactus record --flight 5s --over 1ms --thread pipewire
@@ -94,20 +101,33 @@ struct CaughtLine<'a> {
 pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
     let control = Control::new();
     let stopper = control.stopper();
-    on_interrupt(move || stopper.stop())?;
+    on_interrupt(move |request| match request.by_process {
+        true => stopper.interrupt(request.signal),
+        false => stopper.stop(),
+    })?;
+    let mut command = RecordedCommand::default();
+    record_it(arguments, &control, &mut command).inspect_err(|_| command.say_if_it_continues())?;
+    command.end(&control)
+}
+
+fn record_it(
+    arguments: &RecordArguments,
+    control: &Control,
+    command: &mut RecordedCommand,
+) -> CommandResult {
     match (arguments.flight, arguments.over) {
-        (Some(last), Some(over)) => until_late(arguments, &control, last, over),
+        (Some(last), Some(over)) => until_late(arguments, control, command, last, over),
         (Some(last), None) => {
             let hint = "recording; the last seconds are saved when the command ends or on an interrupt (Ctrl-C)";
-            let on_event = |event| print_event(&event, Some(hint));
-            let made = flight::until_the_end(&arguments.wanted(), last, &control, on_event)?;
+            let on_event = |event| command.take(&event, Some(hint));
+            let made = flight::until_the_end(&arguments.wanted(), last, control, on_event)?;
             finish(arguments, &made)
         }
         (None, _) => {
             let open_end = arguments.duration.is_none() && arguments.command.is_empty();
             let hint = open_end.then_some("recording; press Ctrl-C to stop");
-            let on_event = |event| print_event(&event, hint);
-            finish(arguments, &record::to_file(&arguments.wanted(), &control, on_event)?)
+            let on_event = |event| command.take(&event, hint);
+            finish(arguments, &record::to_file(&arguments.wanted(), control, on_event)?)
         }
     }
 }
@@ -127,14 +147,56 @@ impl RecordArguments {
     }
 }
 
-/// Prints the events of a recording; at its start, `hint` says how to stop it.
-fn print_event(event: &RecordEvent, hint: Option<&str>) {
-    match (event, hint) {
-        (RecordEvent::Started(_), Some(hint)) => say!("{hint}"),
-        (RecordEvent::CommandEnded(status), _) if !status.success() => {
-            say!("the command {}", failure_text(*status));
+/// The recorded command, if there is one.
+#[derive(Default)]
+struct RecordedCommand {
+    process: Option<u32>,
+    ended: Option<ExitStatus>,
+}
+
+impl RecordedCommand {
+    /// Prints the events of a recording, and notes what becomes of the command. At its start,
+    /// `hint` says how to stop it.
+    fn take(&mut self, event: &RecordEvent, hint: Option<&str>) {
+        match event {
+            RecordEvent::Started(_) => hint.iter().for_each(|hint| say!("{hint}")),
+            RecordEvent::CommandStarted { process } => self.process = Some(*process),
+            RecordEvent::CommandEnded(status) => {
+                if !status.success() {
+                    say!("the command {}", failure_text(*status));
+                }
+                self.ended = Some(*status);
+            }
         }
-        _ => {}
+    }
+
+    /// After an interrupt, waits for the command; fails as it does.
+    fn end(mut self, control: &Control) -> CommandResult {
+        if self.process.is_some() && self.ended.is_none() && signals::exit_code().is_some() {
+            say!("waiting for the command to end; press Ctrl-C to leave it running");
+            self.ended = control.wait_for_command();
+        }
+        self.say_if_it_continues();
+        match self.ended {
+            // After a signal, the exit code is that of the signal.
+            Some(status) if signals::exit_code().is_none() => succeeded(status),
+            _ => Ok(()),
+        }
+    }
+
+    fn say_if_it_continues(&self) {
+        if let (Some(process), None) = (self.process, self.ended) {
+            say!("the command continues as process {process}");
+        }
+    }
+}
+
+/// The end of the command as our own.
+fn succeeded(status: ExitStatus) -> CommandResult {
+    let code = status.code().map(|code| u8::try_from(code).unwrap_or(u8::MAX));
+    match code.or(status.signal().map(signals::code_of)) {
+        None | Some(0) => Ok(()),
+        Some(code) => Err(CommandError::CommandFailed(code)),
     }
 }
 
@@ -150,15 +212,22 @@ fn finish(arguments: &RecordArguments, made: &Made) -> CommandResult {
 fn until_late(
     arguments: &RecordArguments,
     control: &Control,
+    command: &mut RecordedCommand,
     last: Nanos,
     over: Nanos,
 ) -> CommandResult {
     let lookout = Lookout { over, threads: arguments.thread.clone(), saves: arguments.saves };
     let hint = format!("recording until a thread waits longer than {over}; press Ctrl-C to stop");
-    let on_event = |event| print_event(&event, Some(&hint));
-    let caught = |caught: &Caught| print_caught(caught, over, arguments.json);
-    let Lookback { summary, late, saved } =
-        flight::until_late(&arguments.wanted(), last, &lookout, control, on_event, caught)?;
+    let on_event = |event| command.take(&event, Some(&hint));
+    let on_found = |found: Found<'_>| match found {
+        Found::Caught(caught) => print_caught(caught, over, arguments.json),
+        Found::NotSaved(error) => {
+            say!("warning: {error}. These seconds are lost; recording continues.");
+            Ok(())
+        }
+    };
+    let Lookback { summary, late, saved, not_saved } =
+        flight::until_late(&arguments.wanted(), last, &lookout, control, on_event, on_found)?;
     print_summary(&summary);
     match late {
         0 => say!("no thread waited longer than {over}; nothing was saved"),
@@ -171,7 +240,7 @@ fn until_late(
     if arguments.json {
         write_line(&summary)?;
     }
-    Ok(())
+    not_saved.map_or(Ok(()), |error| Err(error.into()))
 }
 
 fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {

@@ -193,7 +193,7 @@ fn needs_tracing_every_event_of_a_recorded_command_is_accounted_for() {
     tactus.fail(2, &["export", &recording, "--cell", "0"]);
     assert!(
         tactus
-            .fail(2, &["record", "-o", &recording, "--", "/no/such/program"])
+            .fail(127, &["record", "-o", &recording, "--", "/no/such/program"])
             .contains("/no/such")
     );
 }

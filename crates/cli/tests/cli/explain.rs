@@ -127,6 +127,24 @@ fn the_waits_of_a_recording_have_causes() {
 }
 
 #[test]
+fn a_truncated_recording_is_explained_with_a_warning() {
+    let tactus = Tactus::new();
+    let whole = std::fs::read(RECORDING).unwrap();
+    let path = tactus.folder().join("truncated.tactusrec");
+    let warning = |length: usize, command: &str| {
+        std::fs::write(&path, &whole[..length]).unwrap();
+        let output = tactus.run(&[command, &path.display().to_string()]);
+        assert!(output.status.success(), "{output:?}");
+        crate::support::text(&output.stderr)
+    };
+    for command in ["explain", "quanta", "export"] {
+        let text = warning(whole.len() - 10, command);
+        assert!(text.contains("warning: the recording is truncated: its last "), "{text}");
+        assert!(text.contains("are missing"), "{text}");
+    }
+}
+
+#[test]
 fn an_unknown_thread_of_a_recording_is_an_error() {
     let tactus = Tactus::new();
     let error = tactus.fail(2, &["explain", RECORDING, "--thread", "no such thread"]);

@@ -11,7 +11,7 @@ const COMMAND: [&str; 4] =
 
 /// Whether recording is permitted; prints the reason if not.
 #[track_caller]
-fn permitted(tactus: &Tactus) -> bool {
+pub fn permitted(tactus: &Tactus) -> bool {
     let probe = tactus.folder().join("permitted.tactusrec");
     let output = tactus.run(&["record", "--duration", "10ms", "-o", &probe.display().to_string()]);
     if !output.status.success() {

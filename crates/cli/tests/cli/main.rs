@@ -2,8 +2,10 @@
 
 mod commands;
 mod doctor;
+mod ended;
 mod explain;
 mod flight;
+mod full_disk;
 mod imported;
 mod judged;
 mod killed;

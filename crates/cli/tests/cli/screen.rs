@@ -167,7 +167,35 @@ fn sigterm_restores_the_terminal() {
     let mut terminal = Terminal::start(watch(&tactus, &["--load", "compute"]), 80, 24);
     terminal.wait_for_text("compute · other · 1ms");
     kill_process(Pid::from_child(&terminal.child), Signal::TERM).unwrap();
-    terminal.require_restored();
+    assert_eq!(terminal.require_restored(), Some(143));
+    tactus.require_nothing_left();
+}
+
+#[test]
+fn a_terminal_that_vanishes_ends_the_monitor() {
+    let tactus = Tactus::new();
+    let Pty { mut line, terminal } = Pty::open().unwrap();
+    set_size(&terminal, 80, 24);
+    let end = || terminal.try_clone().unwrap();
+    let mut command = watch(&tactus, &[]);
+    let mut child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+    drop((command, terminal));
+    let mut screen = vt100::Parser::new(24, 80, 0);
+    let mut bytes = [0; 4096];
+    while !screen.screen().contents().contains("worst case") {
+        let count = line.read(&mut bytes).unwrap();
+        screen.process(&bytes[..count]);
+    }
+    // Without a session of its own, the monitor gets no signal.
+    drop(line);
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // If it still runs, the test fails and leaves nothing behind.
+    let _ = child.kill();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(129), "{status:?}");
     tactus.require_nothing_left();
 }
 

@@ -23,8 +23,18 @@ pub struct Causes {
     /// one, delays only that thread.
     requests: SyncSender<CauseRequest>,
     events: Receiver<CauseEvent>,
-    /// Whether no request is pending.
-    free: bool,
+    state: State,
+}
+
+/// What the recording process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It waits for a request.
+    Free,
+    /// It works on a request.
+    Busy,
+    /// It cannot record, so it answers no request.
+    Unavailable,
 }
 
 impl Causes {
@@ -59,20 +69,25 @@ impl Causes {
                 }
             }
         })?;
-        let mut causes = Self { peer, requests, events, free: false };
+        let mut causes = Self { peer, requests, events, state: State::Busy };
         causes.send(CauseRequest::Record { aside: unmeasured(cell) });
         Ok(causes)
     }
 
     /// Whether it accepts a request now; it explains the seconds one after another.
     pub fn is_free(&self) -> bool {
-        self.free
+        self.state == State::Free
+    }
+
+    /// Whether it has not answered the last request yet; false if it cannot record.
+    pub fn is_busy(&self) -> bool {
+        self.state == State::Busy
     }
 
     /// Requests the causes of the slowest of these samples that are later than `threshold`;
     /// never waits. Nothing is requested while it is not [free](Self::is_free).
     pub fn request(&mut self, tasks: Vec<ProbeTask>, threshold: Nanos) {
-        if self.free {
+        if self.is_free() {
             self.send(CauseRequest::Explain { tasks, threshold });
         }
     }
@@ -81,14 +96,17 @@ impl Causes {
     pub fn events(&mut self) -> Vec<CauseEvent> {
         let mut events = Vec::new();
         while let Ok(event) = self.events.try_recv() {
-            self.free = !matches!(event, CauseEvent::Unavailable { .. });
+            self.state = match event {
+                CauseEvent::Unavailable { .. } => State::Unavailable,
+                _ => State::Free,
+            };
             events.push(event);
         }
         events
     }
 
     fn send(&mut self, request: CauseRequest) {
-        self.free = false;
+        self.state = State::Busy;
         // The queue has space: the previous request has been read. If its thread has ended, so
         // has the process, which the end of its output reports.
         let _ = self.requests.try_send(request);
@@ -127,15 +145,29 @@ mod tests {
     /// Longer than any of these steps takes.
     const AMPLE: Duration = Duration::from_secs(60);
 
+    fn start(script: &str) -> Causes {
+        let plan = Experiment::parse("name = \"a\"").unwrap().plan(&Overrides::default()).unwrap();
+        Causes::start(Path::new("sh"), &["-c", script], &plan.cells[0]).unwrap()
+    }
+
+    #[test]
+    fn a_process_that_cannot_record_is_not_waited_for() {
+        let mut causes = start("read request; exit 1");
+        let deadline = StdInstant::now() + AMPLE;
+        let mut events = Vec::new();
+        while events.is_empty() && StdInstant::now() < deadline {
+            events = causes.events();
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(matches!(events[..], [CauseEvent::Unavailable { .. }]), "{events:?}");
+        assert!(!causes.is_busy() && !causes.is_free());
+    }
+
     #[test]
     fn a_request_to_a_stopped_process_does_not_wait() {
         let (done, finished) = channel();
         thread::spawn(move || {
-            let plan =
-                Experiment::parse("name = \"a\"").unwrap().plan(&Overrides::default()).unwrap();
-            let script = "read request; echo '{\"event\":\"recording\"}'; kill -STOP $$";
-            let mut causes =
-                Causes::start(Path::new("sh"), &["-c", script], &plan.cells[0]).unwrap();
+            let mut causes = start("read request; echo '{\"event\":\"recording\"}'; kill -STOP $$");
             let deadline = StdInstant::now() + AMPLE;
             while !causes.is_free() && StdInstant::now() < deadline {
                 causes.events();

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::process::{Command, ExitStatus};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use tactus_model::recording::About;
 use tactus_model::time::Nanos;
+use tactus_sys::pidfd::PidFd;
 
 use super::error::RecordError;
 use super::options::Options;
@@ -31,6 +32,7 @@ pub enum RecordEvent {
 #[derive(Debug)]
 enum Signal {
     Stop,
+    Interrupt(i32),
     Mark,
     CommandEnded(ExitStatus),
 }
@@ -65,17 +67,32 @@ impl Control {
     }
 }
 
+/// The longest time between two checks whether the recorder has failed.
+const CHECK: Duration = Duration::from_secs(1);
+
 impl Control {
-    /// The next signal; `None` if `until` comes first.
-    fn next(&self, until: Option<Instant>) -> Option<Signal> {
-        match until {
-            Some(until) => {
-                let left = until.saturating_duration_since(Instant::now());
-                self.receiver.recv_timeout(left).ok()
+    /// The next signal; `None` at `until`, even if signals are waiting, and once `is_over`.
+    fn next(&self, until: Option<Instant>, is_over: impl Fn() -> bool) -> Option<Signal> {
+        loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let left = left.map_or(CHECK, |left| left.min(CHECK));
+            if left.is_zero() || is_over() {
+                return None;
             }
-            // The control holds a sender itself, so this waits until a signal comes.
-            None => self.receiver.recv().ok(),
+            match self.receiver.recv_timeout(left) {
+                Err(RecvTimeoutError::Timeout) => {}
+                received => return received.ok(),
+            }
         }
+    }
+
+    /// Waits for the end of a command that outlived its recording; without a command, it never
+    /// returns.
+    pub fn wait_for_command(&self) -> Option<ExitStatus> {
+        self.receiver.iter().find_map(|signal| match signal {
+            Signal::CommandEnded(status) => Some(status),
+            Signal::Stop | Signal::Interrupt(_) | Signal::Mark => None,
+        })
     }
 }
 
@@ -84,6 +101,12 @@ impl Stopper {
     pub fn stop(&self) {
         // A recording that has ended needs no signal.
         let _ = self.0.send(Signal::Stop);
+    }
+
+    /// Like [`stop`](Self::stop), and sends a signal to the command.
+    pub fn interrupt(&self, signal: i32) {
+        // A recording that has ended passes no signal on: its command is on its own.
+        let _ = self.0.send(Signal::Interrupt(signal));
     }
 
     /// Reports that something worth storing has happened; see [`record_with`].
@@ -96,7 +119,8 @@ impl Stopper {
 /// Records with `options` until `command` ends, `duration` is over, or a [`Stopper`] of
 /// `control` stops the recording, whichever comes first.
 ///
-/// If the command is still running then, it continues.
+/// If the command is still running then, it continues; see [`Control::wait_for_command`] and
+/// [`Stopper::interrupt`]. A recording that cannot be stored ends at once.
 ///
 /// # Errors
 /// Recording or the command cannot be started, or the recording cannot be stored.
@@ -127,15 +151,22 @@ pub fn record_with(
 ) -> Result<Recorded, RecordError> {
     let until = duration.map(|length| Instant::now() + Duration::from(length));
     on_event(RecordEvent::Started(recorder.about().clone()));
+    let mut running = None;
     if let Some((program, arguments)) = command.split_first() {
-        let process = start(program, arguments, control.sender.clone())?;
+        let (process, descriptor) = start(program, arguments, control.sender.clone())?;
         on_event(RecordEvent::CommandStarted { process });
+        running = descriptor;
     }
     loop {
-        match control.next(until) {
+        match control.next(until, || recorder.has_failed()) {
             Some(Signal::Mark) if on_mark(&recorder)?.is_continue() => {}
             Some(Signal::CommandEnded(status)) => {
                 on_event(RecordEvent::CommandEnded(status));
+                break;
+            }
+            Some(Signal::Interrupt(signal)) => {
+                // A command that has just ended, or that gave itself to another user, gets none.
+                let _ = running.map(|command| command.send(signal));
                 break;
             }
             Some(Signal::Stop | Signal::Mark) | None => break,
@@ -144,16 +175,19 @@ pub fn record_with(
     recorder.stop()
 }
 
-/// Starts the command and a thread that waits for its end.
+/// Starts the command and a thread that waits for its end. The descriptor is `None` on kernels
+/// before 5.3.
 fn start(
     program: &OsString,
     arguments: &[OsString],
     ended: Sender<Signal>,
-) -> Result<u32, RecordError> {
+) -> Result<(u32, Option<PidFd>), RecordError> {
     let failed =
         |error| RecordError::Command { command: program.to_string_lossy().into_owned(), error };
     let mut child = Command::new(program).args(arguments).spawn().map_err(failed)?;
     let process = child.id();
+    // Nobody has waited for the child yet, so the number is its own.
+    let descriptor = PidFd::of_process(process).ok();
     std::thread::Builder::new()
         .name("tactus-waiter".to_owned())
         .spawn(move || {
@@ -163,5 +197,23 @@ fn start(
             }
         })
         .map_err(RecordError::Thread)?;
-    Ok(process)
+    Ok((process, descriptor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_signals_do_not_delay_the_end() {
+        let control = Control::new();
+        let stopper = control.stopper();
+        stopper.mark();
+        stopper.mark();
+        let later = Some(Instant::now() + Duration::from_secs(3600));
+        assert!(matches!(control.next(later, || false), Some(Signal::Mark)));
+        assert!(control.next(Some(Instant::now()), || false).is_none(), "the time is over");
+        assert!(matches!(control.next(None, || false), Some(Signal::Mark)));
+        assert!(control.next(None, || true).is_none(), "the recorder has failed");
+    }
 }

@@ -38,7 +38,7 @@ pub enum RecordError {
     #[error(transparent)]
     System(#[from] SysError),
     /// The recording cannot be stored.
-    #[error("{path}: {error}")]
+    #[error("cannot write {path}: {error}")]
     Write {
         /// The file.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum RecordError {
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
     /// The command cannot be executed.
-    #[error("{command}: {error}")]
+    #[error("cannot start {command}: {error}")]
     Command {
         /// Its name.
         command: String,

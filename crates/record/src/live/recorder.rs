@@ -113,6 +113,11 @@ impl Recorder {
         result.recv().map_err(|_| RecordError::Ended("writer"))?
     }
 
+    /// Whether storing has failed; [`stop`](Self::stop) returns the error.
+    pub(super) fn has_failed(&self) -> bool {
+        self.writer.is_finished()
+    }
+
     /// Ends the recording.
     ///
     /// # Errors

@@ -1,7 +1,6 @@
 //! The thread that stores blocks in a file or in memory.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,14 +9,15 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use tactus_model::recording::About;
 use tactus_model::time::{Instant, Monotonic, Nanos};
+use tactus_sys::whole_file::{Readers, WholeFile};
 
 use super::copies::Copies;
 use super::drainer::{Held, Parcel};
 use super::error::RecordError;
 use super::options::Keep;
-use crate::codec::{Block, BlockKind, EventBlockHead, preamble};
+use crate::codec::{Block, BlockKind, EventBlockHead, decode_losses, preamble};
 use crate::file::{about_block, summary_block};
-use crate::summary::RecordingSummary;
+use crate::summary::{RecordingCost, RecordingSummary};
 
 /// A request to write the content of a flight recorder to a file.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) struct Writer {
 
 /// Where blocks are stored.
 pub(super) enum Store {
-    File { file: File, path: PathBuf },
+    File { file: WholeFile, path: PathBuf },
     Memory(Memory),
 }
 
@@ -69,7 +69,7 @@ impl Store {
         Ok(match keep {
             Keep::File(path) => {
                 let write = || {
-                    let mut file = File::create(path)?;
+                    let mut file = create(path)?;
                     file.write_all(&preamble())?;
                     file.write_all(about_block(about).bytes())?;
                     Ok(file)
@@ -83,6 +83,16 @@ impl Store {
             }
         })
     }
+}
+
+/// Begins the file of a recording, which its owner alone may read: it contains addresses of the
+/// kernel.
+fn create(path: &Path) -> io::Result<WholeFile> {
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        // A recording is read again at its end.
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    WholeFile::create(path, Readers::Owner)
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> RecordError {
@@ -132,9 +142,11 @@ impl Writer {
     fn save(&self, path: &Path) -> Result<(), RecordError> {
         let Store::Memory(memory) = &self.store else { return Ok(()) };
         let write = || {
-            let mut file = io::BufWriter::new(File::create(path)?);
-            memory.write(&self.about, &mut file)?;
-            file.flush()
+            let mut file = create(path)?;
+            let about = memory.about(&self.about);
+            memory.write(&about, &mut file)?;
+            file.write_all(summary_block(&memory.summary(&about)).bytes())?;
+            file.finish()
         };
         write().map_err(failed(path))
     }
@@ -144,11 +156,12 @@ impl Writer {
         let bytes = match self.store {
             Store::File { mut file, path } => {
                 file.write_all(last.bytes()).map_err(failed(&path))?;
+                file.finish().map_err(failed(&path))?;
                 None
             }
             Store::Memory(memory) => {
                 let mut bytes = Vec::with_capacity(memory.bytes as usize + (1 << 12));
-                let written = memory.write(&self.about, &mut bytes);
+                let written = memory.write(&memory.about(&self.about), &mut bytes);
                 written.map_err(failed(Path::new("memory")))?;
                 bytes.extend_from_slice(last.bytes());
                 Some(bytes)
@@ -197,11 +210,43 @@ impl Memory {
         before - self.bytes
     }
 
-    fn write(&self, about: &About, out: &mut impl Write) -> io::Result<()> {
+    /// What the present content covers.
+    fn about(&self, about: &About) -> About {
         let started = self.forgotten_until.unwrap_or(about.started).max(about.started);
-        let about = About { started, ..about.clone() };
+        About { started, ..about.clone() }
+    }
+
+    /// The summary of a recording that continues: without accounts, which the kernel gives only
+    /// at the end.
+    fn summary(&self, about: &About) -> RecordingSummary {
+        let heads = self.blocks.iter().filter_map(head_of);
+        let losses = self.blocks.iter().filter(|block| block.kind() == BlockKind::Losses);
+        let mut windows = Vec::new();
+        for block in losses {
+            // Beyond the limit of a recording they are not counted here.
+            let _ = decode_losses(block.payload(), &mut windows);
+        }
+        RecordingSummary {
+            started: about.started,
+            ended: heads.clone().map(|head| head.last).max().unwrap_or(about.started),
+            accounts: Vec::new(),
+            cpus: Vec::new(),
+            absent: about.absent.clone(),
+            loss_windows: windows.len() as u64,
+            undecoded: 0,
+            refused_names: 0,
+            cost: RecordingCost {
+                events: heads.map(|head| u64::from(head.count)).sum(),
+                kept_bytes: self.bytes,
+                ..RecordingCost::default()
+            },
+            shortfalls: Vec::new(),
+        }
+    }
+
+    fn write(&self, about: &About, out: &mut impl Write) -> io::Result<()> {
         out.write_all(&preamble())?;
-        out.write_all(about_block(&about).bytes())?;
+        out.write_all(about_block(about).bytes())?;
         for block in self.dictionary.iter().chain(&self.blocks) {
             out.write_all(block.bytes())?;
         }
@@ -211,10 +256,15 @@ impl Memory {
 
 /// The time of a block's last event; `None` for a block without events.
 fn end_of(block: &Block) -> Option<Instant<Monotonic>> {
+    head_of(block).map(|head| head.last)
+}
+
+/// The head of a block of events.
+fn head_of(block: &Block) -> Option<EventBlockHead> {
     if block.kind() != BlockKind::Events {
         return None;
     }
-    EventBlockHead::parse(block.payload()).ok().map(|head| head.last)
+    EventBlockHead::parse(block.payload()).ok()
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ enum Line<'a> {
 /// explains late samples.
 pub(super) fn watch(mut watch: Watch<'_>, json: bool, causes: bool) -> CommandResult {
     let (sender, stopped) = channel();
-    on_interrupt(move || {
+    on_interrupt(move |_| {
         // At the end, the receiver may be gone.
         let _ = sender.send(());
     })?;

@@ -1,6 +1,7 @@
 //! The monitor on a terminal.
 
 use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as StdInstant};
@@ -13,9 +14,10 @@ use tactus_app::watch::Watch;
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_monitor::{Key, Message, Monitor, Palette, Request, WatchEvent};
 use tactus_sys::clock;
+use tactus_sys::wait::wait_hung_up;
 
 use crate::error::CommandResult;
-use crate::signals::on_interrupt;
+use crate::signals::{self, on_interrupt};
 
 /// The time between two frames: often enough for the eye, seldom enough not to load the machine.
 const FRAME: Duration = Duration::from_millis(100);
@@ -32,14 +34,35 @@ pub(super) fn watch(monitor: Monitor, mut watch: Watch<'_>, record: bool) -> Com
     }
     let stopped = Arc::new(AtomicBool::new(false));
     let stop = stopped.clone();
-    on_interrupt(move || stop.store(true, Ordering::Relaxed))?;
+    on_interrupt(move |_| stop.store(true, Ordering::Relaxed))?;
+    end_without_terminal()?;
     watch.start()?;
     let mut show = Show { monitor, watch, last_request: StdInstant::now(), stopped };
     if record {
         show.record(true);
     }
-    let screen = Screen::open()?;
-    show.run(screen)
+    let mut screen = Screen::open()?;
+    let ended = show.run(&mut screen);
+    if ended.is_err() && is_gone(Duration::ZERO) {
+        // The library panics if it cannot restore the terminal.
+        signals::end_by_hangup();
+    }
+    ended
+}
+
+/// Whether the terminal is gone within `time`.
+fn is_gone(time: Duration) -> bool {
+    wait_hung_up(io::stdin().as_fd(), time).unwrap_or(false)
+}
+
+/// Ends the program when the terminal is gone. The library would read its ended input for ever,
+/// and only the processes of a session get a signal. Child processes end with this one.
+fn end_without_terminal() -> io::Result<()> {
+    let watch = || {
+        while !is_gone(Duration::MAX) {}
+        signals::end_by_hangup()
+    };
+    std::thread::Builder::new().name("tactus-terminal".to_owned()).spawn(watch).map(drop)
 }
 
 /// The terminal in the monitor's mode; restored on drop. The library restores it before the
@@ -83,7 +106,7 @@ struct Show<'p> {
 }
 
 impl Show<'_> {
-    fn run(mut self, mut screen: Screen) -> CommandResult {
+    fn run(mut self, screen: &mut Screen) -> CommandResult {
         let palette = palette();
         loop {
             self.receive();
