@@ -53,7 +53,7 @@ fn runs_that_cannot_be_compared_are_refused_with_a_hint() {
     let (a, b) = (measured(&tactus, "1", &[]), measured(&tactus, "1", &["--interval", "2ms"]));
     let error = tactus.fail(2, &["compare", &a, &b]);
     assert!(
-        error.contains("interval is 1ms in A and 2ms in B") && error.contains("--force"),
+        error.contains("interval is `1ms` in A and `2ms` in B") && error.contains("--force"),
         "{error}"
     );
     let output = tactus.succeed(&["compare", &a, &b, "--force"]);
