@@ -296,7 +296,7 @@ impl<'r> Basis<'r> {
                     Some(figure) => (
                         figure <= limit,
                         self.latency(figure),
-                        unsupported.map(|reason| reason.to_string()),
+                        unsupported.map(|reason| format!("there are {reason}")),
                     ),
                     None => (true, String::new(), Some("no wakeup was observed".to_owned())),
                 }

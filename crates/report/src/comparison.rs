@@ -46,8 +46,9 @@ pub fn how_compared(comparison: &Comparison) -> Vec<String> {
     let mut words = Vec::new();
     if comparison.tests() > 0 {
         words.push(format!(
-            "The same: the interval is within ±{margin}. Better and worse: adjusted for all {} tests together \
-             (Hochberg), with a false alarm in at most 5 of 100 comparisons. Intervals are at 95 % confidence \
+            "The same: the interval of B / A is within ±{margin}. Better or worse: the difference remains after \
+             adjustment for all {} tests together (Hochberg); at most 5 of 100 comparisons have a false alarm. \
+             Intervals are at 95 % confidence \
              and not adjusted for multiple comparisons. The unit is the round; A and B are geometric means \
              over rounds.",
             comparison.tests()

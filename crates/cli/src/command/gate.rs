@@ -156,7 +156,7 @@ fn text(report: &GateReport) -> String {
         let Judgement { cell, demand, outcome, passes, found } = judgement;
         let sign = if *passes { "ok  " } else { "FAIL" };
         let found = match outcome {
-            Outcome::Met | Outcome::NotMet => format!("found {found}"),
+            Outcome::Met | Outcome::NotMet => format!("found: {found}"),
             Outcome::Unsupported => format!("{}: {found}", outcome.words()),
         };
         format!("{}\n", printable(&format!("{sign}  {cell}: {demand}; {found}")))

@@ -137,7 +137,7 @@ fn not_granted(shortfall: &Shortfall) -> Finding {
     let effect = if asked.starts_with("traced") {
         "Latencies are valid; their causes are not recorded.".to_owned()
     } else if asked.contains("events of") {
-        "Latencies are valid; explanations lack these events.".to_owned()
+        "Latencies are valid; their explanations are less exact.".to_owned()
     } else if asked.contains("policy") {
         format!("Figures are for {granted}.")
     } else {
