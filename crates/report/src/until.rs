@@ -55,7 +55,7 @@ pub fn narrowing_line(aim: Aim, rounds: u32, labels: &[String], cells: &[Narrown
         width(a).total_cmp(&width(b))
     });
     widest.map_or(progress.clone(), |(label, cell)| {
-        let width = width(aim, cell).map_or_else(|| "not yet known".to_owned(), |width| width);
+        let width = width(aim, cell).unwrap_or_else(|| "not yet known".to_owned());
         format!("{progress}; worst: {width} in {}", format::printable(label))
     })
 }
