@@ -84,9 +84,18 @@ fn by_cause(subject: &Subject<'_>, cell: usize) -> Result<Result<Vec<CauseTail>,
     for task in traced.flat_map(|traced| &traced.tasks) {
         latencies.merge_record(&task.latencies);
     }
+    if latencies.is_empty() {
+        return Ok(Err("No estimate by cause, because no kernel events were recorded".to_owned()));
+    }
+    let too_few = || {
+        format!(
+            "No estimate by cause, because no cause has the {ENOUGH} recorded late wakeups that it \
+             needs; record longer (`--traced`)"
+        )
+    };
     let examined = (latencies.count() as f64 * GREATEST_SHARE) as usize;
     if examined < ENOUGH {
-        return Ok(Err(too_few(examined)));
+        return Ok(Err(too_few()));
     }
     let floor = latencies.quantile(1.0 - GREATEST_SHARE).unwrap_or_default();
     let options = Options { threshold: floor, slowest: examined, timelines: 0 };
@@ -106,7 +115,7 @@ fn by_cause(subject: &Subject<'_>, cell: usize) -> Result<Result<Vec<CauseTail>,
     }
     let most = causes.values().map(|late| late.iter().map(Vec::len).sum()).max().unwrap_or(0);
     if most < ENOUGH {
-        return Ok(Err(too_few(most)));
+        return Ok(Err(too_few()));
     }
     let tails = causes.into_iter().filter_map(|(cause, late)| {
         let wakeups = late.iter().map(Vec::len).sum();
@@ -124,11 +133,4 @@ fn by_cause(subject: &Subject<'_>, cell: usize) -> Result<Result<Vec<CauseTail>,
         })
     });
     Ok(Ok(tails.collect()))
-}
-
-fn too_few(late: usize) -> String {
-    format!(
-        "The estimate may mix several causes: an estimate for each cause needs {ENOUGH} recorded \
-         late wakeups of it, and at most {late} were recorded; record longer (--traced)."
-    )
 }

@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
-use tactus_model::format;
+use tactus_model::format::{self, THIN_SPACE};
 use tactus_model::origin::Precision;
 use tactus_model::result::{Histogram, Measurement};
 use tactus_model::run::Run;
@@ -24,7 +24,7 @@ use tactus_stats::cell::blocks_of_all_tasks;
 
 use crate::compare::{Comparison, PairComparison, Verdict};
 use crate::finding::{Finding, State};
-use crate::purpose::{AtMost, Purpose, PurposeVerdict};
+use crate::purpose::{self, AtMost, Purpose, PurposeVerdict};
 use crate::verdict::{self, Validity};
 
 /// A latency that a share of the due times must not exceed; written as `99.9=80us`.
@@ -79,13 +79,15 @@ pub enum Demand {
 impl fmt::Display for Demand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Max(limit) => write!(f, "max at most {limit}"),
+            Self::Max(limit) => write!(f, "max at most {}", format::axis_length(*limit)),
             Self::Quantile(QuantileLimit { percent, limit }) => {
-                write!(f, "{percent}% at most {limit}")
+                write!(f, "{percent}{THIN_SPACE}% at most {}", format::axis_length(*limit))
             }
-            Self::Missed(limit) => write!(f, "missed at most {limit}"),
+            Self::Missed(limit) => {
+                write!(f, "at most {}", format::counted(*limit, "missed due time"))
+            }
             Self::Purpose(purpose, limit) => {
-                write!(f, "{purpose}: at most {limit} {}s missed", purpose.noun())
+                write!(f, "at most {limit} missed {}s for {purpose}", purpose.noun())
             }
         }
     }
@@ -140,6 +142,9 @@ pub struct GateReport {
     pub run: String,
     /// Cell by cell, in the order of the plan.
     pub judgements: Vec<Judgement>,
+    /// What to change for better judgements, without repetition.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl GateReport {
@@ -202,7 +207,17 @@ pub fn judge(
     against_baseline: Option<&Comparison>,
     allow_unsupported: bool,
 ) -> GateReport {
-    let mut report = GateReport { run: run.header.id.to_string(), judgements: Vec::new() };
+    let notes = demands.iter().flat_map(|demand| match demand {
+        Demand::Purpose(purpose, _) => {
+            purpose::other_intervals(&PurposeVerdict::of_run(run, *purpose))
+        }
+        Demand::Max(_) | Demand::Quantile(_) | Demand::Missed(_) => Vec::new(),
+    });
+    let mut report = GateReport {
+        run: run.header.id.to_string(),
+        judgements: Vec::new(),
+        notes: notes.collect(),
+    };
     for (cell, label) in run.header.plan.labels().iter().enumerate() {
         let basis = Basis::of(run, cell, label);
         for demand in demands {
@@ -266,7 +281,8 @@ impl<'r> Basis<'r> {
             Demand::Missed(limit) => {
                 let missed = self.summary.accounting.missed;
                 let intended = self.summary.accounting.intended;
-                let found = format!("{} of {}", format::count(missed), format::count(intended));
+                let found =
+                    format!("{} missed of {}", format::count(missed), format::count(intended));
                 (missed <= limit, found, None)
             }
             Demand::Max(limit) => match self.summary.max {
@@ -280,7 +296,7 @@ impl<'r> Basis<'r> {
                     Some(figure) => (
                         figure <= limit,
                         self.latency(figure),
-                        unsupported.map(|reason| reason.to_string()),
+                        unsupported.map(|reason| format!("there are {reason}")),
                     ),
                     None => (true, String::new(), Some("no wakeup was observed".to_owned())),
                 }
@@ -348,7 +364,7 @@ impl<'r> Basis<'r> {
             Some(format!("only {rounds} of {planned} rounds have a result"))
         } else if dropped > 0 && !matches!(demand, Demand::Missed(_)) {
             Some(format!(
-                "the latencies of {dropped} wakeups were dropped; raise --sample-limit or shorten --duration"
+                "the latencies of {dropped} wakeups were dropped; measure with a higher `--sample-limit` or a shorter `--duration`"
             ))
         } else {
             None
@@ -375,16 +391,16 @@ fn no_worse(pair: &PairComparison) -> (Outcome, String) {
     let mut left_out = Vec::new();
     let mut worse = false;
     for figure in &pair.quantiles {
-        let percent = percent(figure.quantile);
+        let percent = format::percentile(figure.quantile);
         match (&figure.difference, figure.verdict, &figure.not_compared) {
             (Some(difference), Some(verdict), _) => {
                 worse |= verdict == Verdict::Worse;
                 figures.push(format!(
-                    "{percent} {:.2}× ({:.2}–{:.2}, {})",
+                    "{percent}: {} ({:.2}×, {:.2}× to {:.2}×)",
+                    verdict.words(),
                     difference.ratio,
                     difference.ratio_low,
                     difference.ratio_high,
-                    verdict.words()
                 ));
             }
             (_, _, Some(reason)) => left_out.push((percent, reason.to_string())),
@@ -395,20 +411,18 @@ fn no_worse(pair: &PairComparison) -> (Outcome, String) {
         let reason = left_out.into_iter().next().map_or_else(String::new, |(_, reason)| reason);
         return (Outcome::Unsupported, reason);
     }
-    let mut found = figures.join(", ");
+    let mut found = figures.join("; ");
     for (percent, reason) in left_out {
-        found.push_str(&format!("; {percent} not compared: {reason}"));
+        found.push_str(&format!("; {percent}: not compared, because {reason}"));
     }
     // Quantiles per wakeup do not contain missed due times, so they are listed separately.
     if pair.a.missed != Some(0) || pair.b.missed != Some(0) {
         let count = |missed: Option<u64>| missed.map_or("unknown".to_owned(), format::count);
-        found.push_str(&format!("; missed {} → {}", count(pair.a.missed), count(pair.b.missed)));
+        found.push_str(&format!(
+            "; missed due times: {} → {}",
+            count(pair.a.missed),
+            count(pair.b.missed)
+        ));
     }
     (Outcome::of(!worse), found)
-}
-
-/// A share as a percentage without trailing zeros: `99.9%`.
-fn percent(share: f64) -> String {
-    let text = format!("{:.6}", share * 100.0);
-    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }

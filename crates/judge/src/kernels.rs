@@ -421,7 +421,11 @@ impl KernelComparison {
 
     /// Every figure of every cell as a demand, for `--json` and JUnit.
     pub fn report(&self, options: &GateOptions) -> GateReport {
-        GateReport { run: self.run.clone(), judgements: self.judgements(options) }
+        GateReport {
+            run: self.run.clone(),
+            judgements: self.judgements(options),
+            notes: Vec::new(),
+        }
     }
 
     fn judgements(&self, options: &GateOptions) -> Vec<Judgement> {

@@ -18,7 +18,8 @@ use tactus_model::time::Nanos;
 use tactus_stats::BurstyCount;
 use tactus_stats::cell::blocks_of_all_tasks;
 
-pub use text::{AtMost, NotAPurpose, NotARate};
+pub(crate) use text::other_intervals;
+pub use text::{AtMost, NotAPurpose, NotARate, notes};
 
 /// A periodic activity with a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl Purpose {
                  drawing it"
             }
             Self::Midi => {
-                "a message of three bytes takes 960 us on the wire (MIDI 1.0 Detailed Specification, \
+                "a message of three bytes takes 960 µs on the wire (MIDI 1.0 Detailed Specification, \
                  hardware: 31 250 baud, ten bits per byte); a later message would follow its successor"
             }
             Self::Own { .. } => "the user set this limit",
@@ -141,7 +142,7 @@ pub struct PurposeVerdict {
     pub at_most_one_in: Nanos,
     /// The interval of the cell if it is not the purpose's period.
     pub measured_at: Option<String>,
-    /// The verdict in words.
+    /// The verdict in words, without the [`notes`].
     pub words: String,
 }
 

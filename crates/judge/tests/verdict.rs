@@ -99,7 +99,12 @@ fn another_setting_that_changed_is_a_warning() {
     after.steal = Some(Nanos::from_secs(9));
     after.cgroup.cpu_directory = Some("/sys/fs/cgroup/other".to_owned());
     after.scheduling.recordings = Some(0);
-    check(&run, State::Warning, "machine changed", "real-time runtime in us (950000 before");
+    check(
+        &run,
+        State::Warning,
+        "machine changed",
+        "real-time runtime (950 ms before, unlimited after)",
+    );
 }
 
 #[test]
@@ -243,7 +248,7 @@ fn small_samples_and_rounds_that_disagree() {
         &small("duration = \"60ms\"\npolicy = \"fifo:90\"", 2),
         State::Warning,
         "sample size",
-        "240 samples under idle · fifo:90",
+        "only 240 samples in idle · fifo:90",
     );
     assert!(few.effect.unwrap().contains("1 in 80 wakeups"));
 
@@ -253,7 +258,7 @@ fn small_samples_and_rounds_that_disagree() {
     for (task, slow) in second.tasks.iter_mut().zip(slow) {
         task.blocks = slow.blocks;
     }
-    check(&run, State::Warning, "rounds", "rounds disagree, most under idle · fifo:90: p99 from");
+    check(&run, State::Warning, "rounds", "the p99 of idle · fifo:90 is between ");
 }
 
 #[test]
@@ -344,7 +349,7 @@ fn in_deterministic_time_rounds_are_seeds_and_nothing_drifts() {
         verdict.findings.into_iter().find(|found| found.check == "seeds").expect("of seeds")
     };
     let one = of_seeds(&exact(small("policy = \"fifo:90\"\nduration = \"6s\"", 1)));
-    assert_eq!(one.fact, "only one");
+    assert_eq!(one.fact, "only one seed");
     assert!(one.fix.unwrap().contains("--rounds 20"));
     let mut run = exact(sound());
     for measurement in run.measurements.iter_mut().filter(|found| found.turn.round == 1) {
@@ -353,6 +358,6 @@ fn in_deterministic_time_rounds_are_seeds_and_nothing_drifts() {
         }
     }
     let disagree = of_seeds(&run);
-    assert!(disagree.fact.contains("rounds disagree, most under"), "{disagree:?}");
+    assert!(disagree.fact.contains("depending on the seed"), "{disagree:?}");
     assert!(disagree.effect.unwrap().contains("This is not drift"));
 }

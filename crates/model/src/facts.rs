@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuList;
+use crate::format::{THIN_SPACE, axis_length, span};
 use crate::time::{Instant, Nanos, Realtime};
 
 /// The machine at one moment.
@@ -321,7 +322,10 @@ impl MachineFacts {
         rows.text("machine", &self.kernel.machine);
         rows.text("command line", &self.kernel.command_line);
         rows.text("preemption", &self.kernel.preemption);
-        rows.text("tick rate in Hz", &self.kernel.tick_rate_hz);
+        rows.text(
+            "tick rate",
+            &self.kernel.tick_rate_hz.map(|rate| format!("{rate}{THIN_SPACE}Hz")),
+        );
         rows.flag("high-resolution timers", self.kernel.high_resolution_timers);
         rows.flag("cgroup real-time budgets", self.kernel.rt_group_scheduling);
         rows.flag("hard-lockup detector", self.kernel.nmi_watchdog);
@@ -338,27 +342,30 @@ impl MachineFacts {
         rows.words("frequency governors", self.cpu.governors.as_deref());
         rows.words("frequency drivers", self.cpu.frequency_drivers.as_deref());
         rows.words("idle states", self.cpu.idle_states.as_deref());
-        rows.text("longest idle-state exit in us", &self.cpu.idle_exit_latency_us_max);
-        rows.text("idle-state exit limit in us", &self.cpu.idle_exit_latency_limit_us);
+        rows.micros("longest idle-state exit", self.cpu.idle_exit_latency_us_max);
+        rows.micros("idle-state exit limit", self.cpu.idle_exit_latency_limit_us);
         rows.text("virtualization", &self.cpu.virtualization);
         rows.text("clock source", &self.cpu.clock_source);
         rows.words("clock sources", self.cpu.available_clock_sources.as_deref());
         rows.list("device interrupts", self.cpu.interrupt_cpus.as_ref());
         rows.group = "Scheduling";
-        rows.text("real-time runtime in us", &self.scheduling.rt_runtime_us);
-        rows.text("real-time period in us", &self.scheduling.rt_period_us);
-        rows.text("rr quantum in ms", &self.scheduling.rr_timeslice_ms);
-        rows.text("shortest deadline period in us", &self.scheduling.deadline_period_min_us);
-        rows.text("longest deadline period in us", &self.scheduling.deadline_period_max_us);
+        rows.budget("real-time runtime", self.scheduling.rt_runtime_us);
+        rows.budget("real-time period", self.scheduling.rt_period_us);
+        rows.length("rr quantum", self.scheduling.rr_timeslice_ms.map(Nanos::from_millis));
+        rows.micros("shortest deadline period", self.scheduling.deadline_period_min_us);
+        rows.micros("longest deadline period", self.scheduling.deadline_period_max_us);
         rows.flag("autogroup", self.scheduling.autogroup);
-        rows.text("timer slack", &self.scheduling.timer_slack);
+        rows.length("timer slack", self.scheduling.timer_slack);
         rows.flag("irqbalance", self.scheduling.irqbalance);
         rows.words("real-time tasks", self.scheduling.realtime_tasks.as_deref());
         rows.text("other recordings", &self.scheduling.recordings);
-        rows.text("fair server runtime", &self.scheduling.fair_server_runtime);
-        rows.text("fair server period", &self.scheduling.fair_server_period);
+        rows.length("fair server runtime", self.scheduling.fair_server_runtime);
+        rows.length("fair server period", self.scheduling.fair_server_period);
         rows.text("deadline tasks", &self.scheduling.deadline_tasks);
-        rows.text("deadline reserved in ppm", &self.scheduling.deadline_reserved_ppm);
+        rows.text(
+            "deadline reserved",
+            &self.scheduling.deadline_reserved_ppm.map(|ppm| format!("{ppm} ppm")),
+        );
         rows.group = "Permission";
         rows.text("program", &self.permission.program);
         rows.words("program's capabilities", self.permission.program_capabilities.as_deref());
@@ -381,12 +388,14 @@ impl MachineFacts {
         rows.group = "Cgroup";
         rows.text("version", &self.cgroup.version);
         rows.text("cpu directory", &self.cgroup.cpu_directory);
-        rows.text("real-time budget in us", &self.cgroup.rt_runtime_us);
+        rows.budget("real-time budget", self.cgroup.rt_runtime_us);
         let quota = self.cgroup.quota_us.map(|quota| match self.cgroup.quota_period_us {
-            Some(period) if quota >= 0 => format!("{quota} of {period}"),
+            Some(period) if quota >= 0 => {
+                format!("{} of {}", micros(quota.unsigned_abs()), micros(period))
+            }
             _ => "none".to_owned(),
         });
-        rows.text("quota in us", &quota);
+        rows.text("quota", &quota);
         rows.text("cpuset directory", &self.cgroup.cpuset_directory);
         rows.list("cpuset", self.cgroup.cpuset.as_ref());
         rows.group = "Memory";
@@ -398,7 +407,7 @@ impl MachineFacts {
             .load_average
             .map(|[one, five, fifteen]| format!("{one:.2} {five:.2} {fifteen:.2}"));
         rows.text("load average", &averages);
-        rows.text("steal time since boot", &self.steal);
+        rows.text("steal time since boot", &self.steal.map(span));
         rows.text("SMIs since boot", &self.cpu.smi_count);
         rows.text("thermal throttling since boot", &self.thermal.throttle_count);
         rows.words("thermal throttling now", self.thermal.cooling.as_deref());
@@ -412,6 +421,11 @@ impl MachineFacts {
     }
 }
 
+/// A duration in microseconds as text.
+fn micros(value: u64) -> String {
+    axis_length(Nanos::from_micros(value))
+}
+
 struct Rows {
     group: &'static str,
     rows: Vec<FactRow>,
@@ -421,6 +435,23 @@ impl Rows {
     fn text(&mut self, name: &'static str, value: &Option<impl ToString>) {
         let value = value.as_ref().map_or_else(|| FactRow::UNKNOWN.to_owned(), ToString::to_string);
         self.rows.push(FactRow { group: self.group, name, value });
+    }
+
+    fn length(&mut self, name: &'static str, value: Option<Nanos>) {
+        self.text(name, &value.map(axis_length));
+    }
+
+    fn micros(&mut self, name: &'static str, value: Option<u64>) {
+        self.text(name, &value.map(micros));
+    }
+
+    /// A limit in microseconds; a negative value is none.
+    fn budget(&mut self, name: &'static str, value: Option<i64>) {
+        let shown = value.map(|value| match u64::try_from(value) {
+            Ok(value) => micros(value),
+            Err(_) => "unlimited".to_owned(),
+        });
+        self.text(name, &shown);
     }
 
     fn flag(&mut self, name: &'static str, value: Option<bool>) {

@@ -15,6 +15,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::format::{THIN_SPACE, axis_length};
 use crate::text::serde_as_text;
 use crate::time::Nanos;
 
@@ -56,6 +57,16 @@ pub enum Width {
     Length(Nanos),
 }
 
+impl Width {
+    /// The width as a figure: `10 %`, `2 µs`.
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Millionths(share) => format!("{}{THIN_SPACE}%", Percent(share)),
+            Self::Length(length) => axis_length(length),
+        }
+    }
+}
+
 /// A million.
 const WHOLE: u32 = 1_000_000;
 
@@ -63,6 +74,11 @@ impl Aim {
     /// The quantile, between 0 and 1.
     pub fn quantile(self) -> f64 {
         f64::from(self.millionths) / f64::from(WHOLE)
+    }
+
+    /// The quantile as a percentile: `p99.9`.
+    pub fn percentile(self) -> String {
+        format!("p{}", Percent(self.millionths))
     }
 
     /// The maximum interval width for a quantile of `estimate`; fractions of a nanosecond are
@@ -144,7 +160,7 @@ impl fmt::Display for Percent {
 
 impl fmt::Display for Aim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "p{}:{}", Percent(self.millionths), self.width)
+        write!(f, "{}:{}", self.percentile(), self.width)
     }
 }
 

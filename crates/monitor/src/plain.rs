@@ -9,7 +9,7 @@ use tactus_model::format;
 
 /// The names of the columns.
 pub fn plain_header() -> String {
-    row(["time", "observed", "missed", "min", "median", "p99", "max", "longest gap", "on CPU"])
+    row(["time", "observed", "missed", "min", "median", "p99", "max", "max interval", "on CPU"])
 }
 
 /// The line of one second, which ended `at` after the window opened. `cpus` has the CPU of
@@ -55,7 +55,7 @@ fn line(first: String, figures: &StretchFigures, cpus: &[u32]) -> String {
 fn row(columns: [&str; 9]) -> String {
     let [time, observed, missed, min, median, p99, max, gap, cpu] = columns;
     format!(
-        "{time:>14}{observed:>10}{missed:>8}{min:>10}{median:>10}{p99:>10}{max:>10}{gap:>13}{cpu:>8}"
+        "{time:>14}{observed:>10}{missed:>8}{min:>10}{median:>10}{p99:>10}{max:>10}{gap:>15}{cpu:>8}"
     )
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use tactus_explain::ExplainedSample;
 use tactus_model::cell::Cell;
+use tactus_model::format;
 use tactus_model::result::Shortfall;
 use tactus_model::settings::Layer;
 use tactus_model::time::Nanos;
@@ -296,7 +297,7 @@ impl Monitor {
         self.sweep = sweep;
         self.live.sweep = Sweep::new(SWEEPS[sweep]);
         self.live.sweep.advance(self.live.since_opened);
-        self.notice = Some(format!("one sweep takes {}", SWEEPS[sweep]));
+        self.notice = Some(format!("one sweep takes {}", format::span(SWEEPS[sweep])));
     }
 
     /// Recording costs time in every switch and interrupt, so figures with and without it

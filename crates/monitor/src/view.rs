@@ -1,7 +1,7 @@
 //! The monitor drawn into the cells of a terminal.
 //!
 //! From top to bottom: the cell and its state; the scope; the latest causes; the percentile
-//! graph beside the figures; the keys.
+//! graph next to the figures; the keys.
 
 pub(crate) mod causes;
 mod figures;

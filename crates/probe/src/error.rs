@@ -1,6 +1,7 @@
 //! Why a cell could not be measured.
 
 use tactus_model::cell::Inconsistent;
+use tactus_model::format;
 use tactus_model::result::Accounting;
 use tactus_model::time::Nanos;
 
@@ -35,7 +36,7 @@ pub enum ProbeError {
     #[error("task {0} ended before it had a result")]
     Vanished(u32),
     /// Some tasks did not respond in time.
-    #[error("{silent} of {tasks} tasks did not respond within {waited}")]
+    #[error("{silent} of {tasks} tasks did not respond within {}", format::span(*waited))]
     Hung {
         /// The number of tasks that did not respond.
         silent: usize,
@@ -45,11 +46,11 @@ pub enum ProbeError {
         waited: Nanos,
     },
     /// A task sent a message that is not valid at that point.
-    #[error("task {0} sent a message out of turn; this is a defect of Tactus")]
+    #[error("task {0} sent a message out of turn; this is a bug in Tactus")]
     OutOfTurn(u32),
     /// The wakeups of a task do not add up.
     #[error(
-        "task {task}: {} intended are not {} observed + {} missed + {} dropped; this is a defect of Tactus",
+        "task {task}: {} intended are not {} observed + {} missed + {} dropped; this is a bug in Tactus",
         .accounting.intended, .accounting.observed, .accounting.missed, .accounting.dropped
     )]
     Unbalanced {
@@ -65,9 +66,9 @@ impl ProbeError {
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Failed { hint, .. } => hint.as_deref(),
-            Self::Hung { .. } => {
-                Some("tasks of a higher priority may starve them; try policy fifo, or less load")
-            }
+            Self::Hung { .. } => Some(
+                "tasks of a higher priority may starve them; try `--policy fifo:90`, or less load",
+            ),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The loop is that of [`timer`](crate::timer). Instead of keeping samples in memory that is read
 //! afterwards, each task writes into a ring in shared memory ([`SampleRings`]). The reader, in a
-//! separate process, repeats the schedule beside the samples that it takes out ([`Follower`]). So
+//! separate process, repeats the schedule along with the samples that it takes out ([`Follower`]). So
 //! it knows at any moment what was missed and dropped, and the measuring process does nothing
 //! besides measuring.
 

@@ -7,7 +7,7 @@ use tactus_judge::compare::{
 };
 use tactus_model::time::Nanos;
 
-use crate::format;
+use crate::format::{self, THIN_SPACE};
 
 pub use text::comparison_text;
 
@@ -42,12 +42,13 @@ pub fn comparison_in_words(comparison: &Comparison) -> String {
 
 /// How the comparison was made and what its verdicts mean, in sentences.
 pub fn how_compared(comparison: &Comparison) -> Vec<String> {
-    let margin = format!("{}{}%", comparison.margin * 100.0, format::THIN_SPACE);
+    let margin = format!("{}{THIN_SPACE}%", comparison.margin * 100.0);
     let mut words = Vec::new();
     if comparison.tests() > 0 {
         words.push(format!(
-            "The same: the interval is within ±{margin}. Better and worse: adjusted for all {} tests together \
-             (Hochberg), with a false alarm in at most 5 of 100 comparisons. Intervals are at 95 % confidence \
+            "The same: the interval of B / A is within ±{margin}. Better or worse: the difference remains after \
+             adjustment for all {} tests together (Hochberg); at most 5 of 100 comparisons have a false alarm. \
+             Intervals are at 95 % confidence \
              and not adjusted for multiple comparisons. The unit is the round; A and B are geometric means \
              over rounds.",
             comparison.tests()
@@ -79,7 +80,7 @@ pub fn how_compared(comparison: &Comparison) -> Vec<String> {
             ),
             None => format!(
                 "Where no difference was found, a difference of {margin} is still possible; rounds vary or \
-                 drift so much that even 1000 rounds of each would not detect it."
+                 drift so much that even 1{THIN_SPACE}000 rounds of each would not detect it."
             ),
         });
     }
@@ -111,10 +112,27 @@ pub(crate) fn missed(pair: &PairComparison) -> Option<String> {
     })
 }
 
+/// The quantiles that are not compared, a sentence for each reason.
+pub(crate) fn not_compared(pair: &PairComparison) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for figure in &pair.quantiles {
+        let Some(reason) = figure.not_compared.map(|reason| reason.to_string()) else { continue };
+        let quantile = format::percentile(figure.quantile);
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, quantiles)) => quantiles.push(quantile),
+            None => reasons.push((reason, vec![quantile])),
+        }
+    }
+    let sentence = |(reason, quantiles): (String, Vec<String>)| {
+        format!("Not compared at {}: {reason}.", quantiles.join(", "))
+    };
+    reasons.into_iter().map(sentence).collect()
+}
+
 /// The cells that only one side has.
 pub(crate) fn only(comparison: &Comparison) -> Vec<String> {
     let of = |side: &str, labels: &[String]| -> Vec<String> {
-        labels.iter().map(|label| format!("only in {side}: {label}")).collect()
+        labels.iter().map(|label| format!("Only in {side}: {label}")).collect()
     };
     [of("A", &comparison.only_a), of("B", &comparison.only_b)].concat()
 }

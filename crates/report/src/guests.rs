@@ -11,7 +11,7 @@ use crate::format;
 use crate::table::TableOptions;
 use crate::wrap::wrapped;
 
-/// Notes that belong beside any figures of these runs, without repetition; empty if no run was
+/// Notes that belong with any figures of these runs, without repetition; empty if no run was
 /// measured in guests.
 ///
 /// The verdict has the details; these notes are at every table and on every page.

@@ -1,9 +1,10 @@
 //! Whether cells meet the deadlines of a purpose, in words.
 
-use tactus_judge::purpose::PurposeVerdict;
+use tactus_judge::purpose::{PurposeVerdict, notes};
 
 use crate::format;
 use crate::table::{TableOptions, paragraph};
+use crate::wrap::wrapped;
 
 /// The cells of a run, judged for one purpose.
 pub(crate) struct PurposeView {
@@ -12,6 +13,8 @@ pub(crate) struct PurposeView {
     pub(crate) about: String,
     /// The name of each cell and its verdict.
     pub(crate) cells: Vec<(String, String)>,
+    /// What to change for better verdicts.
+    pub(crate) notes: Vec<String>,
 }
 
 impl PurposeView {
@@ -27,6 +30,7 @@ impl PurposeView {
                     format::axis_length(*deadline)
                 ),
                 cells: verdicts.iter().map(|it| (it.label.clone(), it.words.clone())).collect(),
+                notes: notes(verdicts),
             }
         };
         verdicts.chunk_by(|a, b| a.purpose == b.purpose).map(of_purpose).collect()
@@ -35,12 +39,14 @@ impl PurposeView {
 
 /// Writes the verdicts, grouped by purpose; empty if there are none.
 pub fn purposes_text(verdicts: &[PurposeVerdict], options: &TableOptions) -> String {
-    let sections =
-        PurposeView::of(verdicts).into_iter().map(|PurposeView { purpose, about, cells }| {
+    let sections = PurposeView::of(verdicts).into_iter().map(
+        |PurposeView { purpose, about, cells, notes }| {
             let head = format!("\n{}\n", paragraph(&format!("For {purpose}"), &about, options));
             let cells = cells.iter().map(|(label, words)| paragraph(label, words, options));
-            head + &cells.collect::<String>()
-        });
+            let notes = notes.iter().map(|note| wrapped(note, "", options.width));
+            head + &cells.chain(notes).collect::<String>()
+        },
+    );
     sections.collect()
 }
 

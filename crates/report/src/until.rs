@@ -1,12 +1,11 @@
 //! Progress of a run that continues until its confidence intervals are narrow.
 
 use tactus_model::experiment::Plan;
-use tactus_model::format::percentile_number;
 use tactus_model::run::{Run, RunStatus};
 use tactus_model::until::{Aim, Until, Width};
 use tactus_stats::narrow::Narrowness;
 
-use crate::format;
+use crate::format::{self, THIN_SPACE};
 use crate::wrap::wrapped;
 
 /// How many rounds a plan has, and when further rounds end.
@@ -14,8 +13,9 @@ pub fn rounds_text(plan: &Plan) -> String {
     let rounds = format::counted(plan.rounds.into(), "round");
     match plan.until {
         Some(until) => format!(
-            "{rounds}, then more until {}, at most {}",
-            until.aim,
+            "{rounds}, then more until {} is known to {}, for at most {}",
+            until.aim.percentile(),
+            until.aim.width.in_words(),
             format::span(until.limit)
         ),
         None => rounds,
@@ -28,7 +28,12 @@ pub fn rounds_taken_text(run: &Run) -> String {
     let rounds = format::counted(plan.rounds.into(), "round");
     match plan.until {
         Some(until) if run.header.status == RunStatus::Complete => {
-            format!("{rounds}, taken until {}, at most {}", until.aim, format::span(until.limit))
+            format!(
+                "{rounds} (aim: {} known to {} within {})",
+                until.aim.percentile(),
+                until.aim.width.in_words(),
+                format::span(until.limit)
+            )
         }
         _ => rounds_text(plan),
     }
@@ -39,7 +44,9 @@ pub fn narrowing_line(aim: Aim, rounds: u32, labels: &[String], cells: &[Narrown
     let met = cells.iter().filter(|cell| cell.met).count();
     let rounds = format::counted(rounds.into(), "round");
     let progress = format!(
-        "{rounds}: {aim} reached in {met} of {}",
+        "{rounds}: {} known to {} in {met} of {}",
+        aim.percentile(),
+        aim.width.in_words(),
         format::counted(cells.len() as u64, "cell")
     );
     let widest = labels.iter().zip(cells).max_by(|(_, a), (_, b)| {
@@ -48,9 +55,8 @@ pub fn narrowing_line(aim: Aim, rounds: u32, labels: &[String], cells: &[Narrown
         width(a).total_cmp(&width(b))
     });
     widest.map_or(progress.clone(), |(label, cell)| {
-        let width = width(aim, cell)
-            .map_or_else(|| "no interval yet".to_owned(), |width| format!("widest {width}"));
-        format!("{progress}, {width} in {}", format::printable(label))
+        let width = width(aim, cell).unwrap_or_else(|| "not yet known".to_owned());
+        format!("{progress}; worst: {width} in {}", format::printable(label))
     })
 }
 
@@ -69,9 +75,9 @@ pub fn until_text(run: &Run, columns: usize) -> String {
     let (met, wide): (Vec<_>, Vec<_>) = cells.into_iter().partition(|(_, cell)| cell.met);
     let mut text = wrapped(
         &format!(
-            "The aim was a 95 % interval of p{} no wider than {}; {} taken.",
-            percentile_number(until.aim.quantile()),
-            until.aim.width,
+            "The aim was a 95{THIN_SPACE}% interval of {} no wider than {}; {} taken.",
+            until.aim.percentile(),
+            until.aim.width.in_words(),
             match plan.rounds {
                 1 => "1 round was".to_owned(),
                 rounds => format!("{rounds} rounds were"),
@@ -100,7 +106,7 @@ fn further_rounds(run: &Run, until: Until) -> Option<String> {
     (run.header.status == RunStatus::Complete).then(|| {
         format!(
             "The run stopped at its limit of {}. Complete runs are never changed; for more rounds, measure \
-             again with --limit {}.",
+             again with `--limit {}`.",
             format::span(until.limit),
             until.limit.saturating_mul(2)
         )
@@ -110,16 +116,18 @@ fn further_rounds(run: &Run, until: Until) -> Option<String> {
 fn width_of_cell(aim: Aim, label: &str, cell: &Narrowness) -> String {
     let width = match (width(aim, cell), cell.unsupported) {
         (Some(width), _) => width,
-        (None, Some(reason)) => format!("no interval: {reason}"),
+        (None, Some(reason)) => format!("no interval, because there are {reason}"),
         (None, None) => "no interval".to_owned(),
     };
-    format!("{} {width}", format::printable(label))
+    format!("{}: {width}", format::printable(label))
 }
 
 /// The width in the aim's unit: a share of the percentile, or a duration.
 fn width(aim: Aim, cell: &Narrowness) -> Option<String> {
     Some(match aim.width {
-        Width::Millionths(_) => format!("{}%", format::quantity(cell.relative_width()? * 100.0)),
+        Width::Millionths(_) => {
+            format!("{}%", format::quantity(cell.relative_width()? * 100.0))
+        }
         Width::Length(_) => format::latency(cell.width()?),
     })
 }
@@ -145,7 +153,7 @@ mod tests {
         let text = until_text(&run, 100);
         let unbroken = until_text(&run, 10_000);
         for label in run.header.plan.labels() {
-            assert_eq!(unbroken.matches(&format!("{label} ")).count(), 1, "{label}: {unbroken}");
+            assert_eq!(unbroken.matches(&format!("{label}: ")).count(), 1, "{label}: {unbroken}");
         }
         insta::assert_snapshot!(text);
     }
@@ -162,7 +170,7 @@ mod tests {
         insta::assert_snapshot!(narrowing_line(aim, plan.rounds, &labels, &cells));
         cells[3] = Narrowness::of(&[], aim);
         let line = narrowing_line(aim, plan.rounds, &labels, &cells);
-        assert!(line.ends_with(&format!("no interval yet in {}", labels[3])), "{line}");
+        assert!(line.ends_with(&format!("not yet known in {}", labels[3])), "{line}");
     }
 
     #[test]
@@ -171,9 +179,9 @@ mod tests {
         let check = |run: &Run, expected: &str| {
             assert_eq!(rounds_taken_text(run).replace(format::THIN_SPACE, " "), expected);
         };
-        check(&run, "2 rounds, taken until p99:25%, at most 1 min 30 s");
+        check(&run, "2 rounds (aim: p99 known to 25 % within 1 min 30 s)");
         run.header.status = RunStatus::Interrupted;
-        check(&run, "2 rounds, then more until p99:25%, at most 1 min 30 s");
+        check(&run, "2 rounds, then more until p99 is known to 25 %, for at most 1 min 30 s");
         assert!(
             !until_text(&run, 1000).contains("measure again"),
             "--continue takes the remaining rounds"

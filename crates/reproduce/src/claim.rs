@@ -278,9 +278,10 @@ fn measured(
     let samples = of(Statistic::Samples).unwrap_or_default();
     if samples < part.samples as f64 {
         return Err(format!(
-            "{measure} at {cell} has {samples} samples, and {} are needed",
+            "{measure} in {cell} has {samples} samples, and {} are needed",
             part.samples
         ));
     }
-    of(*statistic).ok_or_else(|| format!("no {statistic} of {measure} at {cell} was measured"))
+    of(*statistic)
+        .ok_or_else(|| format!("no {} of {measure} in {cell} was measured", statistic.head()))
 }

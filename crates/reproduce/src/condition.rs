@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tactus_model::facts::MachineFacts;
-use tactus_model::format::count;
+use tactus_model::format::{THIN_SPACE, count};
 use tactus_model::guest::Guest;
 
 /// Requirements on the machine; `None` requires nothing.
@@ -107,7 +107,7 @@ fn preemption(condition: &Condition, facts: &MachineFacts) -> Option<String> {
     let wanted = condition.preemption?;
     let Some(model) = facts.kernel.preemption.as_deref() else {
         return Some(
-            "the preemption model of this kernel is unknown (--preemption sets it)".to_owned(),
+            "the preemption model of this kernel is unknown (`--preemption` sets it)".to_owned(),
         );
     };
     if Preemption::of_model(model) == Some(wanted) {
@@ -125,8 +125,11 @@ fn ticks(condition: &Condition, facts: &MachineFacts) -> Option<String> {
     let wanted = condition.tick_rate.or(condition.timer_ticks.filter(|_| is_coarse))?;
     let has = match facts.kernel.tick_rate_hz {
         Some(rate) if rate == wanted => return None,
-        Some(rate) => format!("this kernel has {} Hz", count(rate.into())),
+        Some(rate) => format!("this kernel has {}{THIN_SPACE}Hz", count(rate.into())),
         None => "the tick rate of this kernel is unknown".to_owned(),
     };
-    Some(format!("it needs a kernel with a tick rate of {} Hz; {has}", count(wanted.into())))
+    Some(format!(
+        "it needs a kernel with a tick rate of {}{THIN_SPACE}Hz; {has}",
+        count(wanted.into())
+    ))
 }

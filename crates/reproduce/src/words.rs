@@ -30,6 +30,9 @@ impl Statistic {
             Self::Quanta => "quanta/s".to_owned(),
             Self::Use => "CPU time".to_owned(),
             Self::Sorted => "numbers/s".to_owned(),
+            Self::Within(length) => format!("within {}", format::axis_length(length)),
+            Self::Billed(rate) => format!("billed at {}", rate.in_words()),
+            Self::Missed(rate) => format!("missed at {}", rate.in_words()),
             other => other.to_string(),
         }
     }

@@ -57,14 +57,15 @@ pub struct Interval {
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum Unsupported {
     /// The window was too short for enough blocks.
-    #[error("no interval: {blocks} blocks with samples, {FEWEST_BLOCKS} needed; measure longer")]
+    #[error("too few blocks of samples ({blocks}, {FEWEST_BLOCKS} needed); measure longer")]
     FewBlocks {
         /// The number of blocks with samples.
         blocks: usize,
     },
     /// Too few samples beyond the quantile.
     #[error(
-        "no interval: about {beyond:.1} samples beyond this quantile, {FEWEST_BEYOND} needed; measure longer"
+        "too few samples beyond this quantile ({}, {FEWEST_BEYOND} needed); measure longer",
+        about(*beyond)
     )]
     FewBeyond {
         /// The average number of samples beyond.
@@ -72,12 +73,21 @@ pub enum Unsupported {
     },
     /// The samples as late as the quantile are in too few blocks, as in a single burst.
     #[error(
-        "no interval: only {blocks} blocks contain samples as late as this quantile, {FEWEST_REACHING} needed; measure longer"
+        "too few blocks with samples as late as this quantile ({blocks}, {FEWEST_REACHING} needed); measure longer"
     )]
     FewReaching {
         /// The number of blocks that contain such samples.
         blocks: usize,
     },
+}
+
+/// An average number of samples in words.
+fn about(average: f64) -> String {
+    match average < 1.0 {
+        true => "fewer than 1".to_owned(),
+        // Rounded down: an average that is too small must not look large enough.
+        false => format!("about {:.1}", (average * 10.0).floor() / 10.0),
+    }
 }
 
 /// The blocks of a cell, prepared for resampling.

@@ -138,7 +138,7 @@ pub struct ReturnLevel {
 pub enum NoLevel {
     /// The recurrence interval is too long for the measured duration.
     #[error(
-        "{} of measurement is too short for a return level of {}; measure for {}",
+        "{} of measurement is too short for a recurrence interval of {}; measure for {}",
         format::span(*observed), format::span(*period), format::span(*needed)
     )]
     TooFar {
@@ -197,9 +197,7 @@ pub struct Diagnostics {
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum TailRefusal {
     /// Too few late events.
-    #[error(
-        "{events} late events are too few for a tail estimate; measure longer, until there are {needed}"
-    )]
+    #[error("too few late events ({events}, {needed} needed); measure longer")]
     FewEvents {
         /// The number of late events.
         events: usize,

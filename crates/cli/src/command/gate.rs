@@ -10,7 +10,7 @@ use tactus_app::runs::Runs;
 use tactus_app::{Error, Places, Subject, files};
 use tactus_judge::compare::Comparison;
 use tactus_judge::gate::junit::junit;
-use tactus_judge::gate::{Demand, GateReport, Judgement, QuantileLimit};
+use tactus_judge::gate::{Demand, GateReport, Judgement, Outcome, QuantileLimit};
 use tactus_judge::purpose::{AtMost, Purpose};
 use tactus_judge::verdict::{Validity, Verdict};
 use tactus_model::time::Nanos;
@@ -157,8 +157,12 @@ fn text(report: &GateReport) -> String {
     let line = |judgement: &Judgement| {
         let Judgement { cell, demand, outcome, passes, found } = judgement;
         let sign = if *passes { "ok  " } else { "FAIL" };
-        let line = format!("{sign}  {cell}: {demand}: {}: {found}", outcome.words());
-        format!("{}\n", printable(&line))
+        let found = match outcome {
+            Outcome::Met | Outcome::NotMet => format!("found: {found}"),
+            Outcome::Unsupported => format!("{}: {found}", outcome.words()),
+        };
+        format!("{}\n", printable(&format!("{sign}  {cell}: {demand}; {found}")))
     };
-    report.judgements.iter().map(line).collect()
+    let note = |note: &String| format!("note: {note}\n");
+    report.judgements.iter().map(line).chain(report.notes.iter().map(note)).collect()
 }

@@ -53,7 +53,7 @@ fn runs_that_cannot_be_compared_are_refused_with_a_hint() {
     let (a, b) = (measured(&tactus, "1", &[]), measured(&tactus, "1", &["--interval", "2ms"]));
     let error = tactus.fail(2, &["compare", &a, &b]);
     assert!(
-        error.contains("interval is 1ms in A and 2ms in B") && error.contains("--force"),
+        error.contains("interval is `1ms` in A and `2ms` in B") && error.contains("--force"),
         "{error}"
     );
     let output = tactus.succeed(&["compare", &a, &b, "--force"]);
@@ -99,13 +99,13 @@ fn a_purpose_is_shown_with_a_run_and_a_gate_demands_it() {
     let page = fs::read_to_string(page).unwrap();
     let shown = tactus.succeed(&["show", &run, "--for", "2ms:10s", "--for", "midi"]);
     for text in [&page, &shown] {
-        for part in ["For 2ms:10s", "For midi", "the user set this limit", "0 of 1"] {
+        for part in ["For 2ms:10s", "For midi", "the user set this limit", "None of 1"] {
             assert!(text.contains(part), "{part} is missing in:\n{text}");
         }
         // The run was measured at the period of the first purpose, not of the second. The text
         // may contain line breaks.
         let words = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(words.matches("The interval was 2ms").count(), 1, "{text}");
+        assert_eq!(words.matches("Measured with `--interval 2ms`").count(), 1, "{text}");
     }
     let gate = ["gate", &run, "--for", "2ms:10s", "--at-most"];
     tactus.succeed(&[&gate[..], &["10/s"]].concat());
@@ -114,7 +114,7 @@ fn a_purpose_is_shown_with_a_run_and_a_gate_demands_it() {
     let output = tactus.run(&[&gate[..], &["1/h", "--json"]].concat());
     let report: Value = serde_json::from_str(&text(&output.stdout)).unwrap();
     assert_eq!(report["judgements"][0]["outcome"], "unsupported");
-    assert_eq!(report["judgements"][0]["demand"], "2ms:10s: at most 1/h deadlines missed");
+    assert_eq!(report["judgements"][0]["demand"], "at most 1/h missed deadlines for 2ms:10s");
     tactus.succeed(&[&gate[..], &["1/h", "--allow-unsupported"]].concat());
     // Every wakeup is later than 1 ns.
     let output = tactus.run(&["gate", &run, "--for", "2ms:1ns", "--at-most", "1/h", "--json"]);

@@ -23,7 +23,7 @@ impl fmt::Display for TickClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kernel => f.pad("the kernel's tick"),
-            Self::Simulated { rate } => f.pad(&format!("a tick of {rate}")),
+            Self::Simulated { rate } => f.pad(&format!("a tick of {}", rate.in_words())),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tactus_model::format::{THIN_SPACE, count};
 use tactus_model::time::Nanos;
 
 /// How often a clock ticks: whole ticks per second, from 1 to 100 000.
@@ -25,6 +26,11 @@ impl TickRate {
     /// Ticks per second.
     pub const fn hertz(self) -> u32 {
         self.0
+    }
+
+    /// The rate as a figure: `100 Hz`.
+    pub fn in_words(self) -> String {
+        format!("{}{THIN_SPACE}Hz", count(self.0.into()))
     }
 
     /// The period, rounded to the nearest nanosecond.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use statrs::distribution::ContinuousCDF;
+use tactus_model::format;
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_stats::bootstrap::{Blocks, Unsupported};
 
@@ -48,7 +49,8 @@ pub struct Difference {
 pub enum NotCompared {
     /// One side was measured in too few rounds.
     #[error(
-        "rounds of {side} with samples: {rounds}, which does not show how rounds differ; measure {side} with --rounds 3"
+        "{side} has {} with samples, which does not show how rounds differ; measure it with `--rounds 3`",
+        only(*rounds)
     )]
     FewRounds {
         /// Which side.
@@ -58,14 +60,14 @@ pub enum NotCompared {
     },
     /// One side is a single file of another program.
     #[error(
-        "{side} is a single round of another program, which does not show how rounds differ; measure again with that program, and import the files with tactus import --as-rounds"
+        "{side} is a single file of another program, which does not show how rounds differ; measure again with that program, and import the files with `tactus import --as-rounds`"
     )]
     FewFiles {
         /// Which side.
         side: Side,
     },
     /// The sample of one side does not support the quantile.
-    #[error("{side}: {cause}")]
+    #[error("{side} has {cause}")]
     Sample {
         /// Which side.
         side: Side,
@@ -73,6 +75,14 @@ pub enum NotCompared {
         #[source]
         cause: Unsupported,
     },
+}
+
+/// A number of rounds that is too small, in words.
+fn only(rounds: usize) -> String {
+    match rounds {
+        0 => "no round".to_owned(),
+        _ => format!("only {}", format::counted(rounds as u64, "round")),
+    }
 }
 
 /// A side of a comparison.

@@ -55,7 +55,7 @@ pub enum Incomparable {
     },
     /// The runs have no cell in common.
     #[error(
-        "no cell of {a} has the settings of a cell of {b}; to compare two cells anyway, name them, e.g. {a}#1 {b}#1"
+        "no cell of {a} has the settings of a cell of {b}; to compare two cells anyway, name them, e.g. `{a}#1` and `{b}#1`"
     )]
     NoCommonCell {
         /// The run of A.
@@ -73,7 +73,7 @@ pub enum Incomparable {
 fn in_words(differing: &[SettingDiffers]) -> String {
     let parts: Vec<String> = differing
         .iter()
-        .map(|differs| format!("{} is {} in A and {} in B", differs.setting, differs.a, differs.b))
+        .map(|SettingDiffers { setting, a, b }| format!("{setting} is `{a}` in A and `{b}` in B"))
         .collect();
     parts.join("; ")
 }

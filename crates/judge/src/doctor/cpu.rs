@@ -36,7 +36,7 @@ pub(crate) const ISOLATION: Check = Check {
     why: "On an isolated CPU, only the kernel's own tick and callbacks disturb a task.",
 };
 
-/// Up to this duration, leaving an idle state is small beside the other costs of a wakeup.
+/// Up to this duration, leaving an idle state is short compared with the other costs of a wakeup.
 const QUICK_EXIT_US: u64 = 10;
 
 pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
@@ -78,7 +78,7 @@ fn steal(facts: &MachineFacts) -> Finding {
                 .warning(
                     format!("{seconds:.2} s since boot, all CPUs together"),
                     "This VM shares its CPUs, and wakeups during steal time are late. Each run \
-                     reports its own steal time; tactus doctor --look 10s shows the current rate.",
+                     reports its own steal time; `tactus doctor --look 10s` shows the current rate.",
                 )
                 .fixed_by("use dedicated CPUs on the host; a guest cannot fix it".to_owned())
         }

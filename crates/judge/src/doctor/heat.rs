@@ -72,7 +72,7 @@ fn firmware(facts: &MachineFacts) -> Finding {
     match (hypervisor(facts), cpu.smi_count) {
         (Some(_), _) => FIRMWARE.unknown("a guest cannot see the host's SMIs"),
         (None, Some(count)) => FIRMWARE.fine(format!(
-            "{count} since boot; tactus doctor --look 10s counts them for ten seconds"
+            "{count} since boot; `tactus doctor --look 10s` counts them for ten seconds"
         )),
         (None, None) if model.contains("Intel") => FIRMWARE
             .unknown("MSR 0x34 counts them, but reading it needs root and the module msr")

@@ -1,6 +1,7 @@
 //! The scheduler: its limits, and the other tasks it runs.
 
 use tactus_model::facts::MachineFacts;
+use tactus_model::format;
 use tactus_model::time::Nanos;
 
 use super::{container, on_machine, percent};
@@ -145,7 +146,9 @@ fn fair_server(facts: &MachineFacts) -> Finding {
                 "for cpu in /sys/kernel/debug/sched/fair_server/cpu*; do echo 50000000 | sudo tee $cpu/runtime; done",
             )),
         (Some(runtime), Some(period)) => FAIR_SERVER.fine(format!(
-            "{runtime} of each {period}; it delays only real-time tasks that never sleep"
+            "{} of each {}; it delays only real-time tasks that never sleep",
+            format::axis_length(runtime),
+            format::axis_length(period)
         )),
         _ => FAIR_SERVER.unknown(
             "/sys/kernel/debug/sched/fair_server is missing (before Linux 6.12) or cannot be read",
@@ -210,22 +213,25 @@ fn load(facts: &MachineFacts) -> Finding {
     if minute < BUSY {
         return LOAD.fine(fact);
     }
-    LOAD.warning(fact, "Other work was running, so the idle cells are not idle.")
-        .fixed_by("wait until the machine is quiet; top shows the busy programs".to_owned())
+    LOAD.warning(fact, "Other programs compete with the measured tasks for the CPUs.")
+        .fixed_by("wait until the machine is quiet; `top` shows the busy programs".to_owned())
 }
 
 fn slack(facts: &MachineFacts) -> Finding {
     let Some(slack) = facts.scheduling.timer_slack else {
         return SLACK.unknown("/proc/self/timerslack_ns cannot be read");
     };
-    let fact = format!("{slack}; probes set their own (timer-slack)");
+    let slack_in_words = format::axis_length(slack);
+    let fact = format!("{slack_in_words}; probes set their own (`--timer-slack`)");
     if slack <= USUAL_SLACK {
         return SLACK.fine(fact);
     }
     SLACK
         .warning(
             fact,
-            format!("The kernel wakes programs that set no slack of their own up to {slack} late."),
+            format!(
+                "The kernel wakes programs that set no slack of their own up to {slack_in_words} late."
+            ),
         )
         .fixed_by(
             "echo 0 > /proc/self/timerslack_ns  # in the shell that starts the program".to_owned(),

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     fn judgement(cell: &str, outcome: Outcome, passes: bool, found: &str) -> Judgement {
-        let demand = "max at most 200us".to_owned();
+        let demand = "max at most 200 µs".to_owned();
         Judgement { cell: cell.to_owned(), demand, outcome, passes, found: found.to_owned() }
     }
 
@@ -76,9 +76,10 @@ mod tests {
     fn a_report_is_a_suite_of_cases() {
         let report = GateReport {
             run: "quick-20261121-113355".to_owned(),
+            notes: Vec::new(),
             judgements: vec![
-                judgement("idle · fifo:90", Outcome::Met, true, "71us"),
-                judgement("cmd:\"a && b <c>\" · other", Outcome::NotMet, false, "3ms"),
+                judgement("idle · fifo:90", Outcome::Met, true, "71 µs"),
+                judgement("cmd:\"a && b <c>\" · other", Outcome::NotMet, false, "3 ms"),
                 judgement("compute:2", Outcome::Unsupported, false, "few samples"),
                 judgement("compute:3", Outcome::Unsupported, true, "few samples"),
             ],

@@ -114,9 +114,14 @@ fn every_demand_is_checked_for_every_cell() {
         &run,
         Demand::Missed(2),
         false,
-        [(Met, true, "0 of 6 000"), (NotMet, false, "3 of 6 003")],
+        [(Met, true, "0 missed of 6 000"), (NotMet, false, "3 missed of 6 003")],
     );
-    check(&run, Demand::Missed(3), false, [(Met, true, "0 of"), (Met, true, "3 of 6 003")]);
+    check(
+        &run,
+        Demand::Missed(3),
+        false,
+        [(Met, true, "0 missed"), (Met, true, "3 missed of 6 003")],
+    );
     check(&run, limit("99=20us"), false, [(Met, true, "19.0 µs"), (Met, true, "19.0 µs")]);
     check(&run, limit("50=9us"), true, [(NotMet, false, "14"), (NotMet, false, "15.0")]);
     let few = "measure longer";
@@ -132,7 +137,7 @@ fn deadlines_of_a_purpose_are_met_not_met_or_undecided() {
     let at_most = |purpose: &str, limit: &str| {
         Demand::Purpose(purpose.parse().unwrap(), limit.parse().unwrap())
     };
-    let seen = (Met, true, "one occasion with missed deadlines in 3.3 s.");
+    let seen = (Met, true, "a deadline is missed every 3.3 s or less often");
     check(&run, at_most("1ms:1ms", "4/s"), false, [seen, (Met, true, "10 of 10 010 due times")]);
     // Ten in ten seconds are about one per second: too close to decide.
     check(&run, at_most("1ms:1ms", "1/s"), false, [seen, (Unsupported, false, "measure longer")]);
@@ -140,7 +145,7 @@ fn deadlines_of_a_purpose_are_met_not_met_or_undecided() {
     check(&run, at_most("1ms:1ms", "1/h"), false, [(Unsupported, false, few), (NotMet, false, "")]);
     check(&run, at_most("1ms:1ms", "1/h"), true, [(Unsupported, true, few), (NotMet, false, "")]);
     // Video frames tolerate 5 ms.
-    let frames = (Met, true, "missed frames");
+    let frames = (Met, true, "a frame is missed every");
     check(&run, at_most("video:60", "1/s"), false, [frames, frames]);
 }
 
@@ -151,7 +156,7 @@ fn a_cell_without_a_result_never_passes() {
     let turn = Turn { round: 0, cell: 1 };
     let reason = "the probe was killed".to_owned();
     run.failures.push(Failure { turn, reason, hint: None });
-    let (met, none) = ((Outcome::Met, true, "0 of"), (Outcome::NotMet, false, "was killed"));
+    let (met, none) = ((Outcome::Met, true, "0 missed of"), (Outcome::NotMet, false, "was killed"));
     check(&run, Demand::Missed(0), true, [met, none]);
     run.measurements.pop();
     let fewer = (Outcome::Unsupported, false, "only 2 of 3 rounds");
@@ -168,9 +173,9 @@ fn a_run_is_no_worse_than_itself_and_one_round_is_too_few() {
     };
     let several = against(3);
     assert!(several.iter().all(|judgement| judgement.passes), "{several:?}");
-    assert!(several[0].found.contains("50% 1.00× (") && several[0].found.contains("the same"));
-    assert!(several[0].found.contains("99.9% not compared"), "{several:?}");
-    assert!(several[1].found.contains("missed 0 → 6"), "{several:?}");
+    assert!(several[0].found.contains("50\u{202f}%: the same (1.00×, "));
+    assert!(several[0].found.contains("99.9\u{202f}%: not compared, because "), "{several:?}");
+    assert!(several[1].found.contains("missed due times: 0 → 6"), "{several:?}");
     let one = against(1);
     assert!(one.iter().all(|judgement| judgement.outcome == Outcome::Unsupported), "{one:?}");
     assert!(one[0].found.contains("--rounds 3"), "{one:?}");
@@ -185,7 +190,7 @@ fn cells_that_measure_different_things_are_compared_only_by_force() {
         compare(a, b, &CompareOptions { force, ..CompareOptions::default() })
     };
     let refused = compared(&other, false).unwrap_err();
-    assert!(refused.to_string().contains("interval is 1ms in A and 2ms in B"), "{refused}");
+    assert!(refused.to_string().contains("interval is `1ms` in A and `2ms` in B"), "{refused}");
     assert_eq!(compared(&other, true).unwrap().pairs.len(), 2);
     assert_eq!(compared(&longer, false).unwrap().pairs.len(), 2, "another duration is no obstacle");
     let [a, b] = [(&plain, None), (&longer, Some(0))].map(|(run, cell)| Selection { run, cell });

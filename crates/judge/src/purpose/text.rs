@@ -76,7 +76,7 @@ impl FromStr for Purpose {
         if matches!(purpose, Self::Audio { rate: 0, .. } | Self::Video { rate: 0 })
             || purpose.period() < SHORTEST_PERIOD
         {
-            return Err(wrong("the period is shorter than 1 us"));
+            return Err(wrong("the period is shorter than 1 µs"));
         }
         if purpose.deadline() == Nanos::ZERO {
             return Err(wrong("the tolerated lateness must not be 0"));
@@ -169,38 +169,56 @@ impl AtMost {
 
 /// A verdict in words.
 pub(super) fn words(verdict: &PurposeVerdict, purpose: Purpose) -> String {
-    let noun = purpose.noun();
-    let mut words = match verdict.missed.count {
-        0 => format!(
-            "0 of {} due times were more than {} late in {}: with 95 % confidence, there is at most one \
-             occasion with missed {noun}s in {}. To cover one hour, measure for 3 h.",
-            format::count(verdict.due),
-            format::axis_length(verdict.deadline),
-            span(verdict.measured),
-            span(verdict.at_most_one_in)
-        ),
-        count => format!(
-            "{} of {} due times were more than {} late, {} ({} to {}): with 95 % confidence, at most \
-             one missed {noun} in {} on average.",
-            format::count(count),
-            format::count(verdict.due),
-            format::axis_length(verdict.deadline),
-            share(verdict.chance),
-            share(verdict.chance_interval[0]),
-            share(verdict.chance_interval[1]),
-            span(verdict.at_most_one_in)
-        ),
-    };
-    if let Some(interval) = &verdict.measured_at {
-        let period = verdict.period;
-        words.push_str(&format!(
-            " The interval was {interval}, not the {} of {}; add --interval {period}.",
-            format::axis_length(period),
-            verdict.purpose
-        ));
+    let due = format::count(verdict.due);
+    let deadline = format::axis_length(verdict.deadline);
+    let rarely = format!(
+        "With 95 % confidence, a {} is missed every {} or less often, on average",
+        purpose.noun(),
+        span(verdict.at_most_one_in)
+    );
+    let count = verdict.missed.count;
+    if count == 0 {
+        return format!(
+            "None of {due} due times in {} was more than {deadline} late. {rarely} (a series of misses counts \
+             once).",
+            span(verdict.measured)
+        );
     }
-    words
+    let were = if count == 1 { "was" } else { "were" };
+    let [low, high] = verdict.chance_interval.map(share);
+    format!(
+        "{} of {due} due times {were} more than {deadline} late: {} (95 % interval {low} to {high}). {rarely}.",
+        format::count(count),
+        share(verdict.chance),
+    )
 }
+
+/// What to change for better verdicts, without repetition: the interval of the cells, and a
+/// longer measurement if no miss was observed.
+pub fn notes(verdicts: &[PurposeVerdict]) -> Vec<String> {
+    let is_short =
+        |verdict: &PurposeVerdict| verdict.missed.count == 0 && verdict.at_most_one_in < HOUR;
+    let longer = "To confirm at most one miss an hour, measure for 3 h without a miss.";
+    let longer = verdicts.iter().any(is_short).then(|| longer.to_owned());
+    other_intervals(verdicts).into_iter().chain(longer).collect()
+}
+
+/// A sentence for each interval that differs from the purpose's period.
+pub(crate) fn other_intervals(verdicts: &[PurposeVerdict]) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for PurposeVerdict { purpose, period, measured_at, .. } in verdicts {
+        let Some(interval) = measured_at else { continue };
+        let sentence = format!(
+            "Measured with `--interval {interval}`; for {purpose}, measure with `--interval {period}`."
+        );
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
+    }
+    sentences
+}
+
+const HOUR: Nanos = Nanos::from_secs(3600);
 
 /// A share in percent with two significant digits.
 fn share(share: f64) -> String {
@@ -223,5 +241,5 @@ fn span(length: Nanos) -> String {
     let scale = 10_f64.powf(decimals);
     // Floating-point error must not round a whole number down.
     let down = (value * scale + 1e-6).floor() / scale;
-    format!("{down} {unit}")
+    format!("{down}{THIN_SPACE}{unit}")
 }

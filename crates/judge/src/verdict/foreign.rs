@@ -39,7 +39,7 @@ fn beyond(cell: &CellRecord<'_>) -> Option<Finding> {
         count => format!("{} latencies were", format::count(count)),
     };
     Some(RANGE.warning(
-        format!("{latencies} longer than {from} under {}, shown as {from}", cell.label),
+        format!("{latencies} longer than {from} in {}, shown as {from}", cell.label),
         format!(
             "Above {:.3}{}%, the curve is only a lower bound.",
             share * 100.0,

@@ -136,6 +136,8 @@ fn not_granted(shortfall: &Shortfall) -> Finding {
     let Shortfall { asked, granted, reason, fix } = shortfall;
     let effect = if asked.starts_with("traced") {
         "Latencies are valid; their causes are not recorded.".to_owned()
+    } else if asked.contains("events of") {
+        "Latencies are valid; their explanations are less exact.".to_owned()
     } else if asked.contains("policy") {
         format!("Figures are for {granted}.")
     } else {
@@ -185,11 +187,11 @@ fn dropped(cells: &[CellRecord<'_>]) -> Option<Finding> {
         return None;
     }
     let fact = format!(
-        "{} {} dropped, at most {} ({})",
+        "{} {} dropped, most in {} ({})",
         format::counted(dropped, "wakeup"),
         if dropped == 1 { "was" } else { "were" },
-        format::share(worst.accounting.dropped, worst.accounting.intended),
         worst.label,
+        format::share(worst.accounting.dropped, worst.accounting.intended),
     );
     let found = if share(worst) >= DROPPED_RULES {
         SAMPLES
@@ -197,7 +199,11 @@ fn dropped(cells: &[CellRecord<'_>]) -> Option<Finding> {
     } else {
         SAMPLES.warning(fact, "The worst wakeup may be among the dropped ones.")
     };
-    Some(found.fixed_by("raise --sample-limit, or shorten --duration".to_owned()))
+    Some(
+        found.fixed_by(
+            "measure with a higher `--sample-limit` or a shorter `--duration`".to_owned(),
+        ),
+    )
 }
 
 fn missed(cells: &[CellRecord<'_>]) -> Option<Finding> {
@@ -211,12 +217,17 @@ fn missed(cells: &[CellRecord<'_>]) -> Option<Finding> {
         .max_by(|a, b| share(a).total_cmp(&share(b)))?;
     Some(MISSED.warning(
         format!(
-            "at most {} ({} under {})",
-            format::share(worst.accounting.missed, worst.accounting.intended),
+            "{} of {} ({}) in {}{}",
             format::count(worst.accounting.missed),
-            worst.label
+            format::count(worst.accounting.intended),
+            format::share(worst.accounting.missed, worst.accounting.intended),
+            worst.label,
+            match cells {
+                [_] => "",
+                _ => ", the cell with most",
+            },
         ),
-        "For a periodic task, use the intended schedule; the figures per wakeup omit these due times.",
+        "Figures per wakeup do not contain them; for a periodic task, use the figures by schedule.",
     ))
 }
 
@@ -251,7 +262,7 @@ fn steal(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
     let (worst_steal, worst_whole) = of_cell(worst);
     let most = match cells {
         [_] => String::new(),
-        _ => format!(", at most {} ({})", format::share(worst_steal, worst_whole), worst.label),
+        _ => format!(", most in {} ({})", worst.label, format::share(worst_steal, worst_whole)),
     };
     let fact = format!(
         "{} of CPU time ({}){most}",
@@ -298,7 +309,7 @@ fn lost_events(run: &Run) -> Option<Finding> {
                 ),
                 "Explanations near these gaps may miss causes; latencies are not affected.",
             )
-            .fixed_by("record a lighter load, or a shorter time with --traced".to_owned())
+            .fixed_by("record a lighter load, or a shorter time with `--traced`".to_owned())
     })
 }
 

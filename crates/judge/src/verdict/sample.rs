@@ -60,8 +60,11 @@ fn few_samples(cells: &[CellRecord<'_>]) -> Option<Finding> {
             ),
             None => "The sample supports no conclusion.".to_owned(),
         };
-        SIZE.warning(format!("{} under {}", format::counted(seen, "sample"), fewest.label), effect)
-            .fixed_by("measure with a longer --duration or more --rounds".to_owned())
+        SIZE.warning(
+            format!("only {} in {}", format::counted(seen, "sample"), fewest.label),
+            effect,
+        )
+        .fixed_by("measure with a longer `--duration` or more `--rounds`".to_owned())
     })
 }
 
@@ -70,17 +73,17 @@ fn one_round(run: &Run) -> Option<Finding> {
         if is_exact(run) {
             return SEEDS
                 .warning(
-                    "only one",
+                    "only one seed",
                     "Medians and minima hardly depend on the seed, but tails do; one seed does not show how much.",
                 )
-                .fixed_by("measure with --rounds 20, each with its own seed".to_owned());
+                .fixed_by("measure with `--rounds 20`, each with its own seed".to_owned());
         }
         ROUNDS
             .warning(
-                "only one",
+                "only one round",
                 "Drift cannot be distinguished from a difference between cells.",
             )
-            .fixed_by("measure with --rounds 3".to_owned())
+            .fixed_by("measure with `--rounds 3`".to_owned())
     })
 }
 
@@ -96,9 +99,10 @@ fn rounds_disagree(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
         .max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
     (factor > DISAGREEMENT).then(|| {
         let fact = format!(
-            "rounds disagree, most under {label}: p99 from {} to {}",
+            "the p99 of {label} is between {} and {}, depending on the {}",
             format::latency(least),
-            format::latency(most)
+            format::latency(most),
+            if is_exact(run) { "seed" } else { "round" },
         );
         match is_exact(run) {
             true => SEEDS.warning(
@@ -107,7 +111,7 @@ fn rounds_disagree(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
             ),
             false => ROUNDS.warning(
                 fact,
-                "The machine drifted during the run; the latencies of each second show when.",
+                "The machine drifted during the run; the drawing \"Second by second\" of its page shows when.",
             ),
         }
     })
@@ -127,10 +131,15 @@ fn too_wide(run: &Run) -> Option<Finding> {
         count => format!(" and {}", format::counted(count as u64 - 1, "other cell")),
     };
     let finding = NARROWNESS.warning(
-        format!("wider than {} under {first}{others}", until.aim),
+        format!(
+            "{} is not known to {} in {first}{others}",
+            until.aim.percentile(),
+            until.aim.width.in_words()
+        ),
         "The percentile is less certain than requested.",
     );
-    Some(finding.fixed_by(format!("measure with a --limit of more than {}", until.limit)))
+    let longer = until.limit.saturating_mul(2);
+    Some(finding.fixed_by(format!("measure with `--limit {longer}`")))
 }
 
 /// The p99 of each round, *per wakeup*.

@@ -6,7 +6,7 @@ use tactus_model::sample::Sample;
 use super::ring::SampleRings;
 use crate::schedule::Schedule;
 
-/// Follows a task: repeats its schedule beside the samples that it writes, and so finds the due
+/// Follows a task: repeats its schedule along with the samples that it writes, and so finds the due
 /// times that were missed between them.
 #[derive(Clone, Debug)]
 pub struct Follower {

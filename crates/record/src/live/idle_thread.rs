@@ -34,11 +34,9 @@ impl IdleThread {
         let is_mute = self.out_of == 0 && self.into >= SWITCHES_MIN;
         is_mute.then(|| Shortfall {
             asked: format!("all events of CPU {cpu}"),
-            granted: "switches from idle inferred from later events".to_owned(),
-            reason: format!(
-                "the kernel writes no events while the idle thread of CPU {cpu} is current, \
-                 so sched_switch events from idle are missing"
-            ),
+            granted: "all but its switches from idle, which are inferred from later events"
+                .to_owned(),
+            reason: format!("the kernel writes no events while CPU {cpu} is idle"),
             fix: None,
         })
     }

@@ -6,11 +6,11 @@ use tactus_judge::compare::{Comparison, Difference, PairComparison, QuantileComp
 use tactus_model::run::Run;
 use tactus_model::time::Nanos;
 
-use super::{differences, how_compared, latency, missed, only, ratios, side, signed};
+use super::{differences, how_compared, latency, missed, not_compared, only, ratios, side, signed};
 use crate::format;
 use crate::guests::guests_text;
 use crate::table::TableOptions;
-use crate::wrap::wrapped;
+use crate::wrap::{hanging, wrapped};
 
 /// The width of a table of figures, in columns.
 const LINE: usize = 110;
@@ -23,7 +23,7 @@ pub fn comparison_text(comparison: &Comparison, a: &Run, b: &Run) -> String {
     let facts = comparison
         .facts
         .iter()
-        .map(|fact| format!("machine: {}: {} → {}", fact.fact, fact.a, fact.b));
+        .map(|fact| format!("The machines differ: {}: {} → {}", fact.fact, fact.a, fact.b));
     for line in only(comparison).into_iter().chain(facts) {
         text.push_str(&(format::printable(&line) + "\n"));
     }
@@ -38,11 +38,11 @@ fn invalid_sides(comparison: &Comparison) -> String {
     let mut text = String::new();
     for (side, validity) in [("A", &comparison.a), ("B", &comparison.b)] {
         if let Some(why) = &validity.why_invalid {
-            let line = format!(
-                "{side} is invalid, which may cause differences: {why}\n   details: tactus show {}",
-                validity.run
-            );
-            line.lines().for_each(|line| text.push_str(&(format::printable(line) + "\n")));
+            let fact = format!("{side} is invalid, which may cause differences: {why}");
+            text.push_str(&hanging("", &fact, "   ", LINE));
+            // Not wrapped: the reader copies it.
+            let details = format!("   details: tactus show {}", validity.run);
+            text.push_str(&(format::printable(&details) + "\n"));
         }
     }
     if !text.is_empty() {
@@ -59,15 +59,15 @@ fn put_pair(text: &mut String, pair: &PairComparison) {
     let _ = writeln!(
         text,
         "  {:>8}  {:>9}  {:>9}  {:>6}  {:<13}  {:>10}  {:<24}  verdict",
-        "quantile", "A", "B", "B / A", "95 %", "B − A", "95 %"
+        "quantile", "A", "B", "B / A", "95 % interval", "B − A", "95 % interval"
     );
     pair.quantiles.iter().for_each(|figure| put_figure(text, figure));
-    if let Some(missed) = missed(pair) {
-        let _ = writeln!(text, "  {missed}");
+    for sentence in not_compared(pair).into_iter().chain(missed(pair)) {
+        text.push_str(&wrapped(&sentence, "  ", LINE));
     }
     if !pair.unknown.is_empty() {
         let unknown = format!(
-            "not known of both sides, so these settings may differ: {}",
+            "Not known for both sides, so these settings may differ: {}.",
             pair.unknown.join(", ")
         );
         text.push_str(&wrapped(&unknown, "  ", LINE));
@@ -80,7 +80,7 @@ fn put_pair(text: &mut String, pair: &PairComparison) {
             let unit = format::axis_length(unit);
             let _ = writeln!(
                 text,
-                "  {side} contains multiples of {unit}, rounded down; intervals allow for up to {unit} more"
+                "  {side} contains multiples of {unit}, rounded down; intervals allow for up to {unit} more."
             );
         }
     }
@@ -91,12 +91,11 @@ fn put_figure(text: &mut String, figure: &QuantileComparison) {
     let quantile = format::percentile(figure.quantile);
     let (a, b) = (latency(figure.a, figure.units[0]), latency(figure.b, figure.units[1]));
     let _ = write!(text, "  {quantile:>8}  {a:>9}  {b:>9}  ");
-    let _ = match (&figure.difference, figure.verdict, &figure.not_compared) {
-        (Some(difference), Some(verdict), _) => {
+    let _ = match (&figure.difference, figure.verdict) {
+        (Some(difference), Some(verdict)) => {
             writeln!(text, "{}  {}", difference_text(difference), verdict.words())
         }
-        (_, _, Some(reason)) => writeln!(text, "not compared: {reason}"),
-        _ => writeln!(text),
+        _ => writeln!(text, "not compared"),
     };
 }
 
@@ -108,4 +107,39 @@ fn difference_text(difference: &Difference) -> String {
         signed(difference.nanos),
         differences(difference)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_judge::compare::{CompareOptions, Selection, compare};
+    use tactus_model::run::RunId;
+
+    use super::*;
+    use crate::fixture;
+
+    fn compared(a: (&Run, Option<usize>), b: (&Run, Option<usize>)) -> String {
+        let [side_a, side_b] = [a, b].map(|(run, cell)| Selection { run, cell });
+        let comparison = compare(side_a, side_b, &CompareOptions::default());
+        comparison_text(&comparison.expect("they measure the same"), a.0, b.0)
+    }
+
+    #[test]
+    fn cells_of_one_run() {
+        let run = fixture::quick();
+        insta::assert_snapshot!(compared((&run, Some(0)), (&run, Some(1))));
+    }
+
+    #[test]
+    fn runs_on_machines_that_differ() {
+        let plan = |rounds: u32, loads: &str| {
+            let settings = format!("load = [{loads}]\npolicy = \"fifo:90\"\nduration = \"3s\"");
+            format!("name = \"small\"\nrounds = {rounds}\n[settings]\n{settings}")
+        };
+        let a = fixture::run(&plan(1, "\"idle\""), 5);
+        let mut b = fixture::run(&plan(3, "\"idle\", \"file\""), 6);
+        b.header.id = RunId::new("small-20261122-080000");
+        b.header.facts_before.kernel.release = Some("6.19.0".to_owned());
+        b.header.facts_before.cpu.clock_source = Some("jiffies".to_owned());
+        insta::assert_snapshot!(compared((&a, None), (&b, None)));
+    }
 }

@@ -96,7 +96,7 @@ impl CellView {
         let folded = if open.len() > OPEN + 2 { open.split_off(OPEN) } else { Vec::new() };
         Self {
             label: cell.label.clone(),
-            headline: words::headline(explanation),
+            headline: words::headline(explanation, words::Subject::Samples),
             sentences: sentences.into_iter().flatten().collect(),
             causes: causes(explanation),
             lengths: lengths(explanation),

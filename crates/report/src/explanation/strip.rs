@@ -7,6 +7,7 @@ use tactus_explain::timeline::{Lane, Mark, Moment, Occupant, Timeline};
 use tactus_model::time::Nanos;
 
 use super::lanes;
+use super::words::Subject;
 use crate::columns::columns_of;
 use crate::format;
 
@@ -20,7 +21,7 @@ const COLUMNS: usize = 100;
 const MOMENTS: usize = 8;
 
 /// Draws a timeline in at most `width` columns, each line after `indent`.
-pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
+pub(super) fn draw(timeline: &Timeline, subject: Subject, indent: &str, width: usize) -> String {
     let (lanes, left_out) = lanes::shown(timeline);
     let parts = lanes::parts(&lanes);
     let letters = letters(&parts);
@@ -28,7 +29,7 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
     let widest = names.iter().map(String::len).max().unwrap_or(0);
     let columns = width.saturating_sub(indent.len() + widest + 4).clamp(10, COLUMNS);
     let mut text = String::new();
-    let ruler = ruler(timeline, columns);
+    let ruler = ruler(timeline, subject, columns);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{indent}{:widest$}  {ruler}", "");
     for (lane, name) in lanes.iter().zip(&names) {
@@ -53,7 +54,7 @@ pub(super) fn draw(timeline: &Timeline, indent: &str, width: usize) -> String {
         })
         .collect();
     text.push_str(&items(&legend, indent, width));
-    if let Some(moments) = moments(&timeline.marks) {
+    if let Some(moments) = moments(timeline, subject) {
         text.push_str(&crate::wrap::wrapped(&moments, indent, width));
     }
     text
@@ -76,10 +77,13 @@ pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
     lines.iter().map(|line| format!("{indent}{line}\n")).collect()
 }
 
-/// The due time on the left, the arrival on the right.
-fn ruler(timeline: &Timeline, columns: usize) -> String {
-    let left = "due";
-    let right = format!("arrived after {}", format::latency(timeline.length));
+/// The beginning on the left, the end on the right.
+fn ruler(timeline: &Timeline, subject: Subject, columns: usize) -> String {
+    let (left, end) = match subject {
+        Subject::Samples => ("due", "user mode"),
+        Subject::Waits => ("wait begins", "on CPU"),
+    };
+    let right = format!("{end} after {}", format::latency(timeline.length));
     let between = columns.saturating_sub(left.len() + columns_of(&right));
     format!("{left}{}{right}", " ".repeat(between.max(1)))
 }
@@ -142,8 +146,10 @@ fn letter(letters: &[(Occupant, char)], occupant: &Occupant) -> char {
     letters.iter().find(|(other, _)| *other == name).map_or(UNKNOWN, |(_, letter)| *letter)
 }
 
-/// The moments of the sample's thread, counted from the due time.
-fn moments(marks: &[Mark]) -> Option<String> {
+/// The moments of the late thread between the beginning and the end, counted from the beginning.
+fn moments(timeline: &Timeline, subject: Subject) -> Option<String> {
+    let is_between = |mark: &&Mark| mark.at > Nanos::ZERO && mark.at < timeline.length;
+    let marks: Vec<&Mark> = timeline.marks.iter().filter(is_between).collect();
     if marks.is_empty() {
         return None;
     }
@@ -151,11 +157,15 @@ fn moments(marks: &[Mark]) -> Option<String> {
         let (first, last) = (&marks[..MOMENTS - 1], &marks[marks.len() - 1]);
         let between = marks.len() - MOMENTS;
         let more = format!("{} more", format::count(between as u64));
-        first.iter().map(moment).chain([more, moment(last)]).collect()
+        first.iter().copied().map(moment).chain([more, moment(last)]).collect()
     } else {
-        marks.iter().map(moment).collect()
+        marks.into_iter().map(moment).collect()
     };
-    Some(format!("the late thread, from its due time: {}", moments.join(", ")))
+    let beginning = match subject {
+        Subject::Samples => "its due time",
+        Subject::Waits => "the beginning of its wait",
+    };
+    Some(format!("the late thread, from {beginning}: {}", moments.join(", ")))
 }
 
 fn moment(mark: &Mark) -> String {
@@ -165,12 +175,12 @@ fn moment(mark: &Mark) -> String {
 /// A moment in a word or two.
 pub(crate) const fn word(moment: Moment) -> &'static str {
     match moment {
-        Moment::Irq => "interrupt",
-        Moment::Timer => "timer",
-        Moment::Wakeup => "woken",
-        Moment::SwitchedIn => "on CPU",
-        Moment::SwitchedOut => "off CPU",
+        Moment::Irq => "irq entry",
+        Moment::Timer => "timer handler",
+        Moment::Wakeup => "wakeup",
+        Moment::SwitchedIn => "switched in",
+        Moment::SwitchedOut => "switched out",
         Moment::Fault => "page fault",
-        Moment::Came => "arrived",
+        Moment::Came => "user mode",
     }
 }

@@ -4,6 +4,7 @@ use tactus_explain::{ExplainedSample, Explanation, Part};
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
+use super::words::Subject;
 use super::{CellExplanation, strip, words};
 use crate::columns::columns_of;
 use crate::format;
@@ -35,7 +36,7 @@ pub fn explanation_text(cells: &[CellExplanation], options: &TableOptions) -> St
 fn cell_text(cell: &CellExplanation, width: usize) -> String {
     let explanation = &cell.explanation;
     let mut text = format!("{}\n\n", format::printable(&cell.label));
-    text.push_str(&wrapped(&words::headline(explanation), "", width));
+    text.push_str(&wrapped(&words::headline(explanation, Subject::Samples), "", width));
     let sentences = [
         words::divided(explanation),
         words::remainder(explanation),
@@ -46,33 +47,35 @@ fn cell_text(cell: &CellExplanation, width: usize) -> String {
     for sentence in sentences.into_iter().flatten() {
         text.push_str(&wrapped(&sentence, "", width));
     }
-    text.push_str(&pareto(explanation, width));
+    text.push_str(&pareto(explanation, Subject::Samples, width));
     text.push_str(&segments(explanation, width));
     if !explanation.worst.is_empty() {
         text.push_str("\nThe worst samples\n");
     }
     for (number, explained) in (1..).zip(&explanation.worst) {
-        text.push_str(&sample(number, &words::sample(explained), explained, width));
+        let head = words::sample(explained);
+        text.push_str(&sample(number, &head, explained, Subject::Samples, width));
     }
     text
 }
 
-pub(super) fn pareto(explanation: &Explanation, width: usize) -> String {
+pub(super) fn pareto(explanation: &Explanation, subject: Subject, width: usize) -> String {
     let rows = words::rows(explanation);
     if rows.is_empty() {
         return String::new();
     }
     let whole = explanation.pareto.time.as_nanos();
     let most = rows.iter().map(|row| row.time.as_nanos()).max().unwrap_or(0).max(1);
+    let noun = subject.noun();
     let mut columns = vec![
         Column::of("share", &rows, |row| Entry::text(format::share(row.time.as_nanos(), whole))),
         Column::of("time", &rows, |row| Entry::latency(Some(row.time))),
     ];
     if width >= FOR_COUNTS {
         columns.extend([
-            Column::of("samples", &rows, |row| Entry::text(samples(row.samples))),
-            Column::of("main in", &rows, |row| Entry::count(row.first)),
-            Column::of("max in one", &rows, |row| Entry::latency(Some(row.max))),
+            Column::of(&format!("{noun}s"), &rows, |row| Entry::text(samples(row.samples))),
+            Column::of("main cause in", &rows, |row| Entry::count(row.first)),
+            Column::of(&format!("max per {noun}"), &rows, |row| Entry::latency(Some(row.max))),
         ]);
     }
     if width >= FOR_BARS {
@@ -83,12 +86,12 @@ pub(super) fn pareto(explanation: &Explanation, width: usize) -> String {
     let causes = rows.iter().map(|row| row.name.clone());
     let figures = grid(columns, usize::MAX);
     let lines = figures.lines().zip(["cause".to_owned()].into_iter().chain(causes));
-    let written: String = lines.map(|(figures, cause)| beside(figures, &cause, width)).collect();
+    let written: String = lines.map(|(figures, cause)| after(figures, &cause, width)).collect();
     format!("\n{written}")
 }
 
 /// Writes `text` after `figures`, with its further lines aligned below its first.
-fn beside(figures: &str, text: &str, width: usize) -> String {
+fn after(figures: &str, text: &str, width: usize) -> String {
     let first = format!("{figures}  ");
     let indent = " ".repeat(columns_of(&first));
     hanging(&first, text, &indent, width)
@@ -123,11 +126,12 @@ fn bar(part: u64, most: u64) -> String {
     "█".repeat(length.min(u128::from(BAR)) as usize)
 }
 
-/// One late sample below `head`: its segments, its causes, and what ran on which CPU.
+/// One late sample or wait below `head`: its segments, its causes, and what ran on which CPU.
 pub(super) fn sample(
     number: usize,
     head: &str,
     explained: &ExplainedSample,
+    subject: Subject,
     width: usize,
 ) -> String {
     let mut text = String::from("\n");
@@ -147,10 +151,10 @@ pub(super) fn sample(
             format::share(time.as_nanos(), latency),
             format::latency(time)
         );
-        text.push_str(&beside(&figures, &cause, width));
+        text.push_str(&after(&figures, &cause, width));
     }
     if let Some(timeline) = &explained.timeline {
-        text.push_str(&strip::draw(timeline, INDENT, width));
+        text.push_str(&strip::draw(timeline, subject, INDENT, width));
     }
     text
 }
@@ -208,7 +212,7 @@ mod tests {
         let mut cell = explanation_fixture::cell("net", &[], None);
         cell.explanation.pareto.undivided = 3;
         let text = explanation_text(&[cell], &TableOptions::default());
-        assert!(text.contains("3 samples later than"), "{text}");
+        assert!(text.contains("3 samples more than"), "{text}");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use tactus_explain::{WaitExplanation, Waits};
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
-use super::{text, words};
+use super::text;
+use super::words::{self, Subject};
 use crate::format;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid};
@@ -53,7 +54,7 @@ pub fn waits_text(
         Column::of("p99", &rows, |row| Entry::latency(row.lengths.quantile(0.99))),
         Column::of("max", &rows, |row| Entry::latency(row.lengths.max())),
         Column::of(&format!("over {limit}"), &rows, |row| Entry::count(row.late)),
-        Column::of("total", &rows, |row| Entry::latency(Some(row.late_time))),
+        Column::of("their sum", &rows, |row| Entry::latency(Some(row.late_time))),
     ];
     let mut text = format!(
         "Runqueue waits, from when a thread became runnable or its timer was due\n\n{}",
@@ -84,24 +85,24 @@ fn group_text(waits: &WaitExplanation, width: usize) -> String {
         format::axis_length(explanation.threshold),
         format::latency(explanation.pareto.time)
     );
-    let headline = (explanation.samples > 0).then(|| words::headline(explanation));
+    let headline = (explanation.samples > 0).then(|| words::headline(explanation, Subject::Waits));
     for sentence in [headline, Some(late), words::remainder(explanation)].into_iter().flatten() {
         written.push_str(&wrapped(&sentence, "", width));
     }
-    written.push_str(&text::pareto(explanation, width));
+    written.push_str(&text::pareto(explanation, Subject::Waits, width));
     if !explanation.worst.is_empty() {
         written.push_str("\nThe longest waits\n");
     }
     for (number, explained) in (1..).zip(&explanation.worst) {
         let thread = waits.threads.get(explained.task as usize);
         let head = format!(
-            "{} for thread {}, {} into the recording; {}",
-            format::latency(explained.sample.latency()),
+            "thread {} waited {}, from {} into the recording; {}",
             thread.map_or_else(|| "?".to_owned(), ToString::to_string),
+            format::latency(explained.sample.latency()),
             format::latency(explained.sample.due),
             explained.outcome
         );
-        written.push_str(&text::sample(number, &head, explained, width));
+        written.push_str(&text::sample(number, &head, explained, Subject::Waits, width));
     }
     written
 }

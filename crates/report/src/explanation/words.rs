@@ -8,24 +8,60 @@ use tactus_model::time::Nanos;
 use super::TracingCost;
 use crate::format::{self, THIN_SPACE};
 
+/// What an explanation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// The samples of a probe.
+    Samples,
+    /// The runqueue waits of a thread.
+    Waits,
+}
+
+impl Subject {
+    /// One of them.
+    pub(super) const fn noun(self) -> &'static str {
+        match self {
+            Self::Samples => "sample",
+            Self::Waits => "wait",
+        }
+    }
+
+    /// Their time above the threshold, to follow `Main cause of`.
+    fn late(self, threshold: Nanos) -> String {
+        let threshold = format::axis_length(threshold);
+        match self {
+            Self::Samples => format!("latency over {threshold}"),
+            Self::Waits => format!("waits longer than {threshold}"),
+        }
+    }
+
+    /// What is above the threshold, to follow a number of them.
+    fn over(self, threshold: Nanos) -> String {
+        let threshold = format::axis_length(threshold);
+        match self {
+            Self::Samples => format!("more than {threshold} late"),
+            Self::Waits => format!("longer than {threshold}"),
+        }
+    }
+}
+
 /// The main cause: `Main cause of latency over 100 µs: softirq NET_RX on CPU 1, 71.0 %.`
-pub(super) fn headline(explanation: &Explanation) -> String {
+pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
     let pareto = &explanation.pareto;
-    let threshold = format::axis_length(explanation.threshold);
+    let (noun, over) = (subject.noun(), subject.over(explanation.threshold));
     match pareto.rows.first() {
         Some(row) => {
             let rank = if row.cause.explains() { "Main cause" } else { "Largest share" };
             let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
-            format!("{rank} of latency over {threshold}: {}, {share}.", row.cause)
+            format!("{rank} of {}: {}, {share}.", subject.late(explanation.threshold), row.cause)
         }
         None if pareto.undivided > 0 => format!(
-            "{} later than {threshold}; the recorded events do not show why.",
-            format::counted(pareto.undivided, "sample")
+            "{} {over}; the recorded events do not show why.",
+            format::counted(pareto.undivided, noun)
         ),
-        None => format!(
-            "None of {} was later than {threshold}.",
-            format::counted(explanation.samples, "sample")
-        ),
+        None => {
+            format!("None of {} was {over}.", format::counted(explanation.samples, noun))
+        }
     }
 }
 
@@ -36,11 +72,13 @@ pub(super) fn divided(explanation: &Explanation) -> Option<String> {
     if pareto.samples == 0 {
         return None;
     }
+    let late = pareto.samples + pareto.undivided;
     let mut said = format!(
-        "{} of {} were later than {}. Shares are of their total latency, {}.",
-        format::count(pareto.samples + pareto.undivided),
+        "{} of {} {} {}. Shares are of their total latency, {}.",
+        format::count(late),
         format::counted(explanation.samples, "sample"),
-        format::axis_length(explanation.threshold),
+        if late == 1 { "was" } else { "were" },
+        Subject::Samples.over(explanation.threshold),
         format::latency(pareto.time)
     );
     if pareto.undivided > 0 {
@@ -193,19 +231,20 @@ pub(super) fn matched(explanation: &Explanation) -> String {
     };
     let whole = sum(&recorded);
     let found = sum(&MatchOutcome::has_timer);
-    let mut said = format!(
-        "{} of {} in gap-free recorded time ({}) were matched to the timer that woke the task.",
-        format::share(found, whole),
-        format::counted(whole, "sample"),
-        format::share(whole, explanation.samples) + " of all samples"
-    );
+    let found_of = format::share(found, whole);
+    let timer = "the timer that woke the task was found";
+    let mut said = match whole < explanation.samples {
+        false => format!("For {found_of} of {}, {timer}.", format::counted(whole, "sample")),
+        true => format!(
+            "{} of {} have complete events; for {found_of} of them, {timer}. Without complete events: {}.",
+            format::count(whole),
+            format::counted(explanation.samples, "sample"),
+            named(&|outcome| !recorded(outcome)),
+        ),
+    };
     if found < whole {
         let others = named(&|outcome| recorded(outcome) && !outcome.has_timer());
-        said.push_str(&format!(" Others: {others}."));
-    }
-    if whole < explanation.samples {
-        let apart = named(&|outcome| !recorded(outcome));
-        said.push_str(&format!(" Outside that time: {apart}."));
+        said.push_str(&format!(" Without a timer: {others}."));
     }
     said
 }
@@ -213,13 +252,13 @@ pub(super) fn matched(explanation: &Explanation) -> String {
 /// The cost of tracing.
 pub(crate) fn cost(cost: Option<&TracingCost>) -> String {
     let Some(cost) = cost else {
-        return "Cost of tracing: unknown; two pairs of a traced and an untraced stretch are needed."
+        return "Cost of tracing: unknown, because it needs two pairs of a traced and an untraced window."
             .to_owned();
     };
     let low = signed(cost.low_ns);
     let high = signed(cost.high_ns);
     let pairs = format::counted(cost.pairs, "pair");
-    let between = format!("95{THIN_SPACE}% interval {low} to {high}, {pairs} of stretches");
+    let between = format!("95{THIN_SPACE}% interval {low} to {high}, from {pairs} of windows");
     if cost.low_ns <= 0 && cost.high_ns >= 0 {
         format!("Cost of tracing: no difference found between the medians ({between}).")
     } else {

@@ -10,7 +10,8 @@ use tactus_stats::{CellSummary, PercentileAxis, percentile_curve};
 
 use super::ReportError;
 use crate::comparison::{
-    comparison_in_words, differences, how_compared, latency, missed, only, ratios, side, signed,
+    comparison_in_words, differences, how_compared, latency, missed, not_compared, only, ratios,
+    side, signed,
 };
 use crate::format;
 use crate::guests::guests_notes;
@@ -32,7 +33,7 @@ pub fn comparison_page(comparison: &Comparison, a: &Run, b: &Run) -> Result<Stri
         a: side(&pair.a),
         b: side(&pair.b),
         figures: pair.quantiles.iter().map(FigureView::of).collect(),
-        not_compared: pair.quantiles.iter().filter_map(not_compared).collect(),
+        not_compared: not_compared(pair),
         missed: missed(pair),
         unknown: pair.unknown.join(", "),
         graphs: shared.map(|shared| percentiles::panel("", curves, shared).inline()).to_vec(),
@@ -87,12 +88,6 @@ fn invalid(comparison: &Comparison) -> Vec<String> {
         Some(format!("{side} is invalid, which may explain a difference: {why}"))
     });
     invalid.collect()
-}
-
-/// Why a quantile was not compared; `None` if it was.
-fn not_compared(figure: &QuantileComparison) -> Option<String> {
-    let reason = figure.not_compared.as_ref()?;
-    Some(format!("{} was not compared: {reason}.", format::percentile(figure.quantile)))
 }
 
 /// A pair of cells.

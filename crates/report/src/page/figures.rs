@@ -166,7 +166,7 @@ fn scopes(results: &[&CellResult<'_>]) -> Figure {
     let (open, folded) =
         open_and_folded(results, |result| scope::panel(&scope_of(result)).inline());
     Figure {
-        title: "Times between arrivals",
+        title: "Time between wakeups",
         about: "The scope of the Mach testbed (1993): in a perfect system, every point is on the line of the \
             interval. The graph shows the round with the longest time; a triangle marks a time off the scale."
             .to_owned(),

@@ -128,7 +128,7 @@ fn title(runs: &[Run]) -> String {
 }
 
 /// Writes a page on where the CPU time of recordings went. `limits` are the notes that belong
-/// beside the figures, from [`guests_notes`](crate::guests_notes).
+/// with the figures, from [`guests_notes`](crate::guests_notes).
 ///
 /// # Errors
 /// The page could not be put together.

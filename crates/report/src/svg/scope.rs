@@ -1,7 +1,7 @@
 //! The interarrival scope, after Figure 1 of *The Mach multimedia testbed* (CMU-CS-93-205, 1993).
 //!
-//! Time runs to the right, the time between successive arrivals upward. In a perfect system every
-//! arrival is on the line of the interval. As in the paper, the worst case is printed in the lower
+//! Time runs to the right, the time between successive wakeups upward. In a perfect system every
+//! wakeup is on the line of the interval. As in the paper, the worst case is printed in the lower
 //! right corner; here a triangle also marks each place off the scale. The paper's scope wraps
 //! around; this scope shows the whole window, with the shortest and the longest time of a slice in
 //! each column.
@@ -26,7 +26,7 @@ pub struct Scope {
     pub nominal: Nanos,
     /// The columns of every task of one round, in any order.
     pub columns: Vec<ScopeColumn>,
-    /// The longest time between two arrivals in any round.
+    /// The longest time between two wakeups in any round.
     pub worst: Nanos,
     /// The length of the window.
     pub window: Nanos,
@@ -39,11 +39,11 @@ const COLUMNS: usize = 290;
 pub fn panel(scope: &Scope) -> Drawing {
     let frame = Frame::new(120.0, 12.0);
     let description = format!(
-        "Interval {}, longest time between two arrivals {}",
+        "Interval {}, longest time between two wakeups {}",
         format::latency(scope.nominal),
         format::latency(scope.worst)
     );
-    let title = format!("Times between arrivals: {}", scope.name);
+    let title = format!("Time between wakeups: {}", scope.name);
     let mut drawing = frame.begin(&scope.name, title, description);
     let nominal = scope.nominal.as_nanos() as f64;
     let upward = LinearScale::new(0.0, nominal * 2.0, frame.bottom, frame.top);

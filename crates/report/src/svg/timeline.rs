@@ -10,6 +10,7 @@ use tactus_model::time::Nanos;
 use super::frame::{Frame, LINE, WIDTH};
 use super::scale::LinearScale;
 use super::{Anchor, Drawing, label};
+use crate::explanation::moment_word;
 use crate::format;
 
 /// A late sample to draw.
@@ -17,7 +18,7 @@ use crate::format;
 pub struct Lateness<'a> {
     /// The heading of the drawing.
     pub head: &'a str,
-    /// From the due time to the arrival.
+    /// From the due time to user mode.
     pub length: Nanos,
     /// The CPUs that are shown.
     pub lanes: &'a [&'a Lane],
@@ -290,16 +291,15 @@ fn short_name(occupant: &Occupant) -> String {
     }
 }
 
-/// Marks the due time, the arrival and the moments between; names are written if they have room.
+/// Marks the due time, the return to user mode and the moments between; names are written if they have room.
 fn marks(drawing: &mut Drawing, lateness: &Lateness<'_>, frame: &Frame, along: &LinearScale) {
     let y = frame.top + 10.0;
+    let end = moment_word(Moment::Came);
     let mut taken = vec![
         (frame.left, frame.left + label::width("due")),
-        (frame.right - label::width("arrived"), frame.right),
+        (frame.right - label::width(end), frame.right),
     ];
-    for (x, name, anchor) in
-        [(frame.left, "due", Anchor::Start), (frame.right, "arrived", Anchor::End)]
-    {
+    for (x, name, anchor) in [(frame.left, "due", Anchor::Start), (frame.right, end, Anchor::End)] {
         drawing.line("limit", (x, frame.top + 2.0), (x, frame.bottom));
         let inward = if anchor == Anchor::Start { 3.0 } else { -3.0 };
         drawing.text("mark strong", anchor, (x + inward, y), name);
@@ -309,7 +309,7 @@ fn marks(drawing: &mut Drawing, lateness: &Lateness<'_>, frame: &Frame, along: &
     for moment in wanted {
         for mark in lateness.marks.iter().filter(|mark| mark.moment == moment) {
             let x = along.at(mark.at.as_nanos() as f64);
-            let name = crate::explanation::moment_word(moment);
+            let name = moment_word(moment);
             let half = label::width(name) / 2.0;
             let free =
                 taken.iter().all(|(from, to)| x + half + 2.0 < *from || x - half - 2.0 > *to);
@@ -375,7 +375,7 @@ mod tests {
         };
         let svg = panel(&lateness).inline();
         assert!(!svg.contains("NaN") && !svg.contains("inf\""), "{svg}");
-        assert!(svg.contains(">due</text>") && svg.contains(">arrived</text>"), "{svg}");
+        assert!(svg.contains(">due</text>") && svg.contains(">user mode</text>"), "{svg}");
     }
 
     #[test]

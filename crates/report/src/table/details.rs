@@ -26,7 +26,7 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
     let sections = [
         head(run),
         section("Outcome", &wrapped(&outcome::of_results(run, &results), "", width)),
-        section("Until", &until_text(run, width)),
+        section("Precision", &until_text(run, width)),
         section("Verdict", &verdict::verdict_text(&judged(run), width)),
         section("Latency per wakeup", &cells::of_results(run, &results, options)),
         section(

@@ -21,7 +21,7 @@ pub struct CellTail {
     pub all_causes: TailEstimation,
     /// By cause, if the causes of enough late wakeups are known.
     pub by_cause: Vec<CauseTail>,
-    /// The reason, if there is no estimation by cause.
+    /// The reason, if there is no estimation by cause, in a sentence without its full stop.
     pub not_by_cause: Option<String>,
     /// The bound on the rate of events that were not seen.
     pub unseen: Option<UnseenBound>,

@@ -1,20 +1,55 @@
 //! Tail estimations in sentences.
 
 use tactus_model::time::Nanos;
-use tactus_stats::extreme::{LevelEstimation, TailEstimate, TailEstimation};
+use tactus_stats::extreme::{LevelEstimation, TailEstimate, TailEstimation, TailRefusal};
 
 use super::CellTail;
-use crate::format;
+use crate::format::{self, THIN_SPACE};
 use crate::table::TableOptions;
-use crate::wrap::wrapped;
+use crate::wrap::{hanging, wrapped};
 
-/// Writes the tail estimations of a run's cells.
+/// A remark about a cell: a lead that several cells may share, and the cell's own figures.
+struct Remark {
+    lead: String,
+    figures: Option<String>,
+}
+
+/// Writes the tail estimations of a run's cells, then the remarks, each once for all its cells.
 pub fn tail_text(cells: &[CellTail], options: &TableOptions) -> String {
     let mut text = String::new();
     for cell in cells {
-        text.push_str(&format!("{}\n", format::printable(&cell.label)));
-        for sentence in of_cell(cell) {
-            text.push_str(&wrapped(&format!("  {sentence}"), "    ", options.width));
+        let sentences = estimates(cell);
+        if !sentences.is_empty() {
+            text.push_str(&format!("{}\n", format::printable(&cell.label)));
+        }
+        for sentence in sentences {
+            text.push_str(&hanging("  ", &sentence, "    ", options.width));
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    let of_cells: Vec<[Option<Remark>; 3]> = cells.iter().map(remarks).collect();
+    for kind in 0..3 {
+        let mut shared: Vec<(&str, Vec<String>)> = Vec::new();
+        for (cell, remarks) in cells.iter().zip(&of_cells) {
+            let Some(Remark { lead, figures }) = &remarks[kind] else { continue };
+            let about = match figures {
+                Some(figures) => format!("{}: {figures}", cell.label),
+                None => cell.label.clone(),
+            };
+            match shared.iter_mut().find(|(known, _)| known == lead) {
+                Some((_, all)) => all.push(about),
+                None => shared.push((lead, vec![about])),
+            }
+        }
+        for (lead, about) in shared {
+            if cells.iter().map(|cell| &cell.label).eq(&about) {
+                text.push_str(&wrapped(&format!("{lead}."), "", options.width));
+            } else {
+                text.push_str(&wrapped(&format!("{lead}:"), "", options.width));
+                text.push_str(&wrapped(&format!("{}.", about.join("; ")), "  ", options.width));
+            }
         }
     }
     text
@@ -22,8 +57,23 @@ pub fn tail_text(cells: &[CellTail], options: &TableOptions) -> String {
 
 /// The sentences about a cell.
 pub(super) fn of_cell(cell: &CellTail) -> Vec<String> {
-    let CellTail { all_causes, by_cause, not_by_cause, unseen, .. } = cell;
-    let mut words = sentences(all_causes);
+    let remark = |Remark { lead, figures }| match figures {
+        Some(figures) => format!("{lead}: {figures}."),
+        None => format!("{lead}."),
+    };
+    let remarks = remarks(cell).into_iter().flatten();
+    estimates(cell).into_iter().chain(remarks.map(remark)).collect()
+}
+
+/// The sentences of the estimates of a cell; empty if there are none.
+fn estimates(CellTail { all_causes, by_cause, .. }: &CellTail) -> Vec<String> {
+    let mut words = match all_causes {
+        TailEstimation::Estimate { .. } => sentences(all_causes),
+        TailEstimation::Refused { .. } => Vec::new(),
+    };
+    if by_cause.is_empty() && !words.is_empty() {
+        words.push("This estimate may mix several causes.".to_owned());
+    }
     for cause in by_cause {
         let estimation = sentences(&cause.estimation).join(" ");
         words.push(format!(
@@ -32,16 +82,35 @@ pub(super) fn of_cell(cell: &CellTail) -> Vec<String> {
             format::counted(cause.wakeups as u64, "late wakeup")
         ));
     }
-    words.extend(not_by_cause.clone());
-    if let Some(unseen) = unseen {
-        words.push(format!(
-            "An event not seen in {} occurs in fewer than 1 of {} wakeups (95\u{202f}% confidence, if wakeups \
-             are independent).",
-            format::counted(unseen.trials, "wakeup"),
-            format::count((1.0 / unseen.rate) as u64)
-        ));
-    }
     words
+}
+
+/// Why a cell has no estimate, why it has none by cause, and the bound on events that were not seen.
+fn remarks(cell: &CellTail) -> [Option<Remark>; 3] {
+    let CellTail { all_causes, not_by_cause, unseen, .. } = cell;
+    let refused = match all_causes {
+        TailEstimation::Estimate { .. } => None,
+        TailEstimation::Refused { refusal: TailRefusal::FewEvents { events, needed }, .. } => {
+            Some(Remark {
+                lead: "No estimate for longer times, because there are too few late events; measure longer"
+                    .to_owned(),
+                figures: Some(format!("{events} of {needed} needed")),
+            })
+        }
+        TailEstimation::Refused { words, .. } => {
+            Some(Remark { lead: format!("No estimate for longer times: {words}"), figures: None })
+        }
+    };
+    let not_by_cause =
+        not_by_cause.as_ref().map(|reason| Remark { lead: reason.clone(), figures: None });
+    let unseen = unseen.map(|unseen| Remark {
+        lead: format!(
+            "An event that was not seen is rarer than this (95{THIN_SPACE}% confidence, if wakeups are \
+             independent)"
+        ),
+        figures: Some(format!("1 in {} wakeups", format::count((1.0 / unseen.rate) as u64))),
+    });
+    [refused, not_by_cause, unseen]
 }
 
 /// The levels and their basis, or why there are none.
@@ -53,7 +122,7 @@ fn sentences(estimation: &TailEstimation) -> Vec<String> {
             words
         }
         TailEstimation::Refused { words, .. } => {
-            vec![format!("No estimate beyond the measured time: {words}.")]
+            vec![format!("No estimate for longer times: {words}.")]
         }
     }
 }
@@ -62,7 +131,7 @@ fn level(LevelEstimation { period, level, refused }: &LevelEstimation) -> String
     let once = once_in(*period);
     match (level, refused) {
         (Some(level), _) => format!(
-            "Exceeded {once}: about {} (95\u{202f}% interval {} to {}). This is an estimate, not a bound.",
+            "Exceeded {once}: about {} (95{THIN_SPACE}% interval {} to {}). This is an estimate, not a bound.",
             format::latency(level.level),
             format::latency(level.low),
             format::latency(level.high)
@@ -123,14 +192,14 @@ mod tests {
             label: label.to_owned(),
             all_causes: TailEstimation::of(&[window]),
             by_cause: Vec::new(),
-            not_by_cause: Some("No estimate by cause: nothing was recorded.".to_owned()),
+            not_by_cause: Some("No estimate by cause: nothing was recorded".to_owned()),
             unseen: UnseenBound::after(wakeups as u64),
         }
     }
 
     #[test]
     fn tail_estimations_in_words() {
-        let cells = [cell("idle", 60_000), cell("compute", 1_000)];
+        let cells = [cell("idle", 60_000), cell("compute", 1_000), cell("file", 1_500)];
         insta::assert_snapshot!(tail_text(&cells, &TableOptions::default()));
     }
 }
