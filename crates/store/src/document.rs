@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use tactus_model::experiment::Plan;
 use tactus_model::result::{Failure, Measurement};
-use tactus_model::run::RunHeader;
+use tactus_model::run::{Run, RunHeader};
 use tactus_model::sample::SampleBlock;
 use tactus_model::traced::TracedData;
 
@@ -30,6 +30,18 @@ pub(crate) trait Sink {
     ) -> Result<(), Fault>;
 
     fn failure(&mut self, failure: Failure) -> Result<(), Fault>;
+
+    /// Receives a whole run that has neither samples nor recordings, and names it after its
+    /// plan and its start.
+    fn run(&mut self, run: Run) -> Result<(), Fault> {
+        let Run { header, measurements, failures } = run;
+        let id = name::after(&header.plan.name, header.created);
+        self.header(RunHeader { id, ..header })?;
+        for measurement in measurements {
+            self.result(measurement, Samples::new(), TracedData::default())?;
+        }
+        failures.into_iter().try_for_each(|failure| self.failure(failure))
+    }
 }
 
 /// Reads a document, a result at a time, and passes its content to `sink`.

@@ -55,7 +55,7 @@ fn a_run_of_another_program_is_stored_with_its_origin() {
     let (mut here, mut there) =
         (Store::open_in_memory().unwrap(), Store::open_in_memory().unwrap());
     let foreign = foreign_run();
-    let id = here.add(&foreign).unwrap();
+    let id = here.add(foreign.clone()).unwrap();
     assert_eq!(id.as_str(), "cyclictest-20261121-113355");
     let kept = here.load(&id).unwrap();
     assert_eq!(
@@ -63,13 +63,13 @@ fn a_run_of_another_program_is_stored_with_its_origin() {
         (&foreign.header.origin, &foreign.measurements)
     );
     assert_eq!(here.list().unwrap()[0].origin.as_deref(), Some("cyclictest 2.40"));
-    assert!(matches!(here.add(&foreign), Err(StoreError::AlreadyThere(_))));
+    assert!(matches!(here.add(foreign.clone()), Err(StoreError::AlreadyThere(_))));
     let json = exported(&here, &id, true);
     assert_eq!(there.import(&json[..]).unwrap(), id);
     assert_eq!(there.load(&id).unwrap(), kept);
     let mut unbalanced = foreign;
     unbalanced.measurements[0].tasks[0].accounting.missed += 1;
-    assert!(matches!(here.add(&unbalanced), Err(StoreError::Unbalanced { .. })));
+    assert!(matches!(here.add(unbalanced), Err(StoreError::Unbalanced { .. })));
     assert_eq!(here.list().unwrap().len(), 1, "all of it or nothing");
 }
 
@@ -315,6 +315,6 @@ fn a_run_is_the_same_straight_from_its_file_as_through_a_store() {
         }
     }
     let foreign = foreign_run();
-    let added = store.add(&foreign).unwrap();
+    let added = store.add(foreign.clone()).unwrap();
     assert_eq!(FileRun::of(foreign).unwrap().run, store.load(&added).unwrap());
 }
