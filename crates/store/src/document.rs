@@ -111,7 +111,8 @@ impl<'s> Document<'s> {
 
     fn header(&mut self, header: RunHeader) -> Result<(), Fault> {
         if !name::is_fit(&header.id) {
-            let reason = format!("`{}` is not a valid run name", header.id);
+            let shown: String = header.id.as_str().escape_debug().take(40).collect();
+            let reason = format!("`{shown}` is not a valid run name: {}", name::LIMITS);
             return Err(not_an_export(reason).into());
         }
         // Continuing a run holds all turns of its plan in memory.
