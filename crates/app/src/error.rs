@@ -140,6 +140,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
             StoreError::NoRuns
+            | StoreError::NoneOfMachine
             | StoreError::UnknownRun { .. }
             | StoreError::AmbiguousRun { .. }
             | StoreError::NotMeasured { .. }

@@ -101,7 +101,7 @@ pub struct ListedRun {
     pub verdict: Verdict,
 }
 
-/// Runs of the store, the newest first.
+/// Runs of the store, the last added first.
 #[derive(Debug)]
 pub struct Listing {
     /// The runs with their verdicts.

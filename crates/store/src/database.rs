@@ -21,8 +21,12 @@ const APPLICATION_ID: i64 = 0x5461_6374;
 
 /// The migrations from an empty file to the current tables, the first from version 0 to version
 /// 1. Released migrations are never changed.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// Opens the database in the file `path`; creates the file and its directory if they do not
 /// exist.

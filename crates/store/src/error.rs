@@ -84,6 +84,9 @@ pub enum StoreError {
     /// The store is empty.
     #[error("there are no runs yet; `tactus measure` creates one")]
     NoRuns,
+    /// The store has runs, but this machine began none of them.
+    #[error("this machine began no run of the store; `tactus measure` begins one")]
+    NoneOfMachine,
     /// No run matches the name.
     #[error("there is no run `{text}`{}; `tactus list` shows all runs", near(nearest))]
     UnknownRun {
@@ -97,7 +100,7 @@ pub enum StoreError {
     AmbiguousRun {
         /// The given name.
         text: String,
-        /// The matching runs, the newest first.
+        /// The matching runs, the last added first.
         candidates: Vec<RunId>,
     },
     /// The run has no measurement of this turn.

@@ -67,12 +67,13 @@ fn give_name(database: &Connection, imported: &RunRow, wanted: RunId) -> Result<
     unreachable!("the number of runs is finite, the number of names is not")
 }
 
-/// Whether `imported` contains nothing that `other` lacks; it may lack the samples.
+/// Whether `imported` contains nothing that `other` lacks; it may lack the samples, and always
+/// lacks the identity of the machine.
 fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Result<bool, Fault> {
     let renamed = RunHeader { id: other.id.clone(), ..load::header(database, imported)? };
-    if renamed != load::header(database, other)?
-        || load::failures(database, imported)? != load::failures(database, other)?
-    {
+    let mut there = load::header(database, other)?;
+    there.facts_before.machine_id = None;
+    if renamed != there || load::failures(database, imported)? != load::failures(database, other)? {
         return Ok(false);
     }
     let ours = load::measurement_numbers(database, imported)?;

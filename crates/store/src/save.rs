@@ -175,8 +175,8 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
     database.execute(
         "INSERT INTO run
             (id, name, created_ns, version, status, rounds, cells, plan, facts_before, facts_after,
-             origin)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             origin, machine)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
             header.id.as_str(),
             plan.name,
@@ -189,6 +189,7 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
             facts_json(&header.facts_before)?,
             facts_after,
             origin,
+            header.facts_before.machine_id,
         ],
     )?;
     Ok(RunRow {

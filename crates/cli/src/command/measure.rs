@@ -61,7 +61,9 @@ pub(crate) struct MeasureArguments {
     /// Print the cells and the estimated duration, without measuring
     #[arg(long)]
     plan_only: bool,
-    /// Continue an interrupted run: measure its remaining turns
+    /// Continue an interrupted run, or one with failed turns: measure the turns without a result. A run
+    /// continues only in the store and on the machine where it began; `last` is the last one that
+    /// began here
     #[arg(long = "continue", id = "continued", value_name = "RUN")]
     continued: Option<String>,
     /// File of the HTML page [default: a file in reports/ beside the store]
