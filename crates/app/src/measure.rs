@@ -74,10 +74,11 @@ pub fn new_run(
     carry_out(store, run, targets, listener)
 }
 
-/// Measures the remaining turns of an interrupted run.
+/// Measures the remaining turns of an interrupted run, and failed turns again.
 ///
 /// # Errors
-/// There is no such run, it is complete, or those of [`new_run`].
+/// There is no such run, it is complete, it did not begin on this machine, or those of
+/// [`new_run`].
 pub fn continue_run(
     places: &Places,
     store: &mut Store,
@@ -93,12 +94,23 @@ pub fn continue_run(
 /// Requires that a run is complete.
 ///
 /// # Errors
-/// The run was interrupted; the error contains the kept turns and the command that continues it.
-pub fn require_end(run: &Run, status: RunStatus) -> Result<()> {
-    match status {
+/// The run was interrupted, or turns failed; the error contains the kept turns and the command
+/// that continues it.
+pub fn require_end(run: &Run) -> Result<()> {
+    match run.header.status {
         RunStatus::Complete => Ok(()),
+        RunStatus::Partial => Err(partial(run)),
         RunStatus::Interrupted | RunStatus::Unfinished => Err(interrupted(run)),
     }
+}
+
+/// The error for a run with failed turns.
+fn partial(run: &Run) -> Error {
+    let (failed, all) = (run.failures.len(), run.header.plan.turns().len());
+    let kept = if failed == all { "nothing was measured" } else { "the others are kept" };
+    let id = &run.header.id;
+    Error::new(ErrorKind::NoResult, format!("{failed} of {all} turns of {id} failed; {kept}"))
+        .with_hint(format!("measure the failed turns again: tactus measure --continue {id}"))
 }
 
 /// The error for an interrupted run.

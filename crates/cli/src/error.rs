@@ -62,6 +62,7 @@ impl CommandError {
                     ErrorKind::Usage => ("error", 2, None),
                     ErrorKind::Unavailable => ("error", 3, None),
                     ErrorKind::Internal => ("internal error", 4, Some(defect)),
+                    ErrorKind::NoResult => ("incomplete", 5, None),
                     ErrorKind::Interrupted => ("interrupted", INTERRUPTED, None),
                 };
                 print(prefix, code, &error, error.hint().or(hint))

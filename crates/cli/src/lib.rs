@@ -28,7 +28,8 @@ use crate::command::Command;
 #[command(name = "tactus", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "\
 Exit codes: 0 success; 1 a demand or check failed; 2 wrong usage; 3 not permitted or not
-available on this machine; 4 a bug in tactus; 130 interrupted.")]
+available on this machine; 4 a bug in tactus; 5 some or all turns of a measurement failed;
+130 interrupted.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -27,7 +27,7 @@ pub fn rounds_taken_text(run: &Run) -> String {
     let plan = &run.header.plan;
     let rounds = format::counted(plan.rounds.into(), "round");
     match plan.until {
-        Some(until) if run.header.status == RunStatus::Complete => {
+        Some(until) if run.header.status.has_ended() => {
             format!("{rounds}, taken until {}, at most {}", until.aim, format::span(until.limit))
         }
         _ => rounds_text(plan),

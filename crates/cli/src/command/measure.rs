@@ -30,7 +30,8 @@ use crate::terminal::{print_plan, table_options};
 /// makes a cell for each value. With an experiment, settings replace those of the experiment.
 ///
 /// Without real-time permission, the best permitted policy is used, and the output contains the command
-/// that grants more. An interrupt (Ctrl-C) keeps finished turns; --continue measures the rest.
+/// that grants more. An interrupt (Ctrl-C) keeps finished turns; --continue measures the rest. If turns
+/// fail, the others are kept, the exit code is 5, and --continue measures the failed ones again.
 ///
 /// Examples: tactus measure;
 /// tactus measure --load idle --load compute:2 --policy fifo:90 --rounds 3
@@ -141,7 +142,7 @@ pub(super) fn run_with(
     };
     listener.end()?;
     let subject = Subject::stored(&store, &done.run)?;
-    let ended = require_end(subject.run(), done.status);
+    let ended = require_end(subject.run());
     print_conclusions(&subject, arguments)?;
     write_page(subject, arguments, places)?;
     Ok(ended?)

@@ -110,7 +110,9 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     let runs =
         study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, print_next)?;
     listener.end()?;
-    conclude(&study.paper, runs, arguments, places)
+    let ended = runs.require_results();
+    conclude(&study.paper, runs, arguments, places)?;
+    Ok(ended?)
 }
 
 fn list(json: bool) -> CommandResult {
