@@ -200,6 +200,11 @@ fn carry_out(
     let mut engine = Engine::new(store, &mut targets, &facts);
     engine.patience += guests.unwrap_or_default();
     listener.begins(&engine.stopper())?;
-    let status = engine.carry_out(&run, &mut |event| listener.on_event(&event))?;
+    let status = engine.carry_out(&run, &mut |event| listener.on_event(&event)).map_err(|error| {
+        let hint = format!(
+            "the finished turns are kept; afterwards, continue with: tactus measure --continue {run}"
+        );
+        Error::from(error).with_hint(hint)
+    })?;
     Ok(CarriedOut { run, status })
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod ballast;
 mod columns;
 mod database;
 mod document;
@@ -19,6 +20,7 @@ mod import;
 mod load;
 mod location;
 mod name;
+mod reading;
 mod save;
 mod store;
 

@@ -35,7 +35,7 @@ pub(crate) struct ListArguments {
 
 pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     let newest = (!arguments.all).then_some(arguments.newest);
-    let Listing { runs, older } = runs::list(&places.open_store()?, newest)?;
+    let Listing { runs, older } = runs::list(&places.open_store_to_read()?, newest)?;
     if runs.is_empty() && older == 0 && !arguments.json {
         eprintln!("there are no runs yet; `tactus measure` creates one");
         return Ok(());
