@@ -23,6 +23,8 @@ pub enum ErrorKind {
     Usage,
     /// Something is not permitted or not available on this machine.
     Unavailable,
+    /// Some turns of a run, or all of them, gave no result; the others are kept.
+    NoResult,
     /// The user interrupted it; finished turns are kept.
     Interrupted,
     /// The reader of the output closed it.
@@ -144,6 +146,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
             StoreError::NoRuns
+            | StoreError::NoneOfMachine
             | StoreError::UnknownRun { .. }
             | StoreError::AmbiguousRun { .. }
             | StoreError::NotMeasured { .. }

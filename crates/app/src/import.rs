@@ -37,7 +37,7 @@ pub struct Imported {
 pub fn file(store: &mut Store, path: &Path, options: &Options) -> Result<Imported> {
     let mut import = || match read(path, options)? {
         Content::Exported(content) => Ok((store.import(content)?, None)),
-        Content::Foreign(run) => Ok((store.add(&run)?, run.header.origin)),
+        Content::Foreign(run) => add(store, *run),
     };
     imported(import(), std::slice::from_ref(&path.to_owned()))
 }
@@ -51,9 +51,15 @@ pub fn rounds(store: &mut Store, paths: &[PathBuf], options: &Options) -> Result
         let files =
             paths.iter().map(|path| Opened::of(path)?.whole()).collect::<Result<Vec<File>>>()?;
         let run = run_of(&files, options).map_err(Error::usage)?;
-        Ok((store.add(&run)?, run.header.origin))
+        add(store, run)
     };
     imported(import(), paths)
+}
+
+/// Stores a run of another tool.
+fn add(store: &mut Store, run: Run) -> Result<(RunId, Option<Origin>)> {
+    let origin = run.header.origin.clone();
+    Ok((store.add(run)?, origin))
 }
 
 fn imported(result: Result<(RunId, Option<Origin>)>, paths: &[PathBuf]) -> Result<Imported> {

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use tactus_guests::Guests;
+use tactus_judge::verdict::{ChangedFact, other_machine};
 use tactus_lab::engine::Engine;
 use tactus_lab::event::Event;
 use tactus_lab::host::Host;
@@ -11,8 +12,9 @@ use tactus_lab::target::Stopper;
 use tactus_lab::targets::Targets;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::Plan;
+use tactus_model::facts::MachineFacts;
 use tactus_model::guest::GuestTime;
-use tactus_model::run::{Run, RunId, RunStatus};
+use tactus_model::run::{Run, RunHeader, RunId, RunStatus};
 use tactus_model::time::{Nanos, Realtime};
 use tactus_store::Store;
 
@@ -72,10 +74,11 @@ pub fn new_run(
     carry_out(store, run, targets, listener)
 }
 
-/// Measures the remaining turns of an interrupted run.
+/// Measures the remaining turns of an interrupted run, and failed turns again.
 ///
 /// # Errors
-/// There is no such run, it is complete, or those of [`new_run`].
+/// There is no such run, it is complete, it did not begin on this machine, or those of
+/// [`new_run`].
 pub fn continue_run(
     places: &Places,
     store: &mut Store,
@@ -91,12 +94,23 @@ pub fn continue_run(
 /// Requires that a run is complete.
 ///
 /// # Errors
-/// The run was interrupted; the error contains the kept turns and the command that continues it.
-pub fn require_end(run: &Run, status: RunStatus) -> Result<()> {
-    match status {
+/// The run was interrupted, or turns failed; the error contains the kept turns and the command
+/// that continues it.
+pub fn require_end(run: &Run) -> Result<()> {
+    match run.header.status {
         RunStatus::Complete => Ok(()),
+        RunStatus::Partial => Err(partial(run)),
         RunStatus::Interrupted | RunStatus::Unfinished => Err(interrupted(run)),
     }
+}
+
+/// The error for a run with failed turns.
+fn partial(run: &Run) -> Error {
+    let (failed, all) = (run.failures.len(), run.header.plan.turns().len());
+    let kept = if failed == all { "nothing was measured" } else { "the others are kept" };
+    let id = &run.header.id;
+    Error::new(ErrorKind::NoResult, format!("{failed} of {all} turns of {id} failed; {kept}"))
+        .with_hint(format!("measure the failed turns again: tactus measure --continue {id}"))
 }
 
 /// The error for an interrupted run.
@@ -108,10 +122,12 @@ pub(crate) fn interrupted(run: &Run) -> Error {
         .with_hint(format!("continue with: tactus measure --continue {}", run.header.id))
 }
 
-/// Finds a run that can be continued.
+/// Finds a run that can be continued here.
 fn unfinished(store: &Store, name: &str) -> Result<RunId> {
-    let id = store.find(name)?;
+    let now = facts();
+    let id = store.find_to_continue(name, now.machine_id.as_deref())?;
     let header = store.header(&id)?;
+    require_this_machine(&header, &now)?;
     if header.status != RunStatus::Complete {
         return Ok(id);
     }
@@ -123,6 +139,31 @@ fn unfinished(store: &Store, name: &str) -> Result<RunId> {
         )),
         None => error,
     })
+}
+
+/// Requires that a run began in this store and on this machine: the plan of another person's
+/// run may contain commands, and a run describes a single machine.
+fn require_this_machine(header: &RunHeader, now: &MachineFacts) -> Result<()> {
+    let (id, before) = (&header.id, &header.facts_before);
+    let reason = if before.machine_id.is_none() {
+        format!("{id} was imported or began with an earlier version of tactus")
+    } else if before.machine_id != now.machine_id {
+        format!("{id} began on another machine: its machine-id differs")
+    } else {
+        let changed: Vec<String> = other_machine(before, now)
+            .iter()
+            .map(|ChangedFact { group, name, before, after }| {
+                format!("{group} {name} was {before}, is {after}")
+            })
+            .collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        format!("the machine has changed since {id} began: {}", changed.join("; "))
+    };
+    let hint = "a run continues only in the store and on the machine where it began; \
+                measure again from the start with `tactus measure`";
+    Err(Error::new(ErrorKind::Unavailable, format!("cannot continue: {reason}")).with_hint(hint))
 }
 
 /// Prepares the targets of `cells`.
@@ -159,6 +200,11 @@ fn carry_out(
     let mut engine = Engine::new(store, &mut targets, &facts);
     engine.patience += guests.unwrap_or_default();
     listener.begins(&engine.stopper())?;
-    let status = engine.carry_out(&run, &mut |event| listener.on_event(&event))?;
+    let status = engine.carry_out(&run, &mut |event| listener.on_event(&event)).map_err(|error| {
+        let hint = format!(
+            "the finished turns are kept; afterwards, continue with: tactus measure --continue {run}"
+        );
+        Error::from(error).with_hint(hint)
+    })?;
     Ok(CarriedOut { run, status })
 }

@@ -64,6 +64,22 @@ impl Places {
         Ok(Store::open(self.store()?)?)
     }
 
+    /// Opens the store for reading; without a file it is empty.
+    ///
+    /// # Errors
+    /// It has no place, cannot be read, is damaged, or is not a store.
+    pub fn open_store_to_read(&self) -> Result<Store> {
+        Ok(Store::open_to_read(self.store()?)?)
+    }
+
+    /// Opens the store for deleting runs, also on a full disk.
+    ///
+    /// # Errors
+    /// As [`Places::open_store`].
+    pub fn open_store_to_delete(&self) -> Result<Store> {
+        Ok(Store::open_to_delete(self.store()?)?)
+    }
+
     /// The default file of a run's page: in `reports/` beside the store.
     ///
     /// # Errors

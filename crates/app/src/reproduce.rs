@@ -4,7 +4,6 @@ mod runs;
 
 use tactus_lab::shipped;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
-use tactus_model::run::RunStatus;
 use tactus_model::time::Nanos;
 use tactus_reproduce::{Form, PAPERS, Paper, Part, find};
 use tactus_store::Store;
@@ -118,7 +117,7 @@ impl Study {
             let PartsPlan { parts, plan } = &plans[number];
             let CarriedOut { run, status } =
                 measure::new_run(places, store, plan, guests, listener)?;
-            if status != RunStatus::Complete {
+            if !status.has_ended() {
                 let reason = format!("{run} is not complete; finished turns are kept");
                 let hint = format!(
                     "continue with: tactus measure --continue {run} && tactus reproduce {} --from {run}",

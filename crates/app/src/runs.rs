@@ -11,7 +11,7 @@ use tactus_store::Store;
 use crate::subject::{Subject, is_exported_run};
 use crate::{Places, Result};
 
-/// The runs of the store, which is opened on first use, and those in files.
+/// The runs of the store, which is opened for reading on first use, and those in files.
 #[derive(Debug)]
 pub struct Runs<'p> {
     places: &'p Places,
@@ -36,12 +36,12 @@ impl<'p> Runs<'p> {
     /// The store.
     ///
     /// # Errors
-    /// It has no place or cannot be opened.
+    /// It has no place or cannot be read.
     pub fn store(&self) -> Result<&Store> {
         if let Some(store) = self.store.get() {
             return Ok(store);
         }
-        let store = self.places.open_store()?;
+        let store = self.places.open_store_to_read()?;
         Ok(self.store.get_or_init(|| store))
     }
 
@@ -101,7 +101,7 @@ pub struct ListedRun {
     pub verdict: Verdict,
 }
 
-/// Runs of the store, the newest first.
+/// Runs of the store, the last added first.
 #[derive(Debug)]
 pub struct Listing {
     /// The runs with their verdicts.

@@ -9,11 +9,12 @@ use tactus_model::experiment::Turn;
 use tactus_model::run::{Run, RunId};
 use tactus_model::sample::SampleBlock;
 use tactus_model::traced::{TracedData, TracedStretch};
+use tactus_record::codec::MAGIC;
 use tactus_store::{FileRun, Store};
 
 use crate::error::OrError;
 use crate::import::{self, Content};
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// A run with its samples and recordings, in a store or read from a file.
 #[derive(Debug)]
@@ -37,8 +38,13 @@ impl<'s> Subject<'s> {
     /// Reads a run from a file: an exported one, or another tool's result.
     ///
     /// # Errors
-    /// The file cannot be read, or contains no run.
+    /// The file cannot be read, or contains no run, for example a recording.
     pub fn of_file(path: &Path) -> Result<Self> {
+        if beginning(path)?.starts_with(&MAGIC) {
+            let path = path.display();
+            return Err(Error::usage(format!("{path} is a recording, not a run"))
+                .with_hint(format!("explain it with: tactus explain {path}")));
+        }
         let what = || format!("cannot read a run from {}", path.display());
         let read = || -> Result<FileRun> {
             Ok(match import::read(path, &Options::default())? {
@@ -116,12 +122,15 @@ impl<'s> Subject<'s> {
 /// # Errors
 /// The file cannot be read.
 pub(crate) fn is_exported_run(path: &Path) -> Result<bool> {
-    let beginning = || -> io::Result<Vec<u8>> {
+    Ok(matches!(Format::recognise(&beginning(path)?), Ok(Format::Tactus)))
+}
+
+/// The beginning of a file, which determines its format.
+fn beginning(path: &Path) -> Result<Vec<u8>> {
+    let read = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         File::open(path)?.take(4096).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes =
-        beginning().or_error(ErrorKind::Usage, || format!("cannot read {}", path.display()))?;
-    Ok(matches!(Format::recognise(&bytes), Ok(Format::Tactus)))
+    read().or_error(ErrorKind::Usage, || format!("cannot read {}", path.display()))
 }

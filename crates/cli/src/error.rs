@@ -82,6 +82,7 @@ impl CommandError {
                     ErrorKind::Usage => ("error", 2, None),
                     ErrorKind::Unavailable => ("error", 3, None),
                     ErrorKind::Internal => ("internal error", 4, Some(defect)),
+                    ErrorKind::NoResult => ("incomplete", 5, None),
                     ErrorKind::NoCommand => ("error", NO_COMMAND, None),
                     ErrorKind::CommandRefused => ("error", COMMAND_REFUSED, None),
                     ErrorKind::Interrupted => {

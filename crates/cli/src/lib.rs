@@ -30,8 +30,9 @@ use crate::error::CommandError;
 #[command(name = "tactus", version, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "\
 Exit codes: 0 success, also if the reader closes the output; 1 a demand or check failed; 2 wrong
-usage; 3 not permitted or not available on this machine; 4 a bug in tactus; 130 interrupted
-(SIGINT), 143 terminated (SIGTERM), 129 hung up (SIGHUP): what was measured is kept.")]
+usage; 3 not permitted or not available on this machine; 4 a bug in tactus; 5 some or all turns of
+a measurement failed; 130 interrupted (SIGINT), 143 terminated (SIGTERM), 129 hung up (SIGHUP):
+what was measured is kept.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -26,7 +26,7 @@ use tactus_model::run::Run;
 
 pub(crate) use guest::is_exact;
 
-pub use changed::{ChangedFact, changed_facts};
+pub use changed::{ChangedFact, changed_facts, other_machine};
 pub use met::shortfalls;
 
 use crate::finding::{Finding, State, worst};

@@ -226,14 +226,23 @@ fn missing_turns() {
     assert!(found.fact.contains("idle · fifo:90, round 2: the measuring process did not respond"));
     assert_eq!(found.fix.as_deref(), Some("look into the kernel's log"));
 
+    let again = Some("tactus measure --continue small-20261121-113355");
+    let fix_without_hint = |run: &Run| {
+        let found = verdict(run).findings.into_iter().find(|found| found.check == "turns");
+        found.unwrap().fix
+    };
+    run.failures[0].hint = None;
+    run.header.status = RunStatus::Partial;
+    assert_eq!(fix_without_hint(&run), None, "only the machine where it began continues a run");
+    run.header.facts_before.machine_id = Some("a digest".to_owned());
+    assert_eq!(fix_without_hint(&run).as_deref(), again);
+
     run.failures.clear();
     run.measurements.clear();
     run.header.status = RunStatus::Interrupted;
     let nothing = verdict(&run);
     assert_eq!(nothing.validity, Validity::Invalid);
-    assert!(nothing.findings.iter().any(|found| {
-        found.fix.as_deref() == Some("tactus measure --continue small-20261121-113355")
-    }));
+    assert!(nothing.findings.iter().any(|found| found.fix.as_deref() == again));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Runs the turns of a plan one after another and stores their results.
 
+use std::ops::ControlFlow;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
@@ -90,7 +91,8 @@ impl<'a> Engine<'a> {
         self.stopper.clone()
     }
 
-    /// Runs every turn that has no result yet, and adds rounds while the plan requests them.
+    /// Runs every turn that has no result yet, those that failed before included, and adds
+    /// rounds while the plan requests them.
     ///
     /// # Errors
     /// The store cannot be read or written. A failed turn is not an error: it is stored and
@@ -119,11 +121,12 @@ impl<'a> Engine<'a> {
             estimate: plan.estimate(&turns),
         });
         let status = loop {
-            let status = self.take_all(run, &plan, &turns, &mut sitting, listener)?;
-            if status != RunStatus::Complete
-                || !self.another_round(run, &plan, &sitting, listener)?
-            {
-                break status;
+            if self.take_all(run, &plan, &turns, &mut sitting, listener)?.is_break() {
+                break RunStatus::Interrupted;
+            }
+            if !self.another_round(run, &plan, &sitting, listener)? {
+                let all = self.store.finished_turns(run)?.len() == plan.turns().len();
+                break if all { RunStatus::Complete } else { RunStatus::Partial };
             }
             plan = self.store.add_round(run)?;
             turns = plan.turns_of_round(plan.rounds - 1);
@@ -133,7 +136,7 @@ impl<'a> Engine<'a> {
         Ok(status)
     }
 
-    /// Runs `turns` one after another, and stores their results.
+    /// Runs `turns` one after another, and stores their results. Breaks when it is stopped.
     fn take_all(
         &mut self,
         run: &RunId,
@@ -141,7 +144,7 @@ impl<'a> Engine<'a> {
         turns: &[Turn],
         sitting: &mut Sitting,
         listener: &mut dyn FnMut(Event<'_>),
-    ) -> Result<RunStatus, StoreError> {
+    ) -> Result<ControlFlow<()>, StoreError> {
         let labels = plan.labels();
         let of = sitting.done + turns.len();
         let expected = plan.estimate(turns);
@@ -165,11 +168,11 @@ impl<'a> Engine<'a> {
                     self.store.save_failure(run, &failure)?;
                     listener(Event::TurnFailed { label, failure: &failure });
                 }
-                Outcome::Stopped => return Ok(RunStatus::Interrupted),
+                Outcome::Stopped => return Ok(ControlFlow::Break(())),
             }
         }
         sitting.expected = sitting.expected + expected;
-        Ok(RunStatus::Complete)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Whether the plan requests another round.

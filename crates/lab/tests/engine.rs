@@ -159,13 +159,19 @@ fn every_kind_of_failed_turn_is_stored_with_its_reason() {
         let by_turn =
             |request: &CellRequest| if request.turn == wrong { script } else { Script::Succeed };
         let (status, _) = carry_out(&mut store, &run, &by_turn, &mut |_, _| {});
-        assert_eq!(status, RunStatus::Complete, "{script:?}");
+        assert_eq!(status, RunStatus::Partial, "{script:?}");
         let stored = store.load(&run).unwrap();
         assert_eq!(stored.measurements.len(), 5, "{script:?}");
         assert_eq!(stored.failures.len(), 1, "{script:?}");
         assert_eq!(stored.failures[0].turn, wrong);
         let stored = &stored.failures[0].reason;
         assert!(stored.contains(reason), "{script:?}: {stored}");
+
+        let (status, requests) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
+        assert_eq!(status, RunStatus::Complete, "{script:?}");
+        assert_eq!(requests.len(), 1, "only the failed turn is measured again");
+        let stored = store.load(&run).unwrap();
+        assert_eq!((stored.measurements.len(), stored.failures.len()), (6, 0));
     }
 }
 
@@ -290,8 +296,10 @@ fn the_limit_ends_a_run_after_its_minimum_of_rounds() {
             last = Some((*next, *left, cells[0].met));
         }
     });
-    assert_eq!((status, requests.len()), (RunStatus::Complete, 3));
+    assert_eq!((status, requests.len()), (RunStatus::Partial, 3));
     assert_eq!(last.map(|(next, _, met)| (next, met)), Some((Next::Limit, false)));
+    let (status, _) = carry_out(&mut store, &run, &|_| Script::Succeed, &mut |_, _| {});
+    assert_eq!(status, RunStatus::Complete);
     assert!(store.add_round(&run).is_err(), "a complete run is not altered");
 }
 

@@ -13,6 +13,10 @@ use crate::time::{Instant, Nanos, Realtime};
 pub struct MachineFacts {
     /// When the facts were read.
     pub taken: Instant<Realtime>,
+    /// A digest that identifies the machine. It is not part of messages and exports, so a run
+    /// that has it was begun by the store that contains it.
+    #[serde(skip)]
+    pub machine_id: Option<String>,
     /// The kernel.
     #[serde(default)]
     pub kernel: KernelFacts,
@@ -302,6 +306,7 @@ impl MachineFacts {
     pub fn unknown(taken: Instant<Realtime>) -> Self {
         Self {
             taken,
+            machine_id: None,
             kernel: KernelFacts::default(),
             cpu: CpuFacts::default(),
             scheduling: SchedulingFacts::default(),

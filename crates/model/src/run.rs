@@ -40,10 +40,19 @@ keywords! {
     pub enum RunStatus: "run status" {
         /// It is running, or was cut off.
         Unfinished = "unfinished",
-        /// Every turn was tried; some may have failed.
+        /// Every turn has a result. (In runs of earlier versions some may have failed.)
         Complete = "complete",
+        /// Every turn was tried and some failed; continuing the run tries those again.
+        Partial = "partial",
         /// The user stopped it; finished turns are kept.
         Interrupted = "interrupted",
+    }
+}
+
+impl RunStatus {
+    /// Whether every turn was tried.
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Complete | Self::Partial)
     }
 }
 

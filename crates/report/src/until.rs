@@ -27,7 +27,7 @@ pub fn rounds_taken_text(run: &Run) -> String {
     let plan = &run.header.plan;
     let rounds = format::counted(plan.rounds.into(), "round");
     match plan.until {
-        Some(until) if run.header.status == RunStatus::Complete => {
+        Some(until) if run.header.status.has_ended() => {
             format!(
                 "{rounds} (aim: {} known to {} within {})",
                 until.aim.percentile(),

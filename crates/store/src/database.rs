@@ -21,8 +21,23 @@ const APPLICATION_ID: i64 = 0x5461_6374;
 
 /// The migrations from an empty file to the current tables, the first from version 0 to version
 /// 1. Released migrations are never changed.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
+
+/// The current version of the tables.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// What a file contains.
+pub(crate) enum State {
+    /// Nothing.
+    New,
+    /// A store with tables of this version.
+    Version(i64),
+}
 
 /// Opens the database in the file `path`; creates the file and its directory if they do not
 /// exist.
@@ -30,14 +45,19 @@ const MIGRATIONS: &[&str] =
 /// A file that belongs to another program, is damaged or has a newer version is not changed.
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     make_directory(path)?;
-    check_length(path)?;
-    // SQLite's URI file names (`file:…?mode=…`) are disabled: a path is a path.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let failed = |error| StoreError::from_sqlite(path, error);
-    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = connect(path, flags)?;
     prepare(&mut connection, path, MIGRATIONS)?;
+    Ok(connection)
+}
+
+/// Opens a file. SQLite's URI file names (`file:…?mode=…`) are disabled: a path is a path.
+pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let failed = |error| StoreError::from_sqlite(path, error);
+    check_length(path)?;
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
     Ok(connection)
 }
 
@@ -84,19 +104,34 @@ fn prepare(
     migrations: &[&str],
 ) -> Result<(), StoreError> {
     let failed = |error| StoreError::from_sqlite(path, error);
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
-    let is_new = judge(connection, path, migrations.len() as i64)?;
-    // SQLite silently opens a file without write permission read-only.
-    if connection.is_readonly("main").map_err(failed)? {
-        let reason = "permission denied".to_owned();
-        return Err(StoreError::Unwritable { path: path.to_owned(), reason });
-    }
-    settle(connection, is_new).map_err(failed)?;
+    require_writable(connection, path)?;
+    let state = judge(connection, path, migrations.len() as i64)?;
+    settle(connection, matches!(state, State::New)).map_err(failed)?;
     migrate(connection, migrations).map_err(failed)
 }
 
-/// Determines whether the file is new, a store, or must not be changed. Writes nothing.
-fn judge(connection: &Connection, path: &Path, known: i64) -> Result<bool, StoreError> {
+/// Requires that the file can be written; SQLite silently opens other files read-only.
+///
+/// This comes before the first query, which creates files beside the database: another user's
+/// files there would lock the owner out.
+pub(crate) fn require_writable(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let is_readonly = connection.is_readonly("main");
+    if is_readonly.map_err(|error| StoreError::from_sqlite(path, error))? {
+        let reason = "permission denied".to_owned();
+        return Err(StoreError::Unwritable { path: path.to_owned(), reason });
+    }
+    Ok(())
+}
+
+/// Determines what the file contains. Writes nothing.
+///
+/// # Errors
+/// It is damaged, or belongs to another program or a newer version.
+pub(crate) fn state(connection: &Connection, path: &Path) -> Result<State, StoreError> {
+    judge(connection, path, VERSION)
+}
+
+fn judge(connection: &Connection, path: &Path, known: i64) -> Result<State, StoreError> {
     let read = |query| {
         connection
             .query_row(query, [], |row| row.get::<_, i64>(0))
@@ -109,7 +144,7 @@ fn judge(connection: &Connection, path: &Path, known: i64) -> Result<bool, Store
          FROM pragma_application_id, pragma_user_version",
     )? == 1;
     if is_new {
-        return Ok(true);
+        return Ok(State::New);
     }
     if read("PRAGMA application_id")? != APPLICATION_ID {
         return Err(StoreError::NotAStore { path: path.to_owned() });
@@ -118,7 +153,7 @@ fn judge(connection: &Connection, path: &Path, known: i64) -> Result<bool, Store
     if found > known {
         return Err(StoreError::Newer { path: path.to_owned(), found, known });
     }
-    Ok(false)
+    Ok(State::Version(found))
 }
 
 /// Configures how the database is written.

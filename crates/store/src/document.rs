@@ -9,7 +9,7 @@ use tactus_model::experiment::Plan;
 use tactus_model::limits::COUNT;
 use tactus_model::recording::{EventSource, SourceError};
 use tactus_model::result::{Failure, Measurement};
-use tactus_model::run::RunHeader;
+use tactus_model::run::{Run, RunHeader};
 use tactus_model::sample::SampleBlock;
 use tactus_model::traced::TracedData;
 use tactus_record::file::{OpenError, RecordingFile};
@@ -34,6 +34,18 @@ pub(crate) trait Sink {
     ) -> Result<(), Fault>;
 
     fn failure(&mut self, failure: Failure) -> Result<(), Fault>;
+
+    /// Receives a whole run that has neither samples nor recordings, and names it after its
+    /// plan and its start.
+    fn run(&mut self, run: Run) -> Result<(), Fault> {
+        let Run { header, measurements, failures } = run;
+        let id = name::after(&header.plan.name, header.created);
+        self.header(RunHeader { id, ..header })?;
+        for measurement in measurements {
+            self.result(measurement, Samples::new(), TracedData::default())?;
+        }
+        failures.into_iter().try_for_each(|failure| self.failure(failure))
+    }
 }
 
 /// Reads a document, a result at a time, and passes its content to `sink`.
@@ -114,7 +126,8 @@ impl<'s> Document<'s> {
 
     fn header(&mut self, header: RunHeader) -> Result<(), Fault> {
         if !name::is_fit(&header.id) {
-            let reason = format!("`{}` is not a valid run name", header.id);
+            let shown: String = header.id.as_str().escape_debug().take(40).collect();
+            let reason = format!("`{shown}` is not a valid run name: {}", name::LIMITS);
             return Err(not_an_export(reason).into());
         }
         // Continuing a run holds all turns of its plan in memory.

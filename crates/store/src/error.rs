@@ -29,10 +29,53 @@ pub enum StoreError {
         /// The system's error message.
         reason: String,
     },
+    /// The file cannot be read.
+    #[error(
+        "cannot read the results database {}: {reason}; make the file and its directory \
+         readable, or set TACTUS_STORE to another file", path.display()
+    )]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error message.
+        reason: String,
+    },
+    /// A writer was killed, and the file cannot be read without writing beside it.
+    #[error(
+        "the last writer of the results database {0} was killed, and its log can only be read \
+         in a directory that you can write; copy {0} and {0}-wal to one, and set TACTUS_STORE \
+         to the copy", path.display()
+    )]
+    Stranded {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process wrote while this one read without locks.
+    #[error(
+        "another process has changed the results database {}; run the command again", path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was written by an earlier version of Tactus, and cannot be migrated here.
+    #[error(
+        "the results database {} has version {found}, but this tactus reads version {known}; \
+         `tactus list` migrates it if you can write it, so run that as its owner or on a copy", path.display()
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The version that is read.
+        known: i64,
+    },
     /// The disk is full.
     #[error(
-        "no space left for the results database {}; free space (`tactus list` and \
-         `tactus delete RUN`), or set TACTUS_STORE to a file on another disk", path.display()
+        "no space left for the results database {}; free space with `tactus delete RUN` or by \
+         removing other files (such as pages in reports/ beside it), or set TACTUS_STORE to a \
+         file on another disk", path.display()
     )]
     Full {
         /// The file.
@@ -84,6 +127,9 @@ pub enum StoreError {
     /// The store is empty.
     #[error("there are no runs yet; `tactus measure` creates one")]
     NoRuns,
+    /// The store has runs, but this machine began none of them.
+    #[error("this machine began no run of the store; `tactus measure` begins one")]
+    NoneOfMachine,
     /// No run matches the name.
     #[error("there is no run `{text}`{}; `tactus list` shows all runs", near(nearest))]
     UnknownRun {
@@ -97,7 +143,7 @@ pub enum StoreError {
     AmbiguousRun {
         /// The given name.
         text: String,
-        /// The matching runs, the newest first.
+        /// The matching runs, the last added first.
         candidates: Vec<RunId>,
     },
     /// The run has no measurement of this turn.
@@ -206,11 +252,26 @@ impl StoreError {
                 Self::Unwritable { path, reason }
             }
             Some(ErrorCode::DiskFull) => Self::Full { path },
+            // The index of the write-ahead log is a file too.
+            _ if source.sqlite_error().is_some_and(|error| {
+                error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE
+            }) =>
+            {
+                Self::Full { path }
+            }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Damaged { path, reason }
             }
             _ => Self::Database { path, source },
+        }
+    }
+
+    /// The same error of an operation that only reads.
+    pub(crate) fn of_reading(self) -> Self {
+        match self {
+            Self::Unwritable { path, reason } => Self::Unreadable { path, reason },
+            other => other,
         }
     }
 }

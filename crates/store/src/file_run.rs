@@ -12,7 +12,7 @@ use tactus_model::traced::TracedData;
 
 use crate::document::{self, Samples, Sink};
 use crate::fault::Fault;
-use crate::{StoreError, balance, name};
+use crate::{StoreError, balance};
 
 /// A run outside every store, with the samples and recordings of its turns.
 ///
@@ -45,16 +45,8 @@ impl FileRun {
     /// [`StoreError::Unbalanced`], [`StoreError::NotPlanned`], [`StoreError::TurnTaken`],
     /// [`StoreError::Unkeepable`].
     pub fn of(run: Run) -> Result<Self, StoreError> {
-        let Run { mut header, measurements, failures } = run;
-        header.id = name::after(&header.plan.name, header.created);
         let mut held = Held::default();
-        held.header(header).map_err(outside)?;
-        for measurement in measurements {
-            held.result(measurement, Samples::new(), TracedData::default()).map_err(outside)?;
-        }
-        for failure in failures {
-            held.failure(failure).map_err(outside)?;
-        }
+        held.run(run).map_err(outside)?;
         held.end()
     }
 

@@ -12,7 +12,7 @@ use crate::name::LAST;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// All runs, the newest first.
+    /// All runs, the last added first.
     ///
     /// # Errors
     /// The database cannot be read.
@@ -28,7 +28,7 @@ impl Store {
                     LEFT JOIN measurement ON measurement.run = run.number
                     LEFT JOIN task ON task.measurement = measurement.number
                  GROUP BY run.number
-                 ORDER BY created_ns DESC, run.number DESC",
+                 ORDER BY run.number DESC",
             )?;
             let rows = query.query_and_then([], summary)?;
             rows.collect()
@@ -36,13 +36,34 @@ impl Store {
     }
 
     /// Finds the run that `text` names: its full name, a beginning of its name that is unique,
-    /// or `last` for the newest run.
+    /// or `last` for the run that was added last, measured or imported. The start time does not
+    /// matter: that of an imported run may be any.
     ///
     /// # Errors
     /// [`StoreError::AmbiguousRun`], [`StoreError::UnknownRun`] with the nearest
     /// names, [`StoreError::NoRuns`], or the database cannot be read.
     pub fn find(&self, text: &str) -> Result<RunId, StoreError> {
         self.read(|database| Ok(choose(text, &names(database)?)?))
+    }
+
+    /// Finds a run to continue on the machine `machine_id`: like [`Store::find`], but `last` is
+    /// the last run that began on this machine.
+    ///
+    /// # Errors
+    /// [`StoreError::NoneOfMachine`], or those of [`Store::find`].
+    pub fn find_to_continue(
+        &self,
+        text: &str,
+        machine_id: Option<&str>,
+    ) -> Result<RunId, StoreError> {
+        if text != LAST {
+            return self.find(text);
+        }
+        self.read(|database| {
+            let query = "SELECT id FROM run WHERE machine = ?1 ORDER BY number DESC LIMIT 1";
+            let last = database.query_row(query, [machine_id], |row| row.get::<_, String>(0));
+            Ok(RunId::new(last.optional()?.ok_or(StoreError::NoneOfMachine)?))
+        })
     }
 }
 
@@ -99,9 +120,9 @@ pub(crate) fn row_if_any(database: &Connection, id: &RunId) -> Result<Option<Run
     Ok(Some(RunRow { number, id: id.clone(), status: status(&word)?, rounds, cells }))
 }
 
-/// The names of all runs, the newest first.
+/// The names of all runs, the last added first.
 fn names(database: &Connection) -> Result<Vec<RunId>, Fault> {
-    let mut query = database.prepare("SELECT id FROM run ORDER BY created_ns DESC, number DESC")?;
+    let mut query = database.prepare("SELECT id FROM run ORDER BY number DESC")?;
     let names = query.query_map([], |row| Ok(RunId::new(row.get::<_, String>(0)?)))?;
     Ok(names.collect::<rusqlite::Result<_>>()?)
 }
@@ -110,11 +131,11 @@ fn status(word: &str) -> Result<RunStatus, Fault> {
     word.parse().map_err(|_| Fault::Damaged(format!("`{word}` is not a run status")))
 }
 
-/// Selects the run that `text` names from `names`, the newest first.
+/// Selects the run that `text` names from `names`, the last added first.
 fn choose(text: &str, names: &[RunId]) -> Result<RunId, StoreError> {
-    let newest = names.first().ok_or(StoreError::NoRuns)?;
+    let last = names.first().ok_or(StoreError::NoRuns)?;
     if text == LAST {
-        return Ok(newest.clone());
+        return Ok(last.clone());
     }
     if let Some(exact) = names.iter().find(|id| id.as_str() == text) {
         return Ok(exact.clone());

@@ -27,13 +27,10 @@ impl Store {
         self.write(|database| {
             let mut rows = Rows { database, run: None };
             document::read(reader, &mut rows)?;
-            let (run, id) = rows.run.ok_or_else(document::no_header)?;
-            give_name(database, &run, id)
+            rows.end()
         })
     }
-}
 
-impl Store {
     /// Imports a run from elsewhere, for example from another tool's files, all of it or
     /// nothing. Returns its name in this store, formed from its plan and its start time.
     ///
@@ -41,17 +38,11 @@ impl Store {
     /// [`StoreError::AlreadyThere`] when the same run with the same content is in the
     /// store, [`StoreError::Unbalanced`], [`StoreError::NotPlanned`],
     /// [`StoreError::TurnTaken`], or the database cannot be written.
-    pub fn add(&mut self, run: &Run) -> Result<RunId, StoreError> {
+    pub fn add(&mut self, run: Run) -> Result<RunId, StoreError> {
         self.write(|database| {
-            let passing = RunHeader { id: RunId::new(PASSING_NAME), ..run.header.clone() };
-            let row = save::insert_run(database, &passing)?;
-            for measurement in &run.measurements {
-                save::insert_measurement(database, &row, measurement, &[], &TracedData::default())?;
-            }
-            for failure in &run.failures {
-                save::insert_failure(database, &row, failure)?;
-            }
-            give_name(database, &row, name::after(&run.header.plan.name, run.header.created))
+            let mut rows = Rows { database, run: None };
+            rows.run(run)?;
+            rows.end()
         })
     }
 }
@@ -76,12 +67,13 @@ fn give_name(database: &Connection, imported: &RunRow, wanted: RunId) -> Result<
     unreachable!("the number of runs is finite, the number of names is not")
 }
 
-/// Whether `imported` contains nothing that `other` lacks; it may lack the samples.
+/// Whether `imported` contains nothing that `other` lacks; it may lack the samples, and always
+/// lacks the identity of the machine.
 fn adds_nothing(database: &Connection, imported: &RunRow, other: &RunRow) -> Result<bool, Fault> {
     let renamed = RunHeader { id: other.id.clone(), ..load::header(database, imported)? };
-    if renamed != load::header(database, other)?
-        || load::failures(database, imported)? != load::failures(database, other)?
-    {
+    let mut there = load::header(database, other)?;
+    there.facts_before.machine_id = None;
+    if renamed != there || load::failures(database, imported)? != load::failures(database, other)? {
         return Ok(false);
     }
     let ours = load::measurement_numbers(database, imported)?;
@@ -116,6 +108,12 @@ impl Rows<'_> {
     fn row(&self) -> Result<&RunRow, Fault> {
         let (row, _) = self.run.as_ref().ok_or_else(document::no_header)?;
         Ok(row)
+    }
+
+    /// Gives the run its name in this store.
+    fn end(self) -> Result<RunId, Fault> {
+        let (run, id) = self.run.ok_or_else(document::no_header)?;
+        give_name(self.database, &run, id)
     }
 }
 

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod balance;
+mod ballast;
 mod bounded;
 mod columns;
 mod database;
@@ -20,6 +21,7 @@ mod import;
 mod load;
 mod location;
 mod name;
+mod reading;
 mod save;
 mod store;
 

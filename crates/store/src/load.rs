@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 use tactus_model::experiment::Turn;
+use tactus_model::facts::MachineFacts;
 use tactus_model::result::{Failure, Measurement, TaskResult};
 use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
@@ -99,18 +100,20 @@ fn number_of(database: &Connection, run: &RunId, turn: Turn) -> Result<i64, Faul
 /// Reads the header of a run.
 pub(crate) fn header(database: &Connection, run: &RunRow) -> Result<RunHeader, Fault> {
     let mut query = database.prepare_cached(
-        "SELECT created_ns, version, plan, facts_before, facts_after, origin FROM run WHERE number = ?1",
+        "SELECT created_ns, version, plan, facts_before, facts_after, origin, machine
+         FROM run WHERE number = ?1",
     )?;
     let mut rows = query.query_and_then([run.number], |row: &Row<'_>| {
         let facts_after: Option<String> = row.get(4)?;
         let origin: Option<String> = row.get(5)?;
+        let facts_before: MachineFacts = parsed(row.get::<_, String>(3)?.as_bytes())?;
         Ok(RunHeader {
             id: run.id.clone(),
             created: Instant::from_nanos(row.get(0)?),
             version: row.get(1)?,
             status: run.status,
             plan: parsed(row.get::<_, String>(2)?.as_bytes())?,
-            facts_before: parsed(row.get::<_, String>(3)?.as_bytes())?,
+            facts_before: MachineFacts { machine_id: row.get(6)?, ..facts_before },
             facts_after: facts_after.map(|facts| parsed(facts.as_bytes())).transpose()?,
             origin: origin.map(|origin| parsed(origin.as_bytes())).transpose()?,
         })

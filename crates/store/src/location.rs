@@ -1,7 +1,7 @@
-//! The location of the results database.
+//! The location of the results database, and of the files beside it.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
@@ -27,6 +27,13 @@ pub fn default_path(lookup: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf
         })
         .ok_or(StoreError::NoPlace)?;
     Ok(data.join("tactus/runs.sqlite"))
+}
+
+/// The file beside the database whose name has this suffix, by the rule of SQLite.
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(database);
+    name.push(suffix);
+    name.into()
 }
 
 #[cfg(test)]

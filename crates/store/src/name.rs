@@ -5,11 +5,15 @@ use std::time::{Duration, SystemTime};
 use tactus_model::run::RunId;
 use tactus_model::time::{Instant, Realtime};
 
-/// The word for the newest run; it is not a valid run name.
+/// The word for the last run; it is not a valid run name.
 pub(crate) const LAST: &str = "last";
 
 /// The maximum length of an imported name.
 const LONGEST: usize = 200;
+
+/// What a run name may be, in words; [`is_fit`] checks it.
+pub(crate) const LIMITS: &str = "a run name has 1 to 200 characters, each an ASCII letter or \
+    digit, `-`, `_` or `.`, does not begin with `-`, and is not `last`";
 
 /// Names for a run of the experiment `name`, started at `created`, the preferred name first:
 /// `quick-20261121-113355`, then `quick-20261121-113355-2`, and so on.
@@ -30,7 +34,8 @@ pub(crate) fn after(name: &str, created: Instant<Realtime>) -> RunId {
     let (date, time) = moment.rsplit_once('-').unwrap_or((&moment, ""));
     let name: String =
         name.chars().take(LONGEST / 2).map(|c| if allowed(c) { c } else { '-' }).collect();
-    let name = if name.is_empty() { "run" } else { &name };
+    // A name that begins with a dash would be an option on a command line.
+    let name = if name.is_empty() || name.starts_with('-') { format!("run{name}") } else { name };
     RunId::new(format!("{name}-{}-{time}", date.replace('-', "")))
 }
 
@@ -40,10 +45,13 @@ pub(crate) fn numbered(id: RunId) -> impl Iterator<Item = RunId> {
     std::iter::once(id).chain((2_u64..).map(move |number| RunId::new(format!("{next}-{number}"))))
 }
 
-/// Whether an imported name is a valid run name.
+/// Whether an imported name is a valid run name, by [`LIMITS`].
 pub(crate) fn is_fit(id: &RunId) -> bool {
     let id = id.as_str();
-    !id.is_empty() && id.len() <= LONGEST && id != LAST && id.chars().all(allowed)
+    (1..=LONGEST).contains(&id.len())
+        && !id.starts_with('-')
+        && id != LAST
+        && id.chars().all(allowed)
 }
 
 /// Characters that need no quoting in a shell and no path separators.
@@ -71,12 +79,20 @@ mod tests {
             ["papers-timer-latency-19700101-000000", "papers-timer-latency-19700101-000000-2"],
         );
         check("", 0, ["run-19700101-000000", "run-19700101-000000-2"]);
+        check("-x/y", 0, ["run-x-y-19700101-000000", "run-x-y-19700101-000000-2"]);
         check("a b\u{e9}", 0, ["a-b--19700101-000000", "a-b--19700101-000000-2"]);
     }
 
     #[test]
     fn imported_names_are_checked() {
-        for unfit in ["", "last", "a/b", "a b", "..\n", &"x".repeat(201)] {
+        let [long, too_long] = [200, 201].map(|length| "x".repeat(length));
+        for fit in ["x", "a.b_c-1", &long] {
+            assert!(is_fit(&RunId::new(fit)), "{fit:?}");
+        }
+        let escape = "\u{1b}[2Jrun";
+        for unfit in
+            ["", "last", "a/b", "a b", "..\n", "-rf", "--max", "run#1", escape, "é", &too_long]
+        {
             assert!(!is_fit(&RunId::new(unfit)), "{unfit:?}");
         }
     }

@@ -12,7 +12,7 @@ use tactus_model::traced::TracedData;
 
 use crate::fault::Fault;
 use crate::find::{self, RunRow};
-use crate::{Store, StoreError, balance, columns, load, name};
+use crate::{Store, StoreError, balance, ballast, columns, load, name};
 
 impl Store {
     /// Creates a run and names it after its plan and its start time `created`, in UTC.
@@ -142,17 +142,26 @@ impl Store {
     }
 
     /// Deletes a run with everything that belongs to it, and returns its space to the file
-    /// system.
+    /// system. This works on a full disk too.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], or the database cannot be written.
     pub fn delete(&mut self, run: &RunId) -> Result<(), StoreError> {
-        self.write(|database| {
-            let row = find::row(database, run)?;
-            database.execute("DELETE FROM run WHERE number = ?1", [row.number])?;
-            Ok(())
+        let path = self.path().to_owned();
+        ballast::making_room(&path, || {
+            self.write(|database| {
+                let row = find::row(database, run)?;
+                database.execute("DELETE FROM run WHERE number = ?1", [row.number])?;
+                Ok(())
+            })
         })?;
-        self.shrink()
+        match ballast::making_room(&path, || self.shrink()) {
+            // The run is deleted; its space stays in the file, for later runs.
+            Ok(()) | Err(StoreError::Full { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        ballast::keep(&path);
+        Ok(())
     }
 }
 
@@ -175,8 +184,8 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
     database.execute(
         "INSERT INTO run
             (id, name, created_ns, version, status, rounds, cells, plan, facts_before, facts_after,
-             origin)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             origin, machine)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
             header.id.as_str(),
             plan.name,
@@ -189,6 +198,7 @@ pub(crate) fn insert_run(database: &Connection, header: &RunHeader) -> Result<Ru
             facts_json(&header.facts_before)?,
             facts_after,
             origin,
+            header.facts_before.machine_id,
         ],
     )?;
     Ok(RunRow {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::fault::Fault;
-use crate::{StoreError, database};
+use crate::reading::{self, Reading, Watch};
+use crate::{StoreError, ballast, database};
 
 /// The results database.
 ///
@@ -14,6 +15,8 @@ use crate::{StoreError, database};
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    /// Detects writers, where SQLite cannot.
+    watch: Option<Watch>,
 }
 
 impl Store {
@@ -24,7 +27,36 @@ impl Store {
     /// The file cannot be written, is damaged, or belongs to another program or a newer
     /// version. In all these cases it is not changed.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Ok(Self { connection: database::open(path)?, path: path.to_owned() })
+        let store = Self::open_existing_or_new(path)?;
+        ballast::keep(path);
+        Ok(store)
+    }
+
+    /// Opens the store in the file `path` for deleting runs, also on a full disk.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_to_delete(path: &Path) -> Result<Self, StoreError> {
+        ballast::making_room(path, || Self::open_existing_or_new(path))
+    }
+
+    fn open_existing_or_new(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self { connection: database::open(path)?, path: path.to_owned(), watch: None })
+    }
+
+    /// Opens the store in the file `path` for reading. A missing file is an empty store, and is
+    /// not created.
+    ///
+    /// The file and its directory need not be writable: another user's store, a read-only file
+    /// system and a full disk are read too, also while another process writes the file. Where
+    /// they are writable, a store of an earlier version is migrated.
+    ///
+    /// # Errors
+    /// The file cannot be read, is damaged, belongs to another program or a newer version, or
+    /// must be migrated first ([`StoreError::Older`], [`StoreError::Stranded`]).
+    pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
+        let Reading { connection, watch } = reading::open(path)?;
+        Ok(Self { connection, path: path.to_owned(), watch })
     }
 
     /// Opens an empty store in memory.
@@ -32,7 +64,8 @@ impl Store {
     /// # Errors
     /// SQLite could not create it.
     pub fn open_in_memory() -> Result<Self, StoreError> {
-        Ok(Self { connection: database::open_in_memory()?, path: PathBuf::from(":memory:") })
+        let connection = database::open_in_memory()?;
+        Ok(Self { connection, path: PathBuf::from(":memory:"), watch: None })
     }
 
     /// The file of the store.
@@ -50,7 +83,10 @@ impl Store {
             let transaction = self.connection.unchecked_transaction()?;
             work(&transaction)
         };
-        read().map_err(|fault: Fault| fault.in_file(&self.path))
+        let result = read();
+        // A concurrent write comes first: it may be the reason of an error.
+        self.watch.as_ref().map_or(Ok(()), Watch::check)?;
+        result.map_err(|fault: Fault| fault.in_file(&self.path).of_reading())
     }
 
     /// Runs `work` in a transaction, which is rolled back if `work` fails.
@@ -72,13 +108,30 @@ impl Store {
     }
 
     /// Returns the space of deleted runs to the file system.
+    ///
+    /// The log gets a copy of every moved page. On a full disk it can grow only a little, so
+    /// some pages are moved at a time, and the log is emptied before the next.
     pub(crate) fn shrink(&self) -> Result<(), StoreError> {
+        let database = &self.connection;
+        let step = || -> rusqlite::Result<i64> {
+            // The statement frees one page a step, so it must run to its end.
+            let mut statement = database.prepare("PRAGMA incremental_vacuum(100)")?;
+            let mut pages = statement.query([])?;
+            while pages.next()?.is_some() {}
+            // Pages that were only in the log need room in the file until they are cut off, so
+            // this may fail at first. The log then keeps them.
+            let _ = database.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+            database.pragma_query_value(None, "freelist_count", |row| row.get(0))
+        };
         let shrink = || {
-            // Each step frees one page, so the statement must run to its end.
-            let mut statement = self.connection.prepare("PRAGMA incremental_vacuum")?;
-            let mut steps = statement.query([])?;
-            while steps.next()?.is_some() {}
-            Ok(())
+            let mut free = i64::MAX;
+            loop {
+                let left = step()?;
+                if left == 0 || left >= free {
+                    return Ok(());
+                }
+                free = left;
+            }
         };
         shrink().map_err(|error| StoreError::from_sqlite(&self.path, error))
     }

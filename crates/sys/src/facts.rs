@@ -10,6 +10,7 @@ mod container;
 mod cpu;
 mod deadline;
 mod hypervisor;
+mod identity;
 mod interrupt;
 mod kernel;
 mod memory;
@@ -31,7 +32,8 @@ pub(crate) use tree::Tree;
 
 use crate::{clock, counters};
 
-/// Reads the facts of the machine whose `/proc`, `/sys`, `/boot` and `/run` are below `root`.
+/// Reads the facts of the machine whose `/proc`, `/sys`, `/boot`, `/etc` and `/run` are below
+/// `root`.
 ///
 /// System calls are made only if `root` is `/`, since they describe the running machine.
 pub fn read(root: &Path) -> MachineFacts {
@@ -53,6 +55,7 @@ pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
     let programs = process::read(&tree, permission.container.as_deref());
     MachineFacts {
         taken: clock::now(),
+        machine_id: identity::read(&tree),
         cpu: cpu::read(&tree),
         scheduling: scheduling::read(&tree, programs),
         permission,

@@ -16,6 +16,7 @@ use tactus_reproduce::{
 use super::form;
 use crate::error::OrError;
 use crate::explain::{probe_tasks, tracing_cost_of_run};
+use crate::measure::require_end;
 use crate::{Error, Result, Subject, recording};
 
 /// The runs that cover the parts of a paper.
@@ -41,6 +42,14 @@ impl<'s> PartRuns<'s> {
     pub fn first(&self) -> Option<&RunId> {
         let first = self.of_parts.iter().flatten().next()?;
         Some(self.subjects[*first].id())
+    }
+
+    /// Requires that every turn of the runs gave a result.
+    ///
+    /// # Errors
+    /// A turn failed; the error contains the command that measures it again.
+    pub fn require_results(&self) -> Result<()> {
+        self.subjects.iter().map(Subject::run).try_for_each(require_end)
     }
 
     fn of(&self, part: usize) -> Option<&Subject<'s>> {

@@ -20,6 +20,6 @@ pub(crate) struct DeleteArguments {
 }
 
 pub(crate) fn run(arguments: &DeleteArguments, places: &Places) -> CommandResult {
-    let mut store = places.open_store()?;
+    let mut store = places.open_store_to_delete()?;
     Ok(runs::delete(&mut store, &arguments.runs, |run| say!("deleted {run}"))?)
 }

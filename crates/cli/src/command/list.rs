@@ -11,9 +11,12 @@ use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::terminal::{say, stdout, table_options};
 
-/// List the runs in the store with their verdicts, the newest first.
+/// List the runs in the store with their verdicts, the last added first.
 ///
-/// A verdict is computed from the whole run each time, so only the newest runs are listed by
+/// The first one, measured or imported, is `last` in other commands (but see --continue of
+/// `tactus measure`).
+///
+/// A verdict is computed from the whole run each time, so only the last runs are listed by
 /// default.
 ///
 /// Example: tactus list --newest 5
@@ -32,7 +35,7 @@ pub(crate) struct ListArguments {
 
 pub(crate) fn run(arguments: &ListArguments, places: &Places) -> CommandResult {
     let newest = (!arguments.all).then_some(arguments.newest);
-    let Listing { runs, older } = runs::list(&places.open_store()?, newest)?;
+    let Listing { runs, older } = runs::list(&places.open_store_to_read()?, newest)?;
     if runs.is_empty() && older == 0 && !arguments.json {
         say!("there are no runs yet; `tactus measure` creates one");
         return Ok(());

@@ -30,7 +30,8 @@ use crate::terminal::{print_plan, stdout, table_options};
 /// makes a cell for each value. With an experiment, settings replace those of the experiment.
 ///
 /// Without real-time permission, it uses the best policy allowed and prints the command that grants more.
-/// An interrupt (Ctrl-C) keeps finished turns; --continue measures the rest.
+/// An interrupt (Ctrl-C) keeps finished turns; --continue measures the rest. If turns fail, the others
+/// are kept, the exit code is 5, and --continue measures the failed ones again.
 ///
 /// Examples: tactus measure;
 /// tactus measure --load idle --load compute:2 --policy fifo:90 --rounds 3
@@ -62,7 +63,9 @@ pub(crate) struct MeasureArguments {
     /// Print the cells and the estimated duration, without measuring
     #[arg(long)]
     plan_only: bool,
-    /// Continue an interrupted run: measure its remaining turns
+    /// Continue an interrupted run, or one with failed turns: measure the turns without a result. A run
+    /// continues only in the store and on the machine where it began; `last` is the last one that
+    /// began here
     #[arg(long = "continue", id = "continued", value_name = "RUN")]
     continued: Option<String>,
     /// File of the HTML page [default: a file in reports/ beside the store]
@@ -140,7 +143,7 @@ pub(super) fn run_with(
     };
     listener.end()?;
     let subject = Subject::stored(&store, &done.run)?;
-    let ended = require_end(subject.run(), done.status);
+    let ended = require_end(subject.run());
     print_conclusions(&subject, arguments)?;
     write_page(subject, arguments, places)?;
     Ok(ended?)

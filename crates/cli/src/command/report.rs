@@ -45,6 +45,9 @@ pub(crate) fn run(arguments: &ReportArguments, places: &Places) -> CommandResult
         (None, None) => return Err(CommandError::usage("no run is given")),
     };
     let options = PageOptions { purposes: &arguments.purposes, ticks: &arguments.tick };
-    files::write_page(&path, &page::of_runs(subjects, &options)?)?;
+    let written = files::write_page(&path, &page::of_runs(subjects, &options)?);
+    // By default the page is beside the store, which may be another user's.
+    let hint = arguments.output.is_none().then(|| "name a file with `-o FILE`".to_owned());
+    written.map_err(|error| error.with_hint_if_any(hint))?;
     Ok(writeln!(stdout(), "{}", path.display())?)
 }

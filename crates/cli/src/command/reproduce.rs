@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     let Some(name) = &arguments.paper else { return list(arguments.json) };
     let study = Study::of(name, &arguments.part)?;
     if !arguments.from.is_empty() {
-        let store = places.open_store()?;
+        let store = places.open_store_to_read()?;
         let runs = study.from_runs(&store, &arguments.from)?;
         return conclude(&study.paper, runs, arguments, places);
     }
@@ -111,7 +111,9 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     let runs =
         study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, print_next)?;
     listener.end()?;
-    conclude(&study.paper, runs, arguments, places)
+    let ended = runs.require_results();
+    conclude(&study.paper, runs, arguments, places)?;
+    Ok(ended?)
 }
 
 fn list(json: bool) -> CommandResult {

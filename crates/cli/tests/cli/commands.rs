@@ -1,6 +1,7 @@
 //! The commands from the outside.
 
 use std::fs;
+use std::process::Output;
 
 use crate::support::{self, Tactus};
 use serde_json::Value;
@@ -119,16 +120,35 @@ fn a_complete_run_is_not_continued() {
 #[test]
 fn a_load_that_cannot_run_fails_its_cell_only() {
     let tactus = Tactus::new();
-    let lines = json_lines(&tactus.succeed(&short(&[
-        "--load",
-        "idle",
-        "--load",
-        "stress-ng:\"--no-such-stressor 1\"",
-        "--json",
-    ])));
-    let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
-    assert_eq!(count("turn-finished") + count("turn-failed"), 2);
-    assert!(count("turn-finished") >= 1);
+    let go = tactus.folder().join("go");
+    let load = format!("cmd:\"test -e {} && sleep 9\"", go.display());
+    let output = tactus.run(&short(&["--load", "idle", "--load", &load, "--json"]));
+    assert_eq!(output.status.code(), Some(5), "some turns failed");
+    let count = |output: &Output, event: &str| {
+        let lines = json_lines(&support::text(&output.stdout));
+        lines.iter().filter(|line| line["event"] == event).count()
+    };
+    assert_eq!((count(&output, "turn-finished"), count(&output, "turn-failed")), (1, 1));
+    let error = support::text(&output.stderr);
+    assert!(error.contains("incomplete: 1 of 2 turns of measure-"), "{error}");
+    assert!(error.contains("hint: measure the failed turns again: tactus measure --continue"));
+
+    fs::write(go, "").unwrap();
+    let output = tactus.run(&["measure", "--continue", "last", "--no-page", "--json"]);
+    assert!(output.status.success(), "{}", support::text(&output.stderr));
+    assert_eq!((count(&output, "turn-finished"), count(&output, "turn-failed")), (1, 0));
+    let run = json_lines(&tactus.succeed(&["list", "--json"])).remove(0);
+    assert_eq!(run["status"], "complete");
+    assert_eq!((&run["turns_done"], &run["failures"]), (&Value::from(2), &Value::from(0)));
+}
+
+#[test]
+fn a_measurement_without_any_result_has_an_exit_code_of_its_own() {
+    let tactus = Tactus::new();
+    let error = tactus.fail(5, &short(&["--load", "cmd:\"exit 1\""]));
+    assert!(error.contains("1 of 1 turns") && error.contains("nothing was measured"), "{error}");
+    let overview = json_lines(&tactus.succeed(&["list", "--json"])).remove(0);
+    assert_eq!(overview["status"], "partial");
 }
 
 #[test]

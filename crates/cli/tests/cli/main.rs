@@ -13,6 +13,7 @@ mod lab;
 mod quanta;
 mod reproduce;
 mod screen;
+mod stored;
 mod support;
 mod unprivileged;
 mod watch;

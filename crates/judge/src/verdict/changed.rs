@@ -1,6 +1,6 @@
 //! Facts of the machine that changed during a run.
 
-use tactus_model::facts::FactRow;
+use tactus_model::facts::{FactRow, MachineFacts};
 use tactus_model::run::{Run, RunHeader};
 
 use crate::finding::{Check, Finding};
@@ -10,16 +10,16 @@ pub(crate) const CHANGED: Check = Check {
     why: "Comparing the cells of a run requires a machine that does not change.",
 };
 
-/// A fact that differs after the run.
+/// A fact that differs later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFact {
     /// Its group, e.g. *Kernel*.
     pub group: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// Its value before the first turn.
+    /// Its value at first.
     pub before: String,
-    /// Its value after the last.
+    /// Its later value.
     pub after: String,
 }
 
@@ -35,9 +35,23 @@ const GRAVE: [(&str, &str); 6] = [
 
 /// The facts that differ before and after the run, except those that always change.
 pub fn changed_facts(header: &RunHeader) -> Vec<ChangedFact> {
-    let Some(after) = &header.facts_after else { return Vec::new() };
+    header.facts_after.as_ref().map_or_else(Vec::new, |after| changed(&header.facts_before, after))
+}
+
+/// The facts of two moments that show two machines, or one machine before and after a change
+/// such as a boot with another kernel.
+pub fn other_machine(before: &MachineFacts, after: &MachineFacts) -> Vec<ChangedFact> {
+    changed(before, after).into_iter().filter(is_grave).collect()
+}
+
+fn is_grave(fact: &ChangedFact) -> bool {
+    GRAVE.contains(&(fact.group, fact.name))
+}
+
+/// The facts that differ, except those that always change.
+fn changed(before: &MachineFacts, after: &MachineFacts) -> Vec<ChangedFact> {
     let after = after.rows();
-    let rows = header.facts_before.rows().into_iter().filter(is_steady);
+    let rows = before.rows().into_iter().filter(is_steady);
     rows.filter_map(|FactRow { group, name, value: before }| {
         let now = after.iter().find(|row| (row.group, row.name) == (group, name))?;
         // A run that an older version started lacks facts that a newer version reads.
@@ -59,9 +73,8 @@ fn is_steady(row: &FactRow) -> bool {
 }
 
 pub(super) fn findings(run: &Run) -> Vec<Finding> {
-    let (grave, other): (Vec<ChangedFact>, Vec<ChangedFact>) = changed_facts(&run.header)
-        .into_iter()
-        .partition(|fact| GRAVE.contains(&(fact.group, fact.name)));
+    let (grave, other): (Vec<ChangedFact>, Vec<ChangedFact>) =
+        changed_facts(&run.header).into_iter().partition(is_grave);
     let list = |facts: Vec<ChangedFact>| {
         let each = facts
             .iter()
@@ -80,4 +93,29 @@ pub(super) fn findings(run: &Run) -> Vec<Finding> {
         CHANGED.warning(fact, "This change may cause differences between cells or rounds.")
     });
     [grave, other].into_iter().flatten().map(|found| found.fixed_by(again.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn only_grave_facts_show_another_machine() {
+        let mut before = MachineFacts::unknown(Instant::from_nanos(1));
+        before.kernel.release = Some("6.1".to_owned());
+        before.cpu.model = Some("a CPU".to_owned());
+        before.cpu.governors = Some(vec!["performance".to_owned()]);
+        let mut after = before.clone();
+        after.taken = Instant::from_nanos(2);
+        after.cpu.governors = Some(vec!["powersave".to_owned()]);
+        after.kernel.version = Some("known only now".to_owned());
+        assert_eq!(other_machine(&before, &after), []);
+        after.kernel.release = Some("6.2".to_owned());
+        let facts = other_machine(&before, &after);
+        let [fact] = &facts[..] else { panic!("{facts:?}") };
+        assert_eq!((fact.group, fact.name), ("Kernel", "release"));
+        assert_eq!((fact.before.as_str(), fact.after.as_str()), ("6.1", "6.2"));
+    }
 }

@@ -91,7 +91,7 @@ fn cut_short(run: &Run) -> Option<Finding> {
     let plan = &run.header.plan;
     let planned = u64::from(plan.rounds) * plan.cells.len() as u64;
     let taken = (run.measurements.len() + run.failures.len()) as u64;
-    (run.header.status != RunStatus::Complete).then(|| {
+    (!run.header.status.has_ended()).then(|| {
         TURNS
             .warning(
                 format!(
@@ -102,8 +102,16 @@ fn cut_short(run: &Run) -> Option<Finding> {
                 ),
                 "Cells have fewer rounds than planned, or no result.",
             )
-            .fixed_by(format!("tactus measure --continue {}", run.header.id))
+            .fixed_by(continuation(run))
     })
+}
+
+/// The command that measures the turns without a result; `None` for a run of another store.
+fn continuation(run: &Run) -> Option<String> {
+    let header = &run.header;
+    let is_ours = header.facts_before.machine_id.is_some();
+    let can_continue = is_ours && header.status != RunStatus::Complete;
+    can_continue.then(|| format!("tactus measure --continue {}", header.id))
 }
 
 fn failures(run: &Run) -> Option<Finding> {
@@ -121,7 +129,7 @@ fn failures(run: &Run) -> Option<Finding> {
         first.reason
     );
     let effect = "Cells have fewer rounds than planned, or no result.";
-    Some(TURNS.warning(fact, effect).fixed_by(first.hint.clone()))
+    Some(TURNS.warning(fact, effect).fixed_by(first.hint.clone().or_else(|| continuation(run))))
 }
 
 fn unbalanced(cells: &[CellRecord<'_>]) -> Option<Finding> {

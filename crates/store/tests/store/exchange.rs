@@ -56,7 +56,7 @@ fn a_run_of_another_program_is_stored_with_its_origin() {
     let (mut here, mut there) =
         (Store::open_in_memory().unwrap(), Store::open_in_memory().unwrap());
     let foreign = foreign_run();
-    let id = here.add(&foreign).unwrap();
+    let id = here.add(foreign.clone()).unwrap();
     assert_eq!(id.as_str(), "cyclictest-20261121-113355");
     let kept = here.load(&id).unwrap();
     assert_eq!(
@@ -64,13 +64,13 @@ fn a_run_of_another_program_is_stored_with_its_origin() {
         (&foreign.header.origin, &foreign.measurements)
     );
     assert_eq!(here.list().unwrap()[0].origin.as_deref(), Some("cyclictest 2.40"));
-    assert!(matches!(here.add(&foreign), Err(StoreError::AlreadyThere(_))));
+    assert!(matches!(here.add(foreign.clone()), Err(StoreError::AlreadyThere(_))));
     let json = exported(&here, &id, true);
     assert_eq!(there.import(&json[..]).unwrap(), id);
     assert_eq!(there.load(&id).unwrap(), kept);
     let mut unbalanced = foreign;
     unbalanced.measurements[0].tasks[0].accounting.missed += 1;
-    assert!(matches!(here.add(&unbalanced), Err(StoreError::Unbalanced { .. })));
+    assert!(matches!(here.add(unbalanced), Err(StoreError::Unbalanced { .. })));
     assert_eq!(here.list().unwrap().len(), 1, "all of it or nothing");
 }
 
@@ -88,13 +88,35 @@ fn samples_may_be_omitted() {
 }
 
 #[test]
-fn an_unfinished_run_can_be_continued_in_another_store() {
-    let mut here = Store::open_in_memory().unwrap();
-    let mut there = Store::open_in_memory().unwrap();
-    let run = some_run(&mut here);
-    there.import(&exported(&here, &run, true)[..]).unwrap();
-    let (result, samples) = measurement(turn(1, 0), 3, Size::SMALL);
-    there.save_measurement(&run, &result, &samples).unwrap();
+fn an_imported_run_did_not_begin_on_this_machine() {
+    let mut store = Store::open_in_memory().unwrap();
+    let mut other = Store::open_in_memory().unwrap();
+    let here = MachineFacts { machine_id: Some("here".to_owned()), ..facts() };
+    let to_continue = |store: &Store, text| store.find_to_continue(text, Some("here"));
+    let ours = store.create_run(&plan(1), &here, "0.1.0", CREATED).unwrap();
+    assert_eq!(store.header(&ours).unwrap().facts_before, here);
+    let exported = exported(&store, &ours, true);
+    assert!(!String::from_utf8(exported.clone()).unwrap().contains("machine_id"));
+    let error = store.import(&exported[..]).unwrap_err();
+    assert!(matches!(&error, StoreError::AlreadyThere(there) if *there == ours), "{error}");
+
+    let imported = other.import(&exported[..]).unwrap();
+    assert_eq!(other.header(&imported).unwrap().facts_before, facts());
+    assert_eq!(other.find("last").unwrap(), imported);
+    let none = to_continue(&other, "last").unwrap_err();
+    assert!(matches!(none, StoreError::NoneOfMachine), "{none}");
+
+    // However late it claims to have begun.
+    let later = CREATED + Nanos::from_secs(1);
+    let theirs = other.create_run(&plan(2), &facts(), "0.1.0", later).unwrap();
+    let theirs = store.import(&self::exported(&other, &theirs, true)[..]).unwrap();
+    assert_eq!(store.find("last").unwrap(), theirs);
+    assert_eq!(to_continue(&store, "last").unwrap(), ours);
+    assert_eq!(to_continue(&store, theirs.as_str()).unwrap(), theirs, "by name it is found");
+    assert!(store.find_to_continue("last", None).is_err());
+    let again = store.create_run(&plan(1), &here, "0.1.0", CREATED).unwrap();
+    assert_eq!(store.find("last").unwrap(), again, "the last added, not the last begun");
+    assert_eq!(store.list().unwrap()[0].id, again);
 }
 
 #[test]
@@ -336,6 +358,6 @@ fn a_run_is_the_same_straight_from_its_file_as_through_a_store() {
         }
     }
     let foreign = foreign_run();
-    let added = store.add(&foreign).unwrap();
+    let added = store.add(foreign.clone()).unwrap();
     assert_eq!(FileRun::of(foreign).unwrap().run, store.load(&added).unwrap());
 }

@@ -6,5 +6,6 @@ mod files;
 mod helper;
 mod killed;
 mod mutation;
+mod reading;
 mod runs;
 mod schema;

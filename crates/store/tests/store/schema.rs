@@ -151,7 +151,7 @@ fn an_exported_run_conforms_to_the_schema() {
 #[test]
 fn a_run_of_another_program_conforms_to_the_schema() {
     let mut store = tactus_store::Store::open_in_memory().unwrap();
-    let run = store.add(&crate::common::foreign_run()).unwrap();
+    let run = store.add(crate::common::foreign_run()).unwrap();
     let mut exported = Vec::new();
     store.export(&run, &mut exported, false).unwrap();
     let document: Value = serde_json::from_slice(&exported).unwrap();
