@@ -14,8 +14,8 @@ use tactus_wire::{MessageReader, Output, Peer, Start, WireError};
 use crate::containment::Containment;
 use crate::copies;
 use crate::counters::Counters;
-use crate::directory;
 use crate::error::{During, LoadError};
+use crate::host::remove_left;
 use crate::loads;
 use crate::not_granted::NotGranted;
 use crate::processes;
@@ -170,7 +170,9 @@ impl RunningLoad {
         let host = self.host.as_mut()?;
         // An invalid message ends the list; the load continues.
         match host.responses.read().ok()? {
-            Response::Ended { copy, reason } => Some(format!("copy {copy}: {reason}")),
+            Response::Ended { copy, reason } => {
+                Some(format!("copy {copy}: {reason}"))
+            }
             Response::Failed(error) => Some(error.reason),
             Response::Ready { .. } => None,
         }
@@ -200,10 +202,10 @@ impl RunningLoad {
         match host.process.wait_or_kill(END_LIMIT) {
             Ok(status) if status.success() => {}
             Ok(status) => {
-                directory::remove_stale(&self.directory);
+                remove_left(&self.directory);
                 reasons.push(format!("the load host ended: {status}"));
             }
-            Err(_) => directory::remove_stale(&self.directory),
+            Err(_) => remove_left(&self.directory),
         }
         reasons
     }

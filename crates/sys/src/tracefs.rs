@@ -9,7 +9,9 @@ mod pages;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use instance::{CpuFiles, Instance};
+pub use instance::{
+    CpuFiles, Instance, remove_instances_of, remove_stale_instances, stale_instances,
+};
 pub use pages::Pages;
 
 /// The directory in which the kernel shows its tracepoints.
