@@ -15,7 +15,7 @@ use tactus_record::live::{
 };
 
 use crate::error::OrError;
-use crate::record::{Made, Wanted};
+use crate::record::{Made, Wanted, guardian};
 use crate::waits::{self, Question};
 use crate::{Error, ErrorKind, Result, files};
 
@@ -38,7 +38,9 @@ pub fn until_the_end(
     control: &Control,
     on_event: impl FnMut(RecordEvent),
 ) -> Result<Made> {
-    let recorder = Recorder::start(options(wanted, last)?)?;
+    let options = options(wanted, last)?;
+    let _guardian = guardian();
+    let recorder = Recorder::start(options)?;
     let Recorded { summary, recording } =
         record_with(recorder, &wanted.command, wanted.duration, control, on_event, |_| {
             Ok(ControlFlow::Continue(()))
@@ -106,7 +108,9 @@ pub fn until_late(
     on_event: impl FnMut(RecordEvent),
     on_caught: impl FnMut(&Caught) -> io::Result<()>,
 ) -> Result<Lookback> {
-    let (recorder, source) = Recorder::start_followed(options(wanted, last)?)?;
+    let options = options(wanted, last)?;
+    let _guardian = guardian();
+    let (recorder, source) = Recorder::start_followed(options)?;
     let (late, lates) = sync_channel(1);
     let watch = Watch { lookout: lookout.clone(), late, stopper: control.stopper() };
     let watching = std::thread::Builder::new()
