@@ -12,6 +12,7 @@ mod deadline;
 mod hypervisor;
 mod interrupt;
 mod kernel;
+mod left;
 mod memory;
 mod permission;
 mod preemption;
@@ -22,7 +23,7 @@ mod tree;
 
 use std::path::Path;
 
-use tactus_model::facts::MachineFacts;
+use tactus_model::facts::{MachineFacts, SchedulingFacts};
 
 pub use calls::CallFacts;
 pub(crate) use cgroup::throttled;
@@ -51,10 +52,11 @@ pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
     }
     let permission = permission::read(&tree);
     let programs = process::read(&tree, permission.container.as_deref());
+    let left_behind = left::read(&tree, permission.user_id);
     MachineFacts {
         taken: clock::now(),
         cpu: cpu::read(&tree),
-        scheduling: scheduling::read(&tree, programs),
+        scheduling: SchedulingFacts { left_behind, ..scheduling::read(&tree, programs) },
         permission,
         memory: memory::read(&tree),
         thermal: thermal::read(&tree),

@@ -53,9 +53,12 @@ pub fn changed_facts(header: &RunHeader) -> Vec<ChangedFact> {
 }
 
 /// Whether a fact should stay the same. Counters grow; the cgroup of a session and the
-/// path of our program do not describe the machine.
+/// path of our program do not describe the machine; the first turn removes what killed runs have
+/// left.
 fn is_steady(row: &FactRow) -> bool {
-    row.group != "Load" && row.name != "program" && !row.name.ends_with("directory")
+    row.group != "Load"
+        && !["program", "left by killed runs"].contains(&row.name)
+        && !row.name.ends_with("directory")
 }
 
 pub(super) fn findings(run: &Run) -> Vec<Finding> {
