@@ -24,6 +24,8 @@ usage: cargo xtask CHORE
   coverage intervals  coverage of the intervals of quantiles, with a fixed number of rounds and
                       with rounds added until they are narrow (minutes)
   coverage goodness   critical values of the goodness of fit of tails (minutes)
+  faults [KILLS]      kill every kind of process at random moments, 500 times or as given, and print
+                      what each left (root)
   timerlat KERNEL [LOAD [TIME]]
                       compare the kernel's timerlat with our segments in a guest, in
                       deterministic time (minutes)
@@ -46,6 +48,8 @@ fn main() -> anyhow::Result<ExitCode> {
         ["timerlat", kernel, load, time] => {
             timerlat::compare(&repository(), kernel, load, time)?;
         }
+        ["faults"] => faults("500")?,
+        ["faults", kills] => faults(kills)?,
         ["floor", ref options @ ..] => floor::run(options)?,
         ["cyclictest"] => cyclictest::compare(&repository())?,
         _ => {
@@ -54,6 +58,18 @@ fn main() -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the test that kills processes, with this number of kills, and prints its table.
+fn faults(kills: &str) -> anyhow::Result<()> {
+    let tested = Command::new("cargo")
+        .args(["test", "-p", "tactus-cli", "--test", "faults", "--", "--nocapture"])
+        .env("TACTUS_FAULTS", kills)
+        .current_dir(repository())
+        .status()
+        .context("cargo")?;
+    ensure!(tested.success(), "something was left behind; see the table");
+    Ok(())
 }
 
 /// Builds the release binary of `tactus` and returns its path.

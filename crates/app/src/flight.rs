@@ -18,7 +18,7 @@ use tactus_record::live::{
 use tactus_sys::whole_file::Readers;
 
 use crate::error::OrError;
-use crate::record::{Made, Wanted};
+use crate::record::{Made, Wanted, guardian};
 use crate::waits::{self, Question};
 use crate::{Error, ErrorKind, Result, files, recording};
 
@@ -41,7 +41,9 @@ pub fn until_the_end(
     control: &Control,
     on_event: impl FnMut(RecordEvent),
 ) -> Result<Made> {
-    let recorder = Recorder::start(options(wanted, last)?)?;
+    let options = options(wanted, last)?;
+    let _guardian = guardian();
+    let recorder = Recorder::start(options)?;
     let Recorded { summary, recording } =
         record_with(recorder, &wanted.command, wanted.duration, control, on_event, |_| {
             Ok(ControlFlow::Continue(()))
@@ -124,7 +126,9 @@ pub fn until_late(
     on_event: impl FnMut(RecordEvent),
     on_found: impl FnMut(Found<'_>) -> io::Result<()>,
 ) -> Result<Lookback> {
-    let (recorder, source) = Recorder::start_followed(options(wanted, last)?)?;
+    let options = options(wanted, last)?;
+    let _guardian = guardian();
+    let (recorder, source) = Recorder::start_followed(options)?;
     let (late, lates) = sync_channel(1);
     let watch = Watch { lookout: lookout.clone(), late, stopper: control.stopper() };
     let watching = std::thread::Builder::new()

@@ -1,6 +1,7 @@
 //! Carrying out a plan, and continuing a run.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use tactus_guests::Guests;
@@ -178,6 +179,8 @@ fn targets(
     if wanted.peek().is_none() {
         return Ok(Targets { host, guests: None });
     }
+    // Cells on this machine do the same, and more.
+    tactus_sys::tracefs::remove_stale_instances(Path::new("/"));
     let kernels = places.kernels(listener.building())?;
     let limit = settings.limit.map(Duration::from);
     let mut guests = Guests::prepare(places.guests()?, &kernels, limit, wanted)?;

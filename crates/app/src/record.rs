@@ -7,6 +7,7 @@ use tactus_model::time::{Nanos, Realtime};
 use tactus_record::RecordingSummary;
 use tactus_record::live::{CallChains, Control, Keep, Options, RecordEvent, Source, record};
 use tactus_report::format;
+use tactus_rt::settings::{Guardian, restore_left};
 
 use crate::Result;
 use crate::export::{Form, convert};
@@ -46,11 +47,21 @@ pub fn to_file(
     control: &Control,
     on_event: impl FnMut(RecordEvent),
 ) -> Result<Made> {
+    let _guardian = guardian();
     let path = wanted.path();
     let options = wanted.options(Keep::File(path.clone()));
     let recorded = record(options, &wanted.command, wanted.duration, control, on_event)?;
     wanted.write_other_forms(&path)?;
     Ok(Made { path, summary: recorded.summary })
+}
+
+/// Removes what killed processes have left, and starts a process that removes the recorder's
+/// instance of tracefs if this process is killed. Hold it longer than the recorder.
+pub(crate) fn guardian() -> Option<Guardian> {
+    // Recording works without both; a measurement reports what cannot be restored.
+    restore_left(Path::new("/"));
+    let executable = std::env::current_exe().ok()?;
+    Guardian::start(&executable, Vec::new()).ok()
 }
 
 impl Wanted {

@@ -142,10 +142,12 @@ fn measure<W: Write>(
     };
     let options = HostOptions { surroundings, ..HostOptions::new(executable.clone()) };
     // Held until the end of the turn, which includes the load.
-    let (_settings, refused) = machine::hold(&request.cell, &executable, &options.directory);
+    let (settings, refused) = machine::hold(&request.cell, &executable, &options.directory);
     refused.into_iter().for_each(|refused| messages.send_shortfall(&mut shortfalls, refused));
+    // A guest ends with its first process, so nothing in it needs a guardian.
+    let guardian = (surroundings == Surroundings::Host).then_some(&*executable);
     let tracing = request.cell.while_traced().and_then(|cell| {
-        let prepared = Tracer::prepare(&cell);
+        let prepared = Tracer::prepare(&cell, guardian);
         prepared
             .map(|tracer| (cell, tracer))
             .map_err(|error| messages.send_shortfall(&mut shortfalls, error))
@@ -160,7 +162,7 @@ fn measure<W: Write>(
     let windows = if tracing.is_some() { 2 } else { 1 };
     let mut turn = Turn {
         request,
-        process: task_process(executable),
+        process: task_process(executable.clone()),
         messages,
         shortfalls,
         meanwhile: Meanwhile::of(load, windows),
@@ -180,6 +182,9 @@ fn measure<W: Write>(
             &mut shortfalls,
             load_ended(&request.cell.load.load.to_string(), &reason),
         );
+    }
+    for shortfall in settings.restore() {
+        messages.send_shortfall(&mut shortfalls, shortfall);
     }
     let ProbeOutcome { started, window, block_length, tasks, cost, .. } = outcome;
     Ok(Measurement {
@@ -316,7 +321,7 @@ pub fn task_process(executable: PathBuf) -> TaskProcess {
     TaskProcess { executable, arguments: ["internal", "task"].map(str::to_owned).into() }
 }
 
-/// The shortfall of a copy of `load` that ended by itself, for `reason`.
+/// The shortfall of a copy of `load` that ended by itself or was stopped, for `reason`.
 pub fn load_ended(load: &str, reason: &str) -> Shortfall {
     Shortfall {
         asked: format!("load {load} for the whole window"),
@@ -334,7 +339,7 @@ struct Meanwhile {
     opened: Option<(MachineCounters, LoadSnapshot)>,
     achieved: LoadResult,
     rates: MachineRates,
-    /// Why copies of the load ended by themselves.
+    /// Why copies of the load ended by themselves or were stopped.
     ends: Vec<String>,
 }
 

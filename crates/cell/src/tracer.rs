@@ -1,5 +1,6 @@
 //! The recorder of a cell's traced window: whether it can run here, on which CPUs, and its result.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tactus_model::cell::Cell;
@@ -12,6 +13,7 @@ use tactus_record::decode::Tracepoint;
 use tactus_record::live::{
     CallChains, DrainerOptions, Keep, Options, RecordError, Recorded, Recorder, Symbols,
 };
+use tactus_rt::settings::{Guardian, NotChanged};
 use tactus_sys::affinity;
 
 /// Records while a cell is measured.
@@ -22,6 +24,9 @@ pub(super) struct Tracer {
     /// The CPUs that are not measured, if there are any.
     aside: Option<CpuList>,
     progress: Progress,
+    /// Removes the recorder's instance of tracefs if this process is killed. Dropped after the
+    /// recorder.
+    _guardian: Option<Guardian>,
 }
 
 /// The progress of a recording.
@@ -37,12 +42,14 @@ const ATTEMPT_RING: usize = 64 << 10;
 
 impl Tracer {
     /// Finds out whether recording is possible by trying it with one event, and does what takes
-    /// long beforehand.
+    /// long beforehand. `guardian` is the program of the guardian, if the recording needs one.
     ///
     /// # Errors
     /// The shortfall to report.
-    pub(super) fn prepare(cell: &Cell) -> Result<Self, Shortfall> {
+    pub(super) fn prepare(cell: &Cell, guardian: Option<&Path>) -> Result<Self, Shortfall> {
         let window = cell.duration;
+        let guardian = guardian.map(|program| Guardian::start(program, Vec::new())).transpose();
+        let guardian = guardian.map_err(|error| unguarded(window, error))?;
         let symbols = Arc::new(Symbols::read());
         let attempt = Options {
             tracepoints: Tracepoint::of_the_system().into_iter().take(1).collect(),
@@ -54,7 +61,8 @@ impl Tracer {
             .and_then(Recorder::stop)
             .map_err(|error| refused(window, &error))?;
         let (aside, progress) = (unmeasured(cell), Progress::Prepared);
-        Ok(Self { window, events: cell.traced_events, symbols, aside, progress })
+        let events = cell.traced_events;
+        Ok(Self { window, events, symbols, aside, progress, _guardian: guardian })
     }
 
     /// Starts to record: the whole system and additional events of `threads`, or the events on
@@ -109,6 +117,15 @@ impl Tracer {
                 Err(refused(self.window, &RecordError::Ended("drainer")))
             }
         }
+    }
+}
+
+fn unguarded(window: Nanos, error: NotChanged) -> Shortfall {
+    Shortfall {
+        asked: format!("traced {window}"),
+        granted: "no window with recorded events".to_owned(),
+        reason: error.reason,
+        fix: error.fix,
     }
 }
 

@@ -10,9 +10,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tactus_model::guest::{DONE, EXIT_PORT, exit_code};
+use tactus_sys::owned_directory::OwnedDirectory;
+use tactus_sys::process;
 
 use crate::GuestError;
 use crate::machine::{Accelerator, CONSOLE_FILE};
+use crate::running::DIRECTORY;
 
 /// The QEMU that is installed here.
 #[derive(Clone, Debug)]
@@ -66,9 +69,11 @@ impl Emulator {
     }
 
     fn kvm_runs(&self) -> io::Result<bool> {
-        let directory = tempfile::tempdir()?;
+        let directory = OwnedDirectory::create(&std::env::temp_dir(), DIRECTORY)?;
         fs::write(directory.path().join("trial"), trial_firmware())?;
-        let mut child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        process::die_with_parent(&mut command);
+        let mut child = command
             .args(["-accel", "kvm", "-cpu", "host", "-m", "16", "-bios", "trial"])
             .args(["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-device"])
             .arg(format!("isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04"))
@@ -97,7 +102,7 @@ impl Emulator {
     pub fn start(&self, directory: &Path, arguments: &[String]) -> io::Result<Child> {
         let complaints = fs::File::create(directory.join(COMPLAINTS_FILE))?;
         let mut command = Command::new(&self.program);
-        tactus_sys::process::die_with_parent(&mut command);
+        process::die_with_parent(&mut command);
         command
             .args(arguments)
             .current_dir(directory)

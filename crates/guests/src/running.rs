@@ -9,10 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tempfile::TempDir;
+use tactus_sys::owned_directory::OwnedDirectory;
 
 use crate::emulator::Emulator;
 use crate::machine::{ARCHIVE_FILE, KERNEL_FILE, REQUEST_FILE};
+
+/// The prefix of the names of working directories.
+pub const DIRECTORY: &str = "tactus-guest-";
 
 /// The files of a machine.
 #[derive(Clone, Debug)]
@@ -30,7 +33,7 @@ pub struct MachineFiles<'a> {
 pub struct Running {
     /// The emulator's process.
     pub child: Child,
-    directory: TempDir,
+    directory: OwnedDirectory,
 }
 
 impl Running {
@@ -43,7 +46,7 @@ impl Running {
         files: &MachineFiles<'_>,
         arguments: &[String],
     ) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("tactus-guest-").tempdir()?;
+        let directory = OwnedDirectory::create(&std::env::temp_dir(), DIRECTORY)?;
         symlink(fs::canonicalize(files.kernel)?, directory.path().join(KERNEL_FILE))?;
         fs::write(directory.path().join(ARCHIVE_FILE), files.archive)?;
         fs::write(directory.path().join(REQUEST_FILE), files.request)?;
@@ -158,10 +161,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_next_machine_removes_the_directories_of_killed_ones() {
+        let stale = std::env::temp_dir().join(format!("{DIRECTORY}{}-999", std::process::id()));
+        fs::create_dir(&stale).unwrap();
+        fs::write(stale.join(ARCHIVE_FILE), "").unwrap();
+        let kernel = tempfile::NamedTempFile::new().unwrap();
+        let files = MachineFiles { kernel: kernel.path(), archive: b"", request: b"" };
+        let refused = Running::start(&Emulator::planted(), &files, &[]);
+        assert!(refused.is_err() && !stale.exists());
+    }
+
+    #[test]
     fn an_error_names_the_exit_status_of_the_emulator() {
         let slot = Slot::default();
         let child = Command::new("sh").args(["-c", "exit 3"]).spawn().unwrap();
-        let directory = tempfile::tempdir().unwrap();
+        let directory = OwnedDirectory::create(&std::env::temp_dir(), "tactus-test-").unwrap();
         slot.hold(Running { child, directory }).unwrap();
         let error = slot.explain(io::ErrorKind::BrokenPipe.into()).to_string();
         assert!(error.contains("broken pipe") && error.contains("exit status: 3"), "{error}");

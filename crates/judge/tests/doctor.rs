@@ -342,6 +342,24 @@ fn an_unknown_machine_is_neither_fit_nor_unfit() {
 }
 
 #[test]
+fn what_killed_runs_have_left_is_a_warning_with_a_fix() {
+    let root = FakeRoot::new("proc/self/status = Uid:\t0\t0\t0\t0");
+    let found = || {
+        let findings = examine(&read_with(root.path(), &calls(1000)));
+        findings.into_iter().find(|found| found.check == "left by killed runs").unwrap()
+    };
+    assert_eq!(found().state, State::Fine);
+    root.write("proc/sys/kernel/sched_rr_timeslice_ms", "60\n");
+    root.write("run/tactus/settings/proc-sys-kernel-sched_rr_timeslice_ms", "{}");
+    root.write("sys/kernel/tracing/instances/tactus-7-0/tracing_on", "0\n");
+    let found = found();
+    assert_eq!(found.state, State::Warning);
+    let left = "/proc/sys/kernel/sched_rr_timeslice_ms, tracing instance tactus-7-0";
+    assert_eq!(found.fact, left);
+    assert!(found.fix.is_some_and(|fix| fix.contains("tactus measure")));
+}
+
+#[test]
 fn counters_since_boot_are_reported_for_the_time_between_two_readings() {
     let before = {
         let root = FakeRoot::new(&[OWN_NAMESPACES, REALTIME].concat());

@@ -4,7 +4,7 @@
 mod fixture;
 
 use tactus_judge::doctor::{Finding, State};
-use tactus_judge::verdict::{Validity, Verdict, verdict};
+use tactus_judge::verdict::{Validity, Verdict, changed_facts, verdict};
 use tactus_model::cell::Target;
 use tactus_model::experiment::Turn;
 use tactus_model::facts::MachineFacts;
@@ -99,6 +99,11 @@ fn another_setting_that_changed_is_a_warning() {
     after.steal = Some(Nanos::from_secs(9));
     after.cgroup.cpu_directory = Some("/sys/fs/cgroup/other".to_owned());
     after.scheduling.recordings = Some(0);
+    // The first turn removes it.
+    after.scheduling.left_behind = Some(Vec::new());
+    run.header.facts_before.scheduling.left_behind = Some(vec!["/proc/sys/x".to_owned()]);
+    let changed = changed_facts(&run.header).iter().map(|fact| fact.name).collect::<Vec<_>>();
+    assert_eq!(changed, ["real-time runtime"]);
     check(
         &run,
         State::Warning,

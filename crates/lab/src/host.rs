@@ -53,7 +53,9 @@ const END_GRACE: Duration = Duration::from_secs(1);
 impl Measuring for HostMeasuring {
     fn end(self: Box<Self>) -> String {
         let patience = if self.forwarder.is_finished() { END_GRACE } else { Duration::ZERO };
-        self.peer.end(patience)
+        let end = self.peer.end(patience);
+        tactus_cell::machine::clean_up();
+        end
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, PipeWriter, Read};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,17 +11,25 @@ use std::thread;
 use tactus_model::policy::{RealtimePriority, Scheduling};
 use tactus_rt::ThreadRef;
 use tactus_sys::namespace::{self, Right};
+use tactus_sys::owned_directory::{self, OwnedDirectory};
 use tactus_sys::{Errno, SysError, process};
 use tactus_wire::{MESSAGE_LIMIT, MessageWriter, WireError, requests, responses};
 
 use crate::containment::Containment;
-use crate::directory::LoadDirectory;
 use crate::error::{During, LoadError};
 use crate::loads;
 use crate::not_granted::NotGranted;
 use crate::processes;
 use crate::request::{HostRequest, Request, Response, Role, SupervisorRequest};
 use crate::supervisor;
+
+/// The prefix of the names of loads' temporary directories.
+const DIRECTORY: &str = "tactus-load-";
+
+/// Removes the temporary directories below `parent` of loads that were killed.
+pub fn remove_left(parent: &Path) {
+    owned_directory::remove_stale(parent, DIRECTORY);
+}
 
 /// The main function of `tactus internal load`: reads its request from standard input, sends
 /// responses to standard output, and ends the load when standard input ends.
@@ -51,7 +60,8 @@ fn host(request: HostRequest) -> Result<(), LoadError> {
     go_before_the_load(request.task.plan.scheduling);
     // Needed without a namespace, harmless in a namespace.
     process::adopt_orphans().during("become the parent of orphans")?;
-    let directory = LoadDirectory::create(&request.directory)?;
+    let place = format!("create a directory in {}", request.directory.display());
+    let directory = OwnedDirectory::create(&request.directory, DIRECTORY).during(&place)?;
     let supervisor = Supervisor::start(&request, &directory)?;
     let (process, lifeline) = (supervisor.process, supervisor.lifeline);
     let over = Arc::new(AtomicBool::new(false));
@@ -105,7 +115,7 @@ struct Supervisor {
 
 impl Supervisor {
     /// Starts the supervisor in the requested containment, or in the first that is permitted.
-    fn start(request: &HostRequest, directory: &LoadDirectory) -> Result<Self, LoadError> {
+    fn start(request: &HostRequest, directory: &OwnedDirectory) -> Result<Self, LoadError> {
         let wanted: &[Containment] = match &request.containment {
             Some(containment) => std::slice::from_ref(containment),
             None => &Containment::ALL,

@@ -43,7 +43,6 @@
 mod containment;
 mod copies;
 mod counters;
-mod directory;
 mod error;
 mod gate;
 mod host;
@@ -61,7 +60,7 @@ mod worker;
 
 pub use containment::Containment;
 pub use error::LoadError;
-pub use host::host_main;
+pub use host::{host_main, remove_left};
 pub use request::MARK;
 #[doc(hidden)]
 pub use request::is_message;

@@ -196,6 +196,8 @@ pub(crate) enum Response {
     Failed(LoadError),
     /// A copy has ended by itself, after all copies were ready.
     Ended { copy: u32, reason: String },
+    /// A signal has stopped a copy, after all copies were ready.
+    Stopped { copy: u32, reason: String },
 }
 
 /// A response of a copy to its supervisor.

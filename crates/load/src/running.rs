@@ -14,8 +14,8 @@ use tactus_wire::{MessageReader, Output, Peer, Start, WireError};
 use crate::containment::Containment;
 use crate::copies;
 use crate::counters::Counters;
-use crate::directory;
 use crate::error::{During, LoadError};
+use crate::host::remove_left;
 use crate::loads;
 use crate::not_granted::NotGranted;
 use crate::processes;
@@ -118,8 +118,8 @@ impl RunningLoad {
                 Ok(load)
             }
             Response::Failed(error) => Err(error),
-            Response::Ended { copy, reason } => {
-                Err(LoadError::new(format!("copy {copy} of the load ended: {reason}")))
+            Response::Ended { copy, reason } | Response::Stopped { copy, reason } => {
+                Err(LoadError::new(format!("copy {copy} of the load: {reason}")))
             }
         }
     }
@@ -163,21 +163,23 @@ impl RunningLoad {
         snapshot
     }
 
-    /// Sleeps until a copy ends by itself, and returns the reason. Returns `None` when no
-    /// further end will be reported; for the idle load, at once. [`stop`](Self::stop) does not
+    /// Sleeps until a copy ends by itself or is stopped by a signal, and returns the reason.
+    /// Returns `None` when no further end will be reported; for the idle load, at once. [`stop`](Self::stop) does not
     /// return these reasons again.
     pub fn next_end(&mut self) -> Option<String> {
         let host = self.host.as_mut()?;
         // An invalid message ends the list; the load continues.
         match host.responses.read().ok()? {
-            Response::Ended { copy, reason } => Some(format!("copy {copy}: {reason}")),
+            Response::Ended { copy, reason } | Response::Stopped { copy, reason } => {
+                Some(format!("copy {copy}: {reason}"))
+            }
             Response::Failed(error) => Some(error.reason),
             Response::Ready { .. } => None,
         }
     }
 
     /// Ends the load, waits until all its processes have ended and its files are removed, and
-    /// returns why copies had ended by themselves (the first 16).
+    /// returns why copies had ended by themselves or were stopped by a signal (the first 16).
     pub fn stop(mut self) -> Vec<String> {
         self.end()
     }
@@ -189,7 +191,7 @@ impl RunningLoad {
         // An invalid message ends the list; the load is ended anyway.
         for _ in 0..RESPONSES_MAX {
             match host.responses.read_within(END_LIMIT) {
-                Ok(Response::Ended { copy, reason }) => {
+                Ok(Response::Ended { copy, reason } | Response::Stopped { copy, reason }) => {
                     reasons.push(format!("copy {copy}: {reason}"));
                 }
                 Ok(Response::Failed(error)) => reasons.push(error.reason),
@@ -200,10 +202,10 @@ impl RunningLoad {
         match host.process.wait_or_kill(END_LIMIT) {
             Ok(status) if status.success() => {}
             Ok(status) => {
-                directory::remove_stale(&self.directory);
+                remove_left(&self.directory);
                 reasons.push(format!("the load host ended: {status}"));
             }
-            Err(_) => directory::remove_stale(&self.directory),
+            Err(_) => remove_left(&self.directory),
         }
         reasons
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +26,7 @@ use crate::request::{
 /// How long the copies may take to finish their first operations.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// The most ends of copies that are reported with their reasons; the counters show all.
+/// The most ends and stops of copies that are reported with their reasons; the counters show all.
 pub(crate) const ENDS_REPORTED_MAX: usize = 16;
 
 /// The most events in the queue; the threads that send them wait when it is full.
@@ -37,8 +38,8 @@ enum Event {
     Response(WorkerResponse),
     /// A copy wrote an invalid message; no further message of any copy is read.
     Garbled(WireError),
-    /// A process has ended.
-    Ended { process: u32, status: ExitStatus },
+    /// A process has ended, or was stopped by a signal.
+    Changed { process: u32, status: ExitStatus },
 }
 
 /// Starts and watches the copies until the host ends or closes its pipe; then the process ends.
@@ -138,10 +139,10 @@ fn start_copies(
         .collect()
 }
 
-/// Reaps every process that ends, copies and orphans, so that none stays a zombie.
+/// Reaps every process that ends, copies and orphans, so that none stays a zombie; reports stops.
 fn reap(events: &SyncSender<Event>) {
-    while let Ok((process, status)) = process::wait_for_any_child() {
-        if events.send(Event::Ended { process, status }).is_err() {
+    while let Ok((process, status)) = process::wait_for_any_child_or_stop() {
+        if events.send(Event::Changed { process, status }).is_err() {
             return;
         }
     }
@@ -158,7 +159,10 @@ struct Roll<'r> {
     missing: Vec<NotGranted>,
     /// Copies that have ended by themselves and are not reported yet.
     ends: Vec<(u32, String)>,
-    ends_reported: usize,
+    /// Copies that a signal has stopped, not reported yet. Another signal may continue them.
+    stops: Vec<(u32, String)>,
+    /// How many ends and stops were reported.
+    reported: usize,
     /// Whether everything is being ended: a copy that ends then does not end by itself.
     is_over: &'r AtomicBool,
 }
@@ -177,7 +181,8 @@ impl<'r> Roll<'r> {
             copies,
             missing: request.missing.clone(),
             ends: Vec::new(),
-            ends_reported: 0,
+            stops: Vec::new(),
+            reported: 0,
             is_over,
         }
     }
@@ -205,8 +210,12 @@ impl<'r> Roll<'r> {
             // The copies are at work; when all have ended, the counters show it.
             Event::Garbled(_) => Ok(()),
             // The reason is in the pipe and will be read.
-            Event::Ended { status, .. } if status.code() == Some(REASON_SENT) => Ok(()),
-            Event::Ended { process, status } => match self.copies.get(&process) {
+            Event::Changed { status, .. } if status.code() == Some(REASON_SENT) => Ok(()),
+            Event::Changed { process, status } => match self.copies.get(&process) {
+                Some(&copy) if status.stopped_signal().is_some() => {
+                    self.stops.push((copy, format!("a signal stopped it: {status}")));
+                    Ok(())
+                }
                 Some(&copy) => self.end(copy, LoadError::new(format!("it ended: {status}"))),
                 // An orphan of some copy.
                 None => Ok(()),
@@ -245,14 +254,21 @@ impl<'r> Roll<'r> {
         if self.is_over.load(Ordering::SeqCst) {
             return;
         }
-        for (copy, reason) in self.ends.drain(..) {
-            if self.ends_reported < ENDS_REPORTED_MAX {
-                self.ends_reported += 1;
-                // Writing fails if the host has ended; the end of standard input ends us then.
-                let _ = responses().write(&Response::Ended { copy, reason });
-            }
+        for (copy, reason) in std::mem::take(&mut self.ends) {
+            self.report(Response::Ended { copy, reason });
             // Only now, so that a reader of the counters also finds the reason.
             self.counters.copy(copy).set_state(State::Ended);
+        }
+        for (copy, reason) in std::mem::take(&mut self.stops) {
+            self.report(Response::Stopped { copy, reason });
+        }
+    }
+
+    fn report(&mut self, response: Response) {
+        if self.reported < ENDS_REPORTED_MAX {
+            self.reported += 1;
+            // Writing fails if the host has ended; the end of standard input ends us then.
+            let _ = responses().write(&response);
         }
     }
 }

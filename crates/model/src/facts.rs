@@ -153,6 +153,11 @@ pub struct SchedulingFacts {
     /// The number of recordings that other Tactus processes are running.
     #[serde(default)]
     pub recordings: Option<u64>,
+    /// What killed Tactus processes have left and the next measurement removes: changed settings,
+    /// e.g. `/proc/sys/kernel/sched_rr_timeslice_ms`, and tracing instances, e.g.
+    /// `tracing instance tactus-42-0`. `None` if this process may not see all of them.
+    #[serde(default)]
+    pub left_behind: Option<Vec<String>>,
     /// The CPU time per [`Self::fair_server_period`] reserved for ordinary tasks while
     /// real-time tasks use the rest; zero if the fair server is off.
     #[serde(default)]
@@ -364,6 +369,7 @@ impl MachineFacts {
         rows.flag("irqbalance", self.scheduling.irqbalance);
         rows.words("real-time tasks", self.scheduling.realtime_tasks.as_deref());
         rows.text("other recordings", &self.scheduling.recordings);
+        rows.words("left by killed runs", self.scheduling.left_behind.as_deref());
         rows.length("fair server runtime", self.scheduling.fair_server_runtime);
         rows.length("fair server period", self.scheduling.fair_server_period);
         rows.text("deadline tasks", &self.scheduling.deadline_tasks);

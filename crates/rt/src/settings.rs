@@ -1,22 +1,25 @@
 //! Settings of the machine that are changed temporarily and then restored.
 //!
 //! They affect the whole machine, so they must be restored however the program ends that
-//! requested the change. A process of our own, the guardian, changes them and waits for the
+//! requested the change. A process of our own, the [`Guardian`], changes them and waits for the
 //! end of its standard input, which closes when that program ends. The guardian first notes
-//! each old value in a file: if the guardian itself is killed, the next program restores the
-//! values ([`put_back_left`]).
+//! each old value in a file: if the guardian itself is killed, its program restores the values,
+//! and if both were killed, the next program ([`restore_left`]).
+//!
+//! The guardian also removes the instances of tracefs that its program leaves: their tracepoints
+//! would stay enabled for the whole machine.
 //!
 //! ```no_run
-//! # use tactus_rt::settings::{ChangedSettings, SettingChange, put_back_left};
-//! # fn change(executable: &std::path::Path) -> Result<(), tactus_rt::settings::NotChanged> {
-//! put_back_left("/".as_ref());
+//! # use tactus_rt::settings::{Guardian, SettingChange, NotChanged, restore_left};
+//! # fn change(executable: &std::path::Path) -> Result<(), NotChanged> {
+//! let reports = restore_left("/".as_ref());
 //! let changes = vec![
 //!     SettingChange::new("proc/sys/kernel/sched_rr_timeslice_ms", 10),
-//!     SettingChange::new("proc/irq/24/smp_affinity_list", "0-1"),
+//!     SettingChange::new("sys/block/sda/queue/max_sectors_kb", 4),
 //! ];
-//! let changed = ChangedSettings::make(executable, changes)?;
+//! let guardian = Guardian::start(executable, changes)?;
 //! // … the work that needs them …
-//! drop(changed);
+//! let reports = guardian.end();
 //! # Ok(())
 //! # }
 //! ```
@@ -24,10 +27,11 @@
 mod changed;
 mod guardian;
 mod last_first;
+mod notes;
 
 use std::fmt::Display;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use tactus_permission::{Asked, Diagnosis};
@@ -35,15 +39,14 @@ use tactus_sys::Errno;
 
 use crate::diagnose_here;
 
-pub use changed::put_back_left;
-pub use guardian::guardian_main;
-use guardian::{Guardian, Request};
+pub use changed::restore_left;
+pub use guardian::{Guardian, guardian_main};
 pub use last_first::LastFirst;
 
 /// A setting and its new value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingChange {
-    /// Its file, below the root.
+    /// Its file, below the root: one of [`CHANGEABLE`](tactus_sys::setting::CHANGEABLE).
     pub path: PathBuf,
     /// The value as the kernel reads it; [`VALUE_MAX`](tactus_sys::setting::VALUE_MAX) bytes at most.
     pub value: String,
@@ -56,7 +59,7 @@ impl SettingChange {
     }
 }
 
-/// Why a setting was not changed.
+/// Why a setting was not changed, or not restored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{reason}")]
 pub struct NotChanged {
@@ -79,27 +82,6 @@ impl NotChanged {
         };
         let Diagnosis { reason, fix } = diagnose_here(&Asked::Setting, errno);
         Self { reason: format!("{what}: {reason}"), fix }
-    }
-}
-
-/// Settings that stay changed while this value lives. Dropping it waits until they are
-/// restored, the last change first, for a minute at most.
-#[derive(Debug)]
-pub struct ChangedSettings {
-    _guardian: Guardian,
-}
-
-impl ChangedSettings {
-    /// Changes all of the settings, or none of them, through a guardian.
-    ///
-    /// The guardian is the program `executable`, which must run [`guardian_main`] when its
-    /// arguments are `internal guardian`.
-    ///
-    /// # Errors
-    /// One of the settings cannot be changed. The machine is unchanged.
-    pub fn make(executable: &Path, changes: Vec<SettingChange>) -> Result<Self, NotChanged> {
-        let request = Request { root: "/".into(), changes };
-        Guardian::start(executable, &request).map(|guardian| Self { _guardian: guardian })
     }
 }
 

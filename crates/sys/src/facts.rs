@@ -13,6 +13,7 @@ mod hypervisor;
 mod identity;
 mod interrupt;
 mod kernel;
+mod left;
 mod memory;
 mod permission;
 mod preemption;
@@ -23,7 +24,7 @@ mod tree;
 
 use std::path::Path;
 
-use tactus_model::facts::MachineFacts;
+use tactus_model::facts::{MachineFacts, SchedulingFacts};
 
 pub use calls::CallFacts;
 pub(crate) use cgroup::throttled;
@@ -53,11 +54,12 @@ pub fn read_with(root: &Path, calls: &CallFacts) -> MachineFacts {
     }
     let permission = permission::read(&tree);
     let programs = process::read(&tree, permission.container.as_deref());
+    let left_behind = left::read(&tree, permission.user_id);
     MachineFacts {
         taken: clock::now(),
         machine_id: identity::read(&tree),
         cpu: cpu::read(&tree),
-        scheduling: scheduling::read(&tree, programs),
+        scheduling: SchedulingFacts { left_behind, ..scheduling::read(&tree, programs) },
         permission,
         memory: memory::read(&tree),
         thermal: thermal::read(&tree),

@@ -31,6 +31,18 @@ pub fn end_with_parent(command: &mut Command) {
     signal_with_parent(command, Signal::TERM);
 }
 
+/// Makes the kernel continue this process, if it is stopped, when the parent's thread that
+/// started it ends: for a process that has work to do then, and that `SIGSTOP` must not keep
+/// from it.
+///
+/// # Errors
+/// None according to the man page.
+#[doc(alias = "SIGCONT")]
+pub fn continue_with_parent() -> Result<(), SysError> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::CONT))
+        .map_err(SysError::of("prctl"))
+}
+
 fn signal_with_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     // SAFETY: the closure runs between fork and exec, where only async-signal-safe
@@ -121,8 +133,22 @@ pub fn ignores_hangup() -> bool {
 /// `ECHILD`: there are no children.
 #[doc(alias = "waitpid")]
 pub fn wait_for_any_child() -> Result<(u32, ExitStatus), SysError> {
+    wait_for_any(WaitOptions::empty())
+}
+
+/// Like [`wait_for_any_child`], but returns also when a signal has stopped a child: then the
+/// status has a [`stopped_signal`](ExitStatusExt::stopped_signal).
+///
+/// # Errors
+/// `ECHILD`: there are no children.
+#[doc(alias = "WUNTRACED")]
+pub fn wait_for_any_child_or_stop() -> Result<(u32, ExitStatus), SysError> {
+    wait_for_any(WaitOptions::UNTRACED)
+}
+
+fn wait_for_any(options: WaitOptions) -> Result<(u32, ExitStatus), SysError> {
     loop {
-        match wait(WaitOptions::empty()) {
+        match wait(options) {
             Ok(Some(ended)) => return Ok(ended),
             Ok(None) => {}
             Err(error) if error.errno == Errno::INTR => {}

@@ -9,6 +9,56 @@ use crate::Errno;
 /// The longest value of a setting, in bytes: a page, as sysfs has it.
 pub const VALUE_MAX: usize = 4096;
 
+/// The directory, below the root, of the notes of old values: one for each setting that is
+/// changed until it is restored.
+pub const NOTES: &str = "run/tactus/settings";
+
+/// The name of the note of the setting at `path`; unique for each setting.
+pub fn note_name(path: &Path) -> String {
+    path.to_string_lossy().replace('-', "\\x2d").replace('/', "-")
+}
+
+/// The setting whose note has this name; `None` if it is not [changeable](is_changeable).
+pub fn noted_setting(name: &str) -> Option<PathBuf> {
+    let path = PathBuf::from(name.replace('-', "/").replace("\\x2d", "-"));
+    is_changeable(&path).then_some(path)
+}
+
+/// The settings that Tactus changes, as paths below the root; `*` is the name of a device.
+///
+/// Root writes the value of a note to the file that the note names, so no note may name another
+/// file.
+pub const CHANGEABLE: [&str; 3] = [
+    "proc/sys/kernel/sched_rr_timeslice_ms",
+    "sys/kernel/debug/sched/base_slice_ns",
+    "sys/block/*/queue/max_sectors_kb",
+];
+
+/// Whether `path` is one of the settings in [`CHANGEABLE`].
+pub fn is_changeable(path: &Path) -> bool {
+    let Some(path) = path.to_str() else { return false };
+    let parts = || path.split('/');
+    CHANGEABLE.iter().any(|setting| {
+        setting.split('/').count() == parts().count()
+            && setting.split('/').zip(parts()).all(|(known, part)| match known {
+                "*" => !["", ".", ".."].contains(&part),
+                known => known == part,
+            })
+    })
+}
+
+/// The settings below `root` that are changed although no process holds them: those that a
+/// killed process has left. Settings that this user may not read are not among them.
+pub fn left_changed(root: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root.join(NOTES)).into_iter().flatten().flatten();
+    let mut left: Vec<PathBuf> = entries
+        .filter_map(|entry| noted_setting(entry.file_name().to_str()?))
+        .filter(|path| File::open(root.join(path)).is_ok_and(|file| file.try_lock().is_ok()))
+        .collect();
+    left.sort();
+    left
+}
+
 /// A setting of the kernel in [sysfs](https://docs.kernel.org/filesystems/sysfs.html),
 /// [procfs](https://man7.org/linux/man-pages/man5/proc.5.html) or debugfs.
 #[derive(Debug)]
@@ -89,6 +139,47 @@ mod tests {
         assert_eq!(other.lock().unwrap_err().kind(), io::ErrorKind::WouldBlock);
         drop(setting);
         other.lock().unwrap();
+    }
+
+    fn disk(name: &str) -> PathBuf {
+        format!("sys/block/{name}/queue/max_sectors_kb").into()
+    }
+
+    #[test]
+    fn every_changeable_setting_has_its_own_note() {
+        let [rr, ordinary, _] = CHANGEABLE.map(PathBuf::from);
+        for path in [rr, ordinary, disk("sda"), disk("dm-0"), disk("cciss!c0d0")] {
+            assert_eq!(noted_setting(&note_name(&path)), Some(path));
+        }
+        assert_eq!(note_name(&disk("sda")), "sys-block-sda-queue-max_sectors_kb");
+    }
+
+    #[test]
+    fn a_note_of_any_other_file_is_refused() {
+        let others = ["etc/shadow", "/etc/shadow", "../../etc/shadow", "", "proc/sys/kernel/core"];
+        let disks = ["..", ".", "", "sda/../.."].map(disk);
+        for path in others.into_iter().map(PathBuf::from).chain(disks) {
+            assert_eq!(noted_setting(&note_name(&path)), None, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_setting_with_a_note_and_without_a_holder_was_left_changed() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join(NOTES)).unwrap();
+        for name in ["held", "left", "unnoted"] {
+            let file = root.path().join(disk(name));
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "1\n").unwrap();
+        }
+        for name in ["held", "left", "missing"] {
+            std::fs::write(root.path().join(NOTES).join(note_name(&disk(name))), "").unwrap();
+        }
+        let held = Setting::open(&root.path().join(disk("held"))).unwrap();
+        held.lock().unwrap();
+        assert_eq!(left_changed(root.path()), [disk("left")]);
+        drop(held);
+        assert_eq!(left_changed(root.path()), [disk("held"), disk("left")]);
     }
 
     #[test]

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 
 use crate::capability::{Reading, with};
 
-pub use instance::{CpuFiles, Instance};
+pub use instance::{
+    CpuFiles, Instance, remove_instances_of, remove_stale_instances, stale_instances,
+};
 pub use pages::Pages;
 
 /// The directory in which the kernel shows its tracepoints.

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,8 +11,9 @@ use crate::support::{self, Tactus};
 use serde_json::Value;
 use tactus_model::random::SplitMix64;
 use tactus_sys::block_queue::{disks_under, least_request, request_limit};
+use tactus_sys::process::kill;
 use tactus_sys::setting::Setting;
-use tactus_testing::{Need, skip};
+use tactus_testing::{Need, require, skip};
 
 /// Kills a run of short turns, `delay` after it reported `turns` finished turns; returns how many
 /// finished turns it reported in total.
@@ -145,6 +147,73 @@ fn disk_settings_are_restored_after_a_kill_as_root() {
         thread::sleep(Duration::from_millis(5));
     }
     tactus.require_nothing_left();
+}
+
+/// The quantum of the rr class.
+const QUANTUM: &str = "proc/sys/kernel/sched_rr_timeslice_ms";
+
+/// Held by the test that changes the quantum.
+static CHANGES_QUANTUM: Mutex<()> = Mutex::new(());
+
+#[test]
+fn a_killed_guardian_is_reported_and_its_setting_restored_as_root() {
+    let quantum = Setting::open(&Path::new("/").join(QUANTUM));
+    let Some(quantum) = require(Need::Root, quantum) else { return };
+    let _alone = CHANGES_QUANTUM.lock();
+    let before = quantum.get().unwrap();
+    let tactus = Tactus::new();
+    let options = ["--policy", "rr:5", "--load", "idle", "--quantum", "60ms", "--traced", "0s"];
+    let output = ["measure", "--duration", "500ms", "--no-page", "--json"];
+    let mut command = tactus.command(&[&output[..], &options].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let opened: Vec<String> =
+        lines.by_ref().take_while(|line| !line.contains("\"window-opened\"")).collect();
+    if opened.iter().any(|line| line.contains("quantum untouched")) {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        return skip(Need::Machine, format!("{opened:?}"));
+    }
+    let guardian = tactus.processes().into_iter().find(|(_, line)| line.contains("guardian"));
+    kill(guardian.unwrap().0).unwrap();
+    let rest: Vec<String> = lines.collect();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(quantum.get().unwrap(), before);
+    let reported = |line: &String| line.contains("the guardian of settings ended early");
+    assert!(rest.iter().any(reported), "no line reports it");
+    tactus.require_nothing_left();
+}
+
+#[test]
+fn settings_left_by_killed_processes_are_listed_by_the_doctor_and_restored_as_root() {
+    let quantum = Setting::open(&Path::new("/").join(QUANTUM));
+    let Some(quantum) = require(Need::Root, quantum) else { return };
+    let _alone = CHANGES_QUANTUM.lock();
+    let before = quantum.get().unwrap();
+    let tactus = Tactus::new();
+    let options = ["--policy", "rr:5", "--load", "idle", "--quantum", "60ms", "--traced", "0s"];
+    let output = ["measure", "--duration", "60s", "--no-page", "--json"];
+    let mut command = tactus.command(&[&output[..], &options].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    lines.by_ref().find(|line| line.contains("\"window-opened\"")).unwrap();
+    // The guardian first: it would restore the setting.
+    let mut processes = tactus.processes();
+    processes.sort_by_key(|(_, line)| !line.contains("guardian"));
+    for (process, _) in processes {
+        let _ = kill(process);
+    }
+    child.wait().unwrap();
+    if quantum.get().unwrap() != before {
+        // Exit code 1 if another finding invalidates measurements.
+        let found = tactus.run(&["doctor", "--json"]);
+        let found = support::text(&found.stdout);
+        let line = found.lines().find(|line| line.contains("left by killed runs")).unwrap();
+        // Another measurement on this machine restores it too.
+        assert!(line.contains(QUANTUM) || quantum.get().unwrap() == before, "{line}");
+    }
+    tactus.succeed(&["measure", "--load", "idle", "--duration", "50ms", "--traced", "0s"]);
+    assert_eq!(quantum.get().unwrap(), before);
 }
 
 #[test]

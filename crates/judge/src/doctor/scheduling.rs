@@ -32,6 +32,11 @@ pub(crate) const RECORDINGS: Check = Check {
     why: "While Tactus records kernel events, each event takes CPU time where it occurs.",
 };
 
+pub(crate) const LEFT: Check = Check {
+    name: "left by killed runs",
+    why: "A killed run may leave settings changed, or tracepoints enabled for the whole machine.",
+};
+
 pub(crate) const SLACK: Check = Check {
     name: "timer slack",
     why: "The kernel delays timers of ordinary tasks by up to the slack, so several expire together.",
@@ -61,6 +66,7 @@ pub(super) fn examine(facts: &MachineFacts) -> Vec<Finding> {
         fair_server(facts),
         others(facts),
         recordings(facts),
+        left(facts),
         cpus(facts),
         load(facts),
         slack(facts),
@@ -182,6 +188,21 @@ fn recordings(facts: &MachineFacts) -> Finding {
                 "Each wakeup takes a few microseconds longer, also for real-time tasks.",
             )
             .fixed_by("wait until the other tactus record or tactus measure ends".to_owned()),
+    }
+}
+
+fn left(facts: &MachineFacts) -> Finding {
+    match &facts.scheduling.left_behind {
+        None => LEFT.unknown("only root can see it"),
+        Some(left) if left.is_empty() => LEFT.fine("nothing"),
+        Some(left) => LEFT
+            .warning(
+                left.join(", "),
+                "These settings wait for their old values, and the tracepoints of these instances \
+                 slow every program. The next measurement restores the settings and removes the \
+                 instances.",
+            )
+            .fixed_by("sudo tactus measure --load idle --duration 1s".to_owned()),
     }
 }
 

@@ -67,9 +67,13 @@ fn changed(before: &MachineFacts, after: &MachineFacts) -> Vec<ChangedFact> {
 }
 
 /// Whether a fact should stay the same. Counters grow; the cgroup of a session and the
-/// file of our program do not describe the machine.
+/// file of our program do not describe the machine; the first turn removes what killed runs have
+/// left.
 fn is_steady(row: &FactRow) -> bool {
-    row.group != "Load" && !row.name.starts_with("program") && !row.name.ends_with("directory")
+    row.group != "Load"
+        && row.name != "left by killed runs"
+        && !row.name.starts_with("program")
+        && !row.name.ends_with("directory")
 }
 
 pub(super) fn findings(run: &Run) -> Vec<Finding> {

@@ -9,6 +9,7 @@ use tactus_model::cpus::CpuList;
 use tactus_model::time::Nanos;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{DrainerOptions, Keep, Options, RecordError, Recorder};
+use tactus_rt::settings::Guardian;
 use tactus_wire::WireError;
 
 use super::{CauseEvent, CauseRequest};
@@ -26,6 +27,10 @@ const SLOWEST: usize = 3;
 /// A request cannot be read, or an event cannot be written.
 pub fn main() -> io::Result<()> {
     let mut requests = tactus_wire::requests();
+    // The watch kills this process at its end. Recording works without a guardian; what is left
+    // then, the next start removes.
+    let executable = std::env::current_exe()?;
+    let _guardian = Guardian::start(&executable, Vec::new()).ok();
     let mut recorder = None;
     loop {
         let request = match requests.read() {

@@ -101,6 +101,7 @@ impl Drop for LiveSamples {
     fn drop(&mut self) {
         // Its exit status does not matter.
         let _ = self.peer.wait_or_kill(Duration::ZERO);
+        tactus_cell::machine::clean_up();
     }
 }
 

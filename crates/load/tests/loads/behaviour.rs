@@ -1,8 +1,8 @@
 //! Loads work, report what they achieve, and leave nothing behind when they are stopped.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
-
 use tactus_load::{Containment, HostOptions, RunningLoad, Surroundings};
 use tactus_model::cpus::CpuChoice;
 use tactus_model::load::LoadPlan;
@@ -59,6 +59,10 @@ pub fn tests() -> Vec<Test> {
     add("stress_ng_runs_or_names_its_package", stress_ng_runs_or_names_its_package);
     add("copies_are_counted", copies_are_counted);
     add("loads_run_side_by_side", loads_run_side_by_side);
+    add("a_stopped_copy_is_reported", || a_stopped_copy_is_reported(None));
+    add("a_stopped_copy_is_reported_when_watched", || {
+        a_stopped_copy_is_reported(Some(Containment::Watched));
+    });
     add("a_display_serves_the_players_beside_it", a_display_serves);
     add("a_player_plays_at_its_rate", a_player_plays_at_its_rate);
     add("files_are_removed", files_are_removed);
@@ -250,6 +254,20 @@ fn copies_are_counted() {
     let mut load = RunningLoad::start(&plan("syscall:cpus"), &options(None)).unwrap();
     assert_eq!(load.snapshot().copies as usize, cpus.len());
     drop(load);
+    none_is_left();
+}
+
+fn a_stopped_copy_is_reported(containment: Option<Containment>) {
+    let mut load = RunningLoad::start(&plan("compute:2"), &options(containment)).unwrap();
+    let opened = load.snapshot();
+    let copies = marked::copies(&marked::processes(std::process::id()));
+    let stopped = Command::new("kill").args(["-STOP", &copies[0].to_string()]).status().unwrap();
+    assert!(stopped.success());
+    let reason = load.next_end().unwrap();
+    assert!(reason.contains("a signal stopped it") && reason.contains("SIGSTOP"), "{reason}");
+    // Another signal may continue it, so it has not ended.
+    assert_eq!(load.snapshot().since(&opened).ended, 0);
+    assert_eq!(load.stop(), [""; 0], "every stop is reported once");
     none_is_left();
 }
 

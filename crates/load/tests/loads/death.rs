@@ -9,7 +9,7 @@ use tactus_testing::{Need, skip};
 
 use crate::Test;
 use crate::behaviour::COUNTED;
-use crate::marked::{self, wait_until_none};
+use crate::marked::{self, copies, wait_until_none};
 use crate::measuring::{Measuring, NOBODY};
 
 /// The process that is killed by SIGKILL.
@@ -143,12 +143,4 @@ fn supervisor(host: u32, running: &[(u32, String)]) -> u32 {
         .find(|(process, line)| *process != host && line.trim_end().ends_with(" internal load"))
         .map(|(process, _)| *process)
         .unwrap()
-}
-
-fn copies(running: &[(u32, String)]) -> Vec<u32> {
-    running
-        .iter()
-        .filter(|(_, line)| line.trim_end().ends_with(" internal load-worker"))
-        .map(|(process, _)| *process)
-        .collect()
 }

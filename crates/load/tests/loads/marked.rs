@@ -22,6 +22,15 @@ pub fn processes(measuring: u32) -> Vec<(u32, String)> {
         .collect()
 }
 
+/// The copies among these processes.
+pub fn copies(running: &[(u32, String)]) -> Vec<u32> {
+    running
+        .iter()
+        .filter(|(_, line)| line.trim_end().ends_with(" internal load-worker"))
+        .map(|(process, _)| *process)
+        .collect()
+}
+
 /// The processes whose command line contains `part`, except those that only received the load
 /// as an argument.
 pub fn by_command_line(part: &str) -> Vec<(u32, String)> {

@@ -1,45 +1,15 @@
-//! One changed setting, and the note of its old value.
+//! One changed setting, and restoring those that were left changed.
 
 use std::cmp::Reverse;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize};
-use tactus_sys::setting::{Setting, VALUE_MAX};
+use tactus_sys::setting::{Setting, is_changeable, noted_setting};
+use tactus_sys::tracefs::remove_stale_instances;
 
+use super::notes::{UNFINISHED, Was, files, keep, note_of, noted, require_trusted};
 use super::{NotChanged, SettingChange};
-
-/// The directory of the notes of old values, below the root.
-pub(super) const NOTES: &str = "run/tactus/settings";
-
-/// The maximum size of a note, in bytes: a path and a value in JSON, where a byte may take six.
-const NOTE_MAX: u64 = 8 * VALUE_MAX as u64;
-
-/// The old value of a setting; the content of a note.
-#[derive(Debug, Serialize, Deserialize)]
-struct Was {
-    path: PathBuf,
-    /// The notes are numbered in the order of the changes; older versions wrote no number.
-    #[serde(default)]
-    number: u64,
-    #[serde(deserialize_with = "text_or_number")]
-    value: String,
-}
-
-/// Reads a value; older versions wrote a number.
-fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Value {
-        Text(String),
-        Number(u64),
-    }
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Text(text) => text,
-        Value::Number(number) => number.to_string(),
-    })
-}
 
 /// A setting that stays changed until this is dropped.
 pub(super) struct Changed {
@@ -55,18 +25,22 @@ impl Changed {
     ) -> Result<Self, NotChanged> {
         let what = format!("writing /{}", path.display());
         let refused = |error: io::Error| NotChanged::of(&what, &error);
+        if !is_changeable(&path) {
+            return Err(NotChanged::new(format!("{what}: Tactus changes no such setting"), None));
+        }
+        require_trusted(root)?;
         let setting = Setting::open(&root.join(&path)).map_err(refused)?;
         setting.lock().map_err(refused)?;
         let note = note_of(root, &path);
         // A note that exists while we hold the lock was left by a killed guardian.
-        let was = match noted(&note) {
+        let was = match noted(&note, &path) {
             Some(was) => was,
             None => Was { number: next_number(root), value: setting.get().map_err(refused)?, path },
         };
         // Some settings are read in another form than they are written: such a value could not be
         // restored.
         setting.set(&was.value).map_err(refused)?;
-        keep_note(&note, &was).map_err(|error| {
+        keep(&note, &was).map_err(|error| {
             let path = was.path.display();
             let what = format!("writing the old value of /{path} to {}", note.display());
             NotChanged::of(&what, &error)
@@ -87,54 +61,79 @@ impl Drop for Changed {
     }
 }
 
-/// The note of the setting at `path`; unique for each setting.
-pub(super) fn note_of(root: &Path, path: &Path) -> PathBuf {
-    let name = path.to_string_lossy().replace('-', "\\x2d").replace('/', "-");
-    root.join(NOTES).join(name)
-}
-
-fn noted(note: &Path) -> Option<Was> {
-    let mut text = String::new();
-    File::open(note).ok()?.take(NOTE_MAX).read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
-}
-
-fn keep_note(note: &Path, was: &Was) -> io::Result<()> {
-    note.parent().map_or(Ok(()), fs::create_dir_all)?;
-    // Complete or not at all: a truncated note would restore a wrong value.
-    let mut beside = note.as_os_str().to_owned();
-    beside.push(".new");
-    fs::write(&beside, serde_json::to_string(was)?)?;
-    fs::rename(beside, note)
-}
-
 /// The number of the next note: above those of all notes.
 fn next_number(root: &Path) -> u64 {
-    all_noted(root).iter().map(|(_, was)| was.number).max().unwrap_or(0).saturating_add(1)
+    files(root).map(|note| number_in(&note)).max().unwrap_or(0).saturating_add(1)
 }
 
-/// All notes below `root`.
-fn all_noted(root: &Path) -> Vec<(PathBuf, Was)> {
-    let notes = fs::read_dir(root.join(NOTES)).into_iter().flatten().flatten();
-    let notes = notes.map(|entry| entry.path());
-    notes.filter_map(|note| noted(&note).map(|was| (note, was))).collect()
+/// The number in a note; 0 if it is not valid.
+fn number_in(note: &Path) -> u64 {
+    let was = setting_of(note).and_then(|path| noted(note, &path));
+    was.map_or(0, |was| was.number)
 }
 
-/// Restores the settings below `root` that killed guardians have left changed, the last change
-/// first.
+/// The setting that a note names by its file name.
+fn setting_of(note: &Path) -> Option<PathBuf> {
+    noted_setting(note.file_name()?.to_str()?)
+}
+
+/// Removes what killed processes have left below `root`: restores their settings, the last change
+/// first, and removes their instances of tracefs. Returns what could not be restored.
 ///
 /// Without permission this does nothing: leaving such a note required the same permission.
-pub fn put_back_left(root: &Path) {
-    let mut left = all_noted(root);
-    left.sort_by_key(|(_, was)| Reverse(was.number));
-    for (note, was) in left {
-        let Ok(setting) = Setting::open(&root.join(was.path)) else { continue };
-        // A running guardian holds the lock.
-        if setting.lock().is_ok()
-            && let Some(was) = noted(&note)
-            && setting.set(&was.value).is_ok()
-        {
+pub fn restore_left(root: &Path) -> Vec<NotChanged> {
+    remove_stale_instances(root);
+    if let Err(refused) = require_trusted(root) {
+        return vec![refused];
+    }
+    let mut notes: Vec<PathBuf> = files(root).collect();
+    notes.sort_by_cached_key(|note| Reverse(number_in(note)));
+    notes.iter().filter_map(|note| restore(root, note).err()).collect()
+}
+
+/// Restores the setting of a note, unless a guardian holds it, and removes the note.
+fn restore(root: &Path, note: &Path) -> Result<(), NotChanged> {
+    let name = note.file_name().unwrap_or_default().to_string_lossy();
+    let Some(path) = noted_setting(name.strip_suffix(UNFINISHED).unwrap_or(&name)) else {
+        return refuse(note, "it names no setting that Tactus changes".to_owned());
+    };
+    let Ok(setting) = Setting::open(&root.join(&path)) else { return Ok(()) };
+    // A running guardian holds the lock.
+    if setting.lock().is_err() {
+        return Ok(());
+    }
+    if name.ends_with(UNFINISHED) {
+        // The guardian was killed before it changed the setting.
+        let _ = fs::remove_file(note);
+        return Ok(());
+    }
+    match noted(note, &path) {
+        Some(was) => {
+            let what = format!("restoring /{} to {}", path.display(), was.value.escape_debug());
+            setting.set(&was.value).map_err(|error| NotChanged::of(&what, &error))?;
             let _ = fs::remove_file(note);
+            Ok(())
+        }
+        // Another process was faster.
+        None if !note.exists() => Ok(()),
+        None => {
+            let now = setting.get().unwrap_or_default();
+            let path = path.display();
+            let now = now.escape_debug();
+            refuse(note, format!("it holds no old value of /{path}, which stays {now}"))
         }
     }
+}
+
+/// Removes a note that cannot be believed, so that it is reported once.
+fn refuse(note: &Path, why: String) -> Result<(), NotChanged> {
+    let name = note.to_string_lossy();
+    let name: String = name.escape_debug().collect();
+    Err(match fs::remove_file(note) {
+        Ok(()) => NotChanged::new(format!("the note {name} was removed: {why}"), None),
+        Err(error) => NotChanged::new(
+            format!("the note {name} is refused: {why}"),
+            Some(&format!("remove it by hand ({error})")),
+        ),
+    })
 }

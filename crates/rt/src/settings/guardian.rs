@@ -7,23 +7,40 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tactus_sys::process;
+use tactus_sys::tracefs::remove_instances_of;
 use tactus_wire::{MessageReader, MessageWriter, Peer, Start, WireError, requests, responses};
 
-use super::changed::Changed;
+use super::changed::{Changed, restore_left};
 use super::{LastFirst, NotChanged, SettingChange};
 
-/// The longest wait for the guardian: for its response, and for its end.
+/// The longest wait for the guardian's response.
 ///
 /// Starting a program and writing a few settings takes milliseconds, and some seconds on a
 /// machine under heavy load.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The longest wait for the guardian's end. After it, the guardian is killed, and its program
+/// restores the settings.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The longest wait until the kernel has closed the files of a program that was killed.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a program requests from its guardian.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Request {
     /// The root of the tree that contains the settings and the notes.
     pub(super) root: PathBuf,
+    /// The process ID of the program.
+    pub(super) program: u32,
     pub(super) changes: Vec<SettingChange>,
+}
+
+/// The program's last message: it ends its guardian. A program that is killed sends none.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Last {
+    End,
 }
 
 /// The guardian's response.
@@ -36,15 +53,26 @@ enum Response {
     NotChanged(NotChanged),
 }
 
-/// The process that keeps settings changed, as seen by the program that started it.
+/// A process that keeps settings changed, as seen by the program that started it. Dropping this
+/// restores the settings, the last change first, however the guardian has ended.
+///
+/// When the program is killed, the guardian also removes its instances of tracefs.
 #[derive(Debug)]
-pub(super) struct Guardian {
-    /// The guardian restores the settings when its input is closed.
-    process: Peer,
+pub struct Guardian {
+    /// `None` after its end.
+    process: Option<Peer>,
 }
 
 impl Guardian {
-    pub(super) fn start(executable: &Path, request: &Request) -> Result<Self, NotChanged> {
+    /// Starts a guardian that changes all of the settings, or none of them; without `changes`, it
+    /// is there for the instances of tracefs only.
+    ///
+    /// The guardian is the program `executable`, which must run [`guardian_main`] when its
+    /// arguments are `internal guardian`.
+    ///
+    /// # Errors
+    /// One of the settings cannot be changed. The machine is unchanged.
+    pub fn start(executable: &Path, changes: Vec<SettingChange>) -> Result<Self, NotChanged> {
         let unstartable = |error: &dyn std::fmt::Display| {
             NotChanged::new(format!("cannot start the guardian of settings: {error}"), None)
         };
@@ -52,11 +80,13 @@ impl Guardian {
         command.args(["internal", "guardian"]);
         // A signal to our group is meant for the program; the guardian ends after it.
         let started = Start::new(command).in_own_group().start();
-        let (process, mut responses) = started.map_err(|error| unstartable(&error))?;
-        // From here on, an early return drops this, which waits until all is restored.
-        let mut guardian = Self { process };
-        guardian.process.send(request).map_err(|error| unstartable(&error))?;
-        match responses.read_within(PATIENCE) {
+        let (mut process, mut responses) = started.map_err(|error| unstartable(&error))?;
+        let request = Request { root: "/".into(), program: std::process::id(), changes };
+        let sent = process.send(&request);
+        // From here on, an early return drops this, which restores everything.
+        let guardian = Self { process: Some(process) };
+        sent.map_err(|error| unstartable(&error))?;
+        match responses.read_within(START_PATIENCE) {
             Ok(Response::Changed) => Ok(guardian),
             Ok(Response::NotChanged(reason)) => Err(reason),
             Err(error) => {
@@ -65,12 +95,40 @@ impl Guardian {
             }
         }
     }
+
+    /// The process ID of the guardian.
+    pub fn id(&self) -> Option<u32> {
+        self.process.as_ref().map(Peer::id)
+    }
+
+    /// Waits until the settings are restored; restores them here if the guardian was killed or
+    /// does not respond. Returns what went wrong.
+    pub fn end(mut self) -> Vec<NotChanged> {
+        self.end_process()
+    }
+
+    fn end_process(&mut self) -> Vec<NotChanged> {
+        let Some(mut process) = self.process.take() else { return Vec::new() };
+        // Sending fails if the guardian was killed.
+        let is_early = process.send(&Last::End).is_err() || !process.is_running();
+        let status = process.wait_or_kill(END_PATIENCE);
+        let is_fine = status.as_ref().is_ok_and(|status| status.success());
+        let trouble = (!is_fine).then(|| match status {
+            Ok(status) if is_early => format!("the guardian of settings ended early: {status}"),
+            Ok(status) if status.code().is_some() => {
+                format!("the guardian of settings failed: {status}")
+            }
+            Ok(_) => format!("the guardian of settings did not end in {END_PATIENCE:?}"),
+            Err(error) => format!("the end of the guardian of settings is unknown: {error}"),
+        });
+        let trouble = trouble.map(|reason| NotChanged::new(reason, None));
+        trouble.into_iter().chain(restore_left(Path::new("/"))).collect()
+    }
 }
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        // If it has to be killed, the next program restores the settings.
-        let _ = self.process.wait_or_kill(PATIENCE);
+        self.end_process();
     }
 }
 
@@ -80,8 +138,10 @@ impl Drop for Guardian {
 /// # Errors
 /// The request cannot be read or the response cannot be written; the machine is unchanged.
 pub fn guardian_main() -> io::Result<()> {
-    // Before anything is changed: a signal that ends the guardian would leave settings changed.
+    // Before anything is changed: a signal that ends or stops the guardian would leave settings
+    // changed.
     process::ignore_requests_to_end().map_err(io::Error::other)?;
+    process::continue_with_parent().map_err(io::Error::other)?;
     Ok(guard(requests(), responses())?)
 }
 
@@ -91,15 +151,18 @@ pub(super) fn guard(
     mut input: MessageReader<impl BufRead>,
     mut output: MessageWriter<impl Write>,
 ) -> Result<(), WireError> {
-    let Request { root, changes } = input.read()?;
+    let Request { root, program, changes } = input.read()?;
     let changed: Result<LastFirst<Changed>, NotChanged> =
         changes.into_iter().map(|change| Changed::make(&root, change)).collect();
     match changed {
         Err(reason) => output.write(&Response::NotChanged(reason)),
-        Ok(_changed) => {
+        Ok(changed) => {
             output.write(&Response::Changed)?;
-            // No second request follows, so this returns at the end of the program.
-            let _ = input.read_line();
+            let last = input.read::<Last>();
+            drop(changed);
+            if last.is_err() {
+                remove_instances_of(&root, program, CLOSE_PATIENCE);
+            }
             Ok(())
         }
     }

@@ -17,6 +17,11 @@ impl<T> LastFirst<T> {
         Self(Vec::new())
     }
 
+    /// Takes the last value.
+    pub fn pop(&mut self) -> Option<T> {
+        self.0.pop()
+    }
+
     /// Adds a value, which is dropped before all earlier values.
     pub fn push(&mut self, value: T) {
         self.0.push(value);

@@ -1,28 +1,32 @@
 //! The guardian on a simulated machine, whose settings are files of a directory.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, BufReader, Read};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use tactus_sys::setting::{Setting, VALUE_MAX};
-use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError};
+use tactus_sys::setting::{NOTES, Setting, VALUE_MAX};
+use tactus_wire::{MESSAGE_LIMIT, MessageReader, MessageWriter, WireError, encode};
 
-use super::changed::{Changed, NOTES, note_of};
-use super::guardian::{Request, guard};
+use super::changed::Changed;
+use super::guardian::{Last, Request, guard};
+use super::notes::note_of;
 use super::*;
 
 /// The first setting of the simulated machine; its value is 1280.
 const PATH: &str = "sys/block/sda/queue/max_sectors_kb";
 /// A setting that some tests add.
-const OTHER: &str = "sys/block/sda/queue/other";
+const OTHER: &str = "sys/block/sdb/queue/max_sectors_kb";
 
 struct SimulatedMachine(tempfile::TempDir);
 
 impl SimulatedMachine {
     fn new() -> Self {
         let machine = Self(tempfile::tempdir().unwrap());
-        fs::create_dir_all(machine.file().parent().unwrap()).unwrap();
+        for path in [PATH, OTHER] {
+            let file = machine.0.path().join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+        }
         machine.set("1280");
         machine
     }
@@ -52,10 +56,21 @@ impl SimulatedMachine {
 
     /// Leaves what a killed guardian leaves, with a note that holds `value`.
     fn leave_behind(&self, value: &str) {
-        let note = note_of(self.0.path(), Path::new(PATH));
-        fs::create_dir_all(note.parent().unwrap()).unwrap();
-        fs::write(note, format!("{{\"path\":\"{PATH}\",\"value\":{value}}}")).unwrap();
+        self.leave_note(PATH, &format!("{{\"path\":\"{PATH}\",\"value\":{value}}}"));
         self.set("4");
+    }
+
+    /// Leaves a note of the setting at `path` with this content; returns the note.
+    fn leave_note(&self, path: &str, content: &str) -> PathBuf {
+        let note = note_of(self.0.path(), Path::new(path));
+        fs::create_dir_all(note.parent().unwrap()).unwrap();
+        fs::write(&note, content).unwrap();
+        note
+    }
+
+    /// Restores what is left, and returns the reasons for what is not restored.
+    fn restore(&self) -> Vec<String> {
+        restore_left(self.0.path()).into_iter().map(|report| report.reason).collect()
     }
 
     fn notes(&self) -> usize {
@@ -96,8 +111,9 @@ fn guarded_until(
     changes: Vec<SettingChange>,
     at_end: fn(&SimulatedMachine),
 ) -> (String, Option<String>) {
-    let request = Request { root: machine.0.path().to_owned(), changes };
-    let request = io::Cursor::new([serde_json::to_vec(&request).unwrap(), b"\n".to_vec()].concat());
+    let root = machine.0.path().to_owned();
+    let request = Request { root, program: std::process::id(), changes };
+    let request = io::Cursor::new(encode(&request, MESSAGE_LIMIT).unwrap());
     let mut input = BufReader::new(Watching { request, machine, meanwhile: None, at_end });
     let mut output = Vec::new();
     let requests = MessageReader::new(&mut input, MESSAGE_LIMIT);
@@ -130,7 +146,7 @@ fn a_value_is_any_text_of_at_most_one_page() {
 #[test]
 fn one_refusal_leaves_all_settings_unchanged() {
     let machine = SimulatedMachine::new();
-    let missing = SettingChange::new("sys/no/such", 1);
+    let missing = SettingChange::new("sys/block/none/queue/max_sectors_kb", 1);
     let (response, _) = guarded(&machine, [machine.changes(), vec![missing]].concat());
     assert!(response.contains("this kernel has no such setting"), "{response}");
     machine.check_restored();
@@ -141,11 +157,11 @@ fn settings_of_a_killed_guardian_are_restored_and_those_of_a_running_guardian_ar
     let machine = SimulatedMachine::new();
     let [change] = machine.changes().try_into().unwrap();
     let running = Changed::make(machine.0.path(), change).map_err(|refused| refused.reason);
-    put_back_left(machine.0.path());
+    assert_eq!(machine.restore(), [""; 0]);
     assert_eq!((&*machine.value(), machine.notes()), ("4", 1));
     drop(running);
     machine.leave_behind("\"1280\"");
-    put_back_left(machine.0.path());
+    assert_eq!(machine.restore(), [""; 0]);
     machine.check_restored();
 }
 
@@ -173,7 +189,7 @@ fn the_last_changed_setting_of_a_killed_guardian_is_restored_first() {
         drop(changed);
         noted.iter().for_each(|(was, note)| fs::write(note, was).unwrap());
         machine.join_settings();
-        put_back_left(root);
+        assert_eq!(machine.restore(), [""; 0]);
         assert_eq!((machine.value(), machine.notes()), (was.trim_end().to_owned(), 0));
     }
 }
@@ -182,7 +198,7 @@ fn the_last_changed_setting_of_a_killed_guardian_is_restored_first() {
 fn a_note_of_an_older_version_is_read() {
     let machine = SimulatedMachine::new();
     machine.leave_behind("1280");
-    put_back_left(machine.0.path());
+    assert_eq!(machine.restore(), [""; 0]);
     machine.check_restored();
 }
 
@@ -195,10 +211,86 @@ fn a_value_left_by_a_killed_guardian_is_not_restored_as_the_old_value() {
 }
 
 #[test]
-fn every_setting_has_its_own_note() {
-    let note = |path: &str| note_of(Path::new("/"), Path::new(path));
-    assert_eq!(note(PATH), Path::new("/run/tactus/settings/sys-block-sda-queue-max_sectors_kb"));
-    assert_ne!(note("a-b/cpuset.cpus"), note("a/b-cpuset.cpus"));
+fn a_note_of_a_foreign_file_is_refused_and_reported_once() {
+    let machine = SimulatedMachine::new();
+    let secret = machine.0.path().join("secret");
+    fs::write(&secret, "kept\n").unwrap();
+    let content = |path| format!("{{\"path\":\"{path}\",\"value\":\"lost\"}}");
+    // By the name of the note, and by its content.
+    for (name, path) in [("../../secret", "../../secret"), ("secret", "secret"), (PATH, "secret")] {
+        machine.leave_note(name, &content(path));
+        let reports = machine.restore();
+        assert!(matches!(&reports[..], [one] if one.contains("was removed")), "{reports:?}");
+        assert_eq!(machine.restore(), [""; 0]);
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "kept\n");
+        machine.check_restored();
+    }
+    let refused = Changed::make(machine.0.path(), SettingChange::new("secret", 1)).err().unwrap();
+    assert!(refused.reason.contains("no such setting"), "{refused}");
+}
+
+#[test]
+fn a_note_that_cannot_be_parsed_is_removed_and_reported_once() {
+    let machine = SimulatedMachine::new();
+    machine.leave_note(PATH, "{\"path\":\"sys/bl");
+    let reports = machine.restore();
+    assert!(matches!(&reports[..], [one] if one.contains("which stays 1280")), "{reports:?}");
+    assert_eq!(machine.restore(), [""; 0]);
+    machine.check_restored();
+    // The guardian was killed while it wrote the note, so it had not changed the setting.
+    let note = machine.leave_note(PATH, "{\"path\":\"sys/bl");
+    fs::rename(&note, format!("{}.new", note.display())).unwrap();
+    assert_eq!(machine.restore(), [""; 0]);
+    machine.check_restored();
+}
+
+#[test]
+fn notes_that_others_can_write_are_not_believed() {
+    for place in ["run/tactus", NOTES] {
+        let machine = SimulatedMachine::new();
+        machine.leave_behind("\"1280\"");
+        let place = machine.0.path().join(place);
+        let set_mode = |mode| fs::set_permissions(&place, Permissions::from_mode(mode)).unwrap();
+        set_mode(0o777);
+        let reports = machine.restore();
+        assert!(matches!(&reports[..], [one] if one.contains("not believed")), "{reports:?}");
+        assert_eq!((&*machine.value(), machine.notes()), ("4", 1));
+        let (response, _) = guarded(&machine, machine.changes());
+        assert!(response.contains("not believed"), "{response}");
+        set_mode(0o755);
+        assert_eq!(machine.restore(), [""; 0]);
+        machine.check_restored();
+    }
+}
+
+#[test]
+fn a_refused_old_value_is_reported_and_its_note_stays() {
+    let machine = SimulatedMachine::new();
+    machine.leave_behind(&format!("\"{}\"", "1".repeat(VALUE_MAX + 1)));
+    let reports = machine.restore();
+    assert!(matches!(&reports[..], [one] if one.contains("the value is too long")), "{reports:?}");
+    assert_eq!(machine.notes(), 1);
+}
+
+/// Whether the guardian of this process leaves its stale instance, given the rest of its input.
+fn leaves_instance(last: &[u8]) -> bool {
+    let machine = SimulatedMachine::new();
+    let instances = machine.0.path().join("sys/kernel/tracing/instances");
+    let instance = instances.join(format!("tactus-{}-0", std::process::id()));
+    fs::create_dir_all(&instance).unwrap();
+    let root = machine.0.path().to_owned();
+    let request = Request { root, program: std::process::id(), changes: Vec::new() };
+    let input = [&encode(&request, MESSAGE_LIMIT).unwrap(), last].concat();
+    let requests = MessageReader::new(&*input, MESSAGE_LIMIT);
+    guard(requests, MessageWriter::new(Vec::new(), MESSAGE_LIMIT)).unwrap();
+    instance.exists()
+}
+
+#[test]
+fn a_guardian_removes_the_instances_of_a_killed_program() {
+    assert!(!leaves_instance(b""));
+    // A program that goes on removes its own.
+    assert!(leaves_instance(&encode(&Last::End, MESSAGE_LIMIT).unwrap()));
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub(super) fn read(tree: &Tree<'_>, programs: Programs) -> SchedulingFacts {
         fair_server_period: fair_server(tree, "period"),
         deadline_tasks: programs.deadline_tasks,
         deadline_reserved_ppm: deadline::reserved_ppm(tree).or(programs.deadline_ppm),
+        left_behind: None,
     }
 }
 

@@ -23,6 +23,10 @@ impl<'r> Tree<'r> {
         Self { root }
     }
 
+    pub(crate) const fn root(&self) -> &Path {
+        self.root
+    }
+
     fn path(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }

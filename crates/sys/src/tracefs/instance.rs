@@ -1,24 +1,29 @@
 //! An instance: a private set of buffers and enabled events.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::{Pages, Tracefs};
+use super::{PLACES, Pages, Tracefs};
 use crate::error::{Errno, SysError};
+use crate::owned_directory::{OwnedDirectory, Removal, owned, remove_stale_with, stale};
 
 /// Private buffers and enabled events, removed when this is dropped.
 ///
 /// If the process is killed, the kernel stops recording into the buffers and frees them
-/// (`free_buffer` with the option `disable_on_free`); the next instance removes the
-/// remains.
+/// (`free_buffer` with the option `disable_on_free`), but its tracepoints stay enabled and
+/// slow the whole machine until the instance is removed: by [`remove_instances_of`] in a
+/// process that outlives the owner, or by the next [`remove_stale_instances`].
 #[derive(Debug)]
 pub struct Instance {
-    place: PathBuf,
     /// Closed before the instance is removed; the kernel refuses to remove an open
     /// instance.
     free_buffer: Option<File>,
+    directory: OwnedDirectory,
 }
 
 /// The buffer of one CPU: its pages and its statistics.
@@ -32,8 +37,8 @@ pub struct CpuFiles {
 /// The prefix of the names of our instances; the process id and a number follow.
 const PREFIX: &str = "tactus-";
 
-/// The maximum number of instances of one process.
-const INSTANCES_MAX: u32 = 1000;
+/// How often an ending process is observed.
+const STEP: Duration = Duration::from_millis(5);
 
 /// The error of a failed call on a file.
 pub(super) fn failed(call: &'static str, error: &io::Error) -> SysError {
@@ -49,27 +54,23 @@ impl Instance {
     /// - `EROFS`: the file system is mounted read-only.
     pub fn make(tracefs: &Tracefs) -> Result<Self, SysError> {
         let instances = tracefs.instances();
-        remove_abandoned(&instances);
-        let process = std::process::id();
-        for number in 0..INSTANCES_MAX {
-            let place = instances.join(format!("{PREFIX}{process}-{number}"));
-            match std::fs::create_dir(&place) {
-                Ok(()) => return Self::take(place),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed("mkdir", &error)),
-            }
-        }
-        Err(SysError::new("mkdir", Errno::EXIST))
+        let directory = OwnedDirectory::create_with(Removal::Alone, &instances, PREFIX)
+            .map_err(|error| failed("mkdir", &error))?;
+        Self::take(directory)
     }
 
     /// Stops a new instance and sets it to be freed with this process.
-    fn take(place: PathBuf) -> Result<Self, SysError> {
-        let mut instance = Self { place, free_buffer: None };
+    fn take(directory: OwnedDirectory) -> Result<Self, SysError> {
+        let mut instance = Self { free_buffer: None, directory };
         instance.write("tracing_on", "0")?;
         instance.write("options/disable_on_free", "1")?;
-        let file = OpenOptions::new().write(true).open(instance.place.join("free_buffer"));
+        let file = OpenOptions::new().write(true).open(instance.place().join("free_buffer"));
         instance.free_buffer = Some(file.map_err(|error| failed("open", &error))?);
         Ok(instance)
+    }
+
+    fn place(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Writes `text` to a file of the instance, for example `trace_clock`.
@@ -81,7 +82,7 @@ impl Instance {
     pub fn write(&self, file: &str, text: &str) -> Result<(), SysError> {
         let mut file = OpenOptions::new()
             .write(true)
-            .open(self.place.join(file))
+            .open(self.place().join(file))
             .map_err(|error| failed("open", &error))?;
         file.write_all(text.as_bytes()).map_err(|error| failed("write", &error))
     }
@@ -96,7 +97,7 @@ impl Instance {
     pub fn enable(&self, events: &[String]) -> Result<Vec<Result<(), SysError>>, SysError> {
         let mut list = OpenOptions::new()
             .append(true)
-            .open(self.place.join("set_event"))
+            .open(self.place().join("set_event"))
             .map_err(|error| failed("open", &error))?;
         let mut enable = |event: &String| {
             let line = format!("{}\n", event.replace('/', ":"));
@@ -121,7 +122,7 @@ impl Instance {
     /// - `ENOENT`: the CPU does not exist.
     /// - `EMFILE`: too many open files.
     pub fn cpu(&self, cpu: u32, page_size: usize) -> Result<CpuFiles, SysError> {
-        let place = self.place.join(format!("per_cpu/cpu{cpu}"));
+        let place = self.place().join(format!("per_cpu/cpu{cpu}"));
         let stats = File::open(place.join("stats")).map_err(|error| failed("open", &error))?;
         Ok(CpuFiles { pages: Pages::open(&place.join("trace_pipe_raw"), page_size)?, stats })
     }
@@ -142,35 +143,51 @@ impl CpuFiles {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // An instance that cannot be removed now records nothing, and the next
-        // instance's creator removes it.
+        // An instance that cannot be removed now records nothing, and the next start
+        // removes it.
         let _ = self.switch(false);
         self.free_buffer = None;
-        let _ = std::fs::remove_dir(&self.place);
     }
 }
 
-/// Removes the instances of processes that were killed.
+/// The two possible directories of instances below `root`.
+fn places(root: &Path) -> impl Iterator<Item = PathBuf> {
+    PLACES.iter().map(|place| root.join(&place[1..]).join("instances"))
+}
+
+/// The stale instances below `root`, e.g. `tactus-42-0`: those of processes that were killed.
+pub fn stale_instances(root: &Path) -> Vec<String> {
+    // The second place may show the same file system as the first.
+    let mut names = BTreeSet::new();
+    for place in places(root) {
+        let stale = stale(&place, PREFIX).filter_map(|(path, _lock)| {
+            path.file_name().map(|name| name.to_string_lossy().into_owned())
+        });
+        names.extend(stale);
+    }
+    names.into_iter().collect()
+}
+
+/// Removes the stale instances below `root`, and so disables their tracepoints. Mounts nothing.
 ///
-/// The kernel refuses to remove an open instance, so the instance of a process that is
-/// not visible from here (in another container) stays.
-fn remove_abandoned(instances: &Path) {
-    let Ok(entries) = std::fs::read_dir(instances) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(owner);
-        if owner.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
-            // It may be open after all, or another process was faster.
-            let _ = std::fs::remove_dir(entry.path());
-        }
-    }
+/// The kernel refuses to remove an open instance, so that of an older version of Tactus, which
+/// took no lock, stays while its owner runs.
+pub fn remove_stale_instances(root: &Path) {
+    places(root).for_each(|place| remove_stale_with(Removal::Alone, &place, PREFIX));
 }
 
-/// The process after which one of our instances is named.
-fn owner(name: &str) -> Option<&str> {
-    let (process, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number(process) && is_number(number)).then_some(process)
+/// Removes the instances below `root` of `process`, which is ending, as soon as the kernel has
+/// closed them; waits `patience` at most.
+pub fn remove_instances_of(root: &Path, process: u32, patience: Duration) {
+    let deadline = Instant::now() + patience;
+    let is_left = |place: PathBuf| owned(&place, PREFIX).any(|(_, owner)| owner == process);
+    loop {
+        remove_stale_instances(root);
+        if !places(root).any(is_left) || Instant::now() >= deadline {
+            return;
+        }
+        thread::sleep(STEP);
+    }
 }
 
 #[cfg(test)]
@@ -179,27 +196,43 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn only_instances_of_ours_have_an_owner() {
-        assert_eq!(owner("tactus-42-0"), Some("42"));
-        assert_eq!(owner("tactus-cost"), None);
-        assert_eq!(owner("tactus-42"), None);
-        assert_eq!(owner("tactus--1"), None);
-        assert_eq!(owner("somebodys-42-0"), None);
+    /// A tree with the instances of this process, with and without a lock, and of others.
+    fn tree() -> (tempfile::TempDir, OwnedDirectory) {
+        let root = tempfile::tempdir().unwrap();
+        let place = root.path().join("sys/kernel/tracing/instances");
+        std::fs::create_dir_all(&place).unwrap();
+        let living = OwnedDirectory::create(&place, PREFIX).unwrap();
+        for name in [&*format!("tactus-{}-5", std::process::id()), "tactus-cost", "other-1-0"] {
+            std::fs::create_dir(place.join(name)).unwrap();
+        }
+        (root, living)
     }
 
     #[test]
-    fn only_instances_of_ended_processes_are_removed() {
-        let place = tempfile::tempdir().unwrap();
-        let own = format!("tactus-{}-0", std::process::id());
-        // No process has an id above the kernel's maximum (2^22).
-        let names = ["tactus-99999999-0", "other-99999999-0", own.as_str()];
-        for name in names {
-            std::fs::create_dir(place.path().join(name)).unwrap();
-        }
-        remove_abandoned(place.path());
-        let left: Vec<bool> = names.map(|name| place.path().join(name).exists()).into();
-        assert_eq!(left, [false, true, true]);
+    fn an_instance_without_an_owner_is_stale_even_if_its_process_id_is_in_use() {
+        let (root, living) = tree();
+        let stale = format!("tactus-{}-5", std::process::id());
+        assert_eq!(stale_instances(root.path()), [stale]);
+        remove_stale_instances(root.path());
+        assert_eq!(stale_instances(root.path()), [""; 0]);
+        let left = std::fs::read_dir(living.path().parent().unwrap()).unwrap().count();
+        assert_eq!(left, 3, "the living instance and those of others");
+    }
+
+    #[test]
+    fn the_instances_of_a_process_are_removed_when_it_has_closed_them() {
+        let (root, living) = tree();
+        let path = living.path().to_owned();
+        let closing = thread::spawn(move || {
+            thread::sleep(10 * STEP);
+            drop(living);
+        });
+        remove_instances_of(root.path(), std::process::id(), Duration::from_secs(60));
+        assert!(!path.exists());
+        closing.join().unwrap();
+        let (root, living) = tree();
+        remove_instances_of(root.path(), std::process::id(), STEP);
+        assert!(living.path().exists(), "patience has a limit");
     }
 
     #[test]
@@ -208,7 +241,7 @@ mod tests {
             .map_err(|error| error.to_string())
             .and_then(|tracefs| Instance::make(&tracefs).map_err(|error| error.to_string()));
         let Some(instance) = require(Need::Perf, made) else { return };
-        let place = instance.place.clone();
+        let place = instance.place().to_owned();
         assert_eq!(std::fs::read_to_string(place.join("tracing_on")).unwrap().trim(), "0");
         let events = ["sched/sched_switch", "sched/no_such_event"].map(str::to_owned);
         let enabled = instance.enable(&events).unwrap();
