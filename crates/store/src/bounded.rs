@@ -35,6 +35,9 @@ pub(crate) struct Bounded<R> {
     scan: Scan,
 }
 
+/// The beginning of a key, and the length of the whole.
+type Key = ([u8; KEY_BYTES], usize);
+
 /// Where in the document the bytes read so far end.
 #[derive(Default)]
 struct Scan {
@@ -44,10 +47,10 @@ struct Scan {
     text: usize,
     /// The beginning of the last text, which is a key if a colon follows.
     beginning: [u8; KEY_BYTES],
-    /// The last key: where a list or a text that follows belongs to.
-    key: ([u8; KEY_BYTES], usize),
-    /// The open lists and objects: how many more entries each may have.
-    open: Vec<usize>,
+    /// The last key, to which a list or a text that follows belongs.
+    key: Key,
+    /// The open lists and objects: the key of each, and how many more entries it may have.
+    open: Vec<(Key, usize)>,
 }
 
 impl<R> Bounded<R> {
@@ -76,8 +79,10 @@ impl Scan {
             b'"' => (self.in_text, self.text) = (true, 0),
             b':' => self.key = (self.beginning, self.text),
             b',' => match self.open.last_mut() {
-                Some(0) => return Err(format!("a list has too many entries{}", self.place())),
-                Some(left) => *left -= 1,
+                Some((key, 0)) => {
+                    return Err(format!("a list has too many entries{}", place(key)));
+                }
+                Some((_, left)) => *left -= 1,
                 None => {}
             },
             b'[' | b'{' => {
@@ -86,7 +91,7 @@ impl Scan {
                 }
                 let most = if byte == b'[' { self.entries() } else { LIST_ENTRIES };
                 // The entries after the first each follow a comma.
-                self.open.push(most.saturating_sub(1));
+                self.open.push((self.key, most.saturating_sub(1)));
             }
             b']' | b'}' => drop(self.open.pop()),
             _ => {}
@@ -108,28 +113,28 @@ impl Scan {
             *place = byte;
         }
         self.text += 1;
-        let most = if BINARY.contains(&self.key()) { BINARY_TEXT_BYTES } else { TEXT_BYTES };
+        let most =
+            if BINARY.contains(&beginning(&self.key)) { BINARY_TEXT_BYTES } else { TEXT_BYTES };
         if self.text > most {
-            return Err(format!("a text has more than {most} bytes{}", self.place()));
+            return Err(format!("a text has more than {most} bytes{}", place(&self.key)));
         }
         Ok(())
     }
 
-    /// The last key, cut.
-    fn key(&self) -> &[u8] {
-        let (beginning, length) = &self.key;
-        &beginning[..(*length).min(KEY_BYTES)]
-    }
-
     /// The most entries of a list under the last key.
     fn entries(&self) -> usize {
-        let found = LISTS.iter().find(|(key, _)| *key == self.key());
+        let found = LISTS.iter().find(|(key, _)| *key == beginning(&self.key));
         found.map_or(LIST_ENTRIES, |(_, most)| *most)
     }
+}
 
-    fn place(&self) -> String {
-        format!(" (near the key `{}`)", String::from_utf8_lossy(self.key()))
-    }
+/// A key, cut.
+fn beginning((bytes, length): &Key) -> &[u8] {
+    &bytes[..(*length).min(KEY_BYTES)]
+}
+
+fn place(key: &Key) -> String {
+    format!(" (near the key `{}`)", String::from_utf8_lossy(beginning(key)))
 }
 
 #[cfg(test)]

@@ -138,10 +138,12 @@ pub fn measurement(turn: Turn, seed: u64, size: Size) -> (Measurement, Vec<(u32,
 pub fn with_traced(measurement: Measurement, seed: u64) -> (Measurement, TracedData) {
     let mut random = SplitMix64::new(seed);
     let samples = block_of_samples(&mut random, 50);
+    let mut recording = simulate(&Simulated::default()).recording;
+    recording.events.truncate(500);
     let traced_data = TracedData {
         samples: vec![(0, SampleBlock::encode(&samples))],
         // An import reads it.
-        recording: to_bytes(&simulate(&Simulated::default()).recording),
+        recording: to_bytes(&recording),
     };
     let traced = TracedStretch {
         opened: Instant::from_nanos(12_345),
