@@ -42,13 +42,19 @@ impl WholeFile {
     /// An existing `path` that is not a regular file, e.g. a pipe, is written directly.
     ///
     /// # Errors
-    /// The directory does not exist or cannot be written.
+    /// The directory does not exist or cannot be written, or the user may not write an existing
+    /// `path`.
     pub fn create(path: &Path, readers: Readers) -> io::Result<Self> {
         let before = fs::metadata(path).ok();
         if before.as_ref().is_some_and(|before| !before.is_file()) {
             let file = OpenOptions::new().write(true).open(path)?;
             let out = Some(BufWriter::with_capacity(BUFFER, file));
             return Ok(Self { out, target: path.to_owned(), temporary: None });
+        }
+        if before.is_some() {
+            // rename(2) asks only for the directory's permission, but a file that the user may
+            // not write stays as it is.
+            OpenOptions::new().write(true).open(path)?;
         }
         // A link keeps pointing to its file.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -117,7 +117,7 @@ fn check_reading(run: impl Fn(&[&str]) -> Output) {
         let output = run(arguments);
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
-        assert!(code == 0 || error.contains("hint: name a file with -o"), "{error}");
+        assert!(code == 0 || error.contains("hint: name a file with `-o"), "{error}");
     }
 }
 
