@@ -132,14 +132,14 @@ impl Dist {
     /// Makes the Debian package, as `crates/cli/Cargo.toml` describes it.
     fn package(&self) -> anyhow::Result<PathBuf> {
         let tools = self.folder.join("tools");
-        // In its own directory, since its flags are those of a debug build for this machine. A
-        // second call finds the version installed and does nothing.
+        // If this version is installed, cargo does nothing.
         run(Command::new("cargo")
             .args(["install", "--quiet", "--locked", "--debug", "--no-default-features"])
             .arg(CARGO_DEB)
             .arg("--root")
             .arg(&tools)
-            .env("CARGO_TARGET_DIR", tools.join("build")))?;
+            // Cargo builds in a temporary directory and removes it.
+            .env_remove("CARGO_TARGET_DIR"))?;
         let package = self.folder.join(format!("tactus_{VERSION}_amd64.deb"));
         let mut path = tools.join("bin").into_os_string();
         path.push(":");
