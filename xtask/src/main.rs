@@ -4,6 +4,7 @@
 mod analysis_speed;
 mod coverage;
 mod cyclictest;
+mod dist;
 mod floor;
 mod generated;
 mod timerlat;
@@ -18,6 +19,9 @@ usage: cargo xtask CHORE
 
   generate            write docs/man, docs/completions and docs/commands.md from the command line
   generate --check    fail if they are out of date
+  dist                build what people install, below target/dist: a static program that contains
+                      the program for guests, as an archive and as a Debian package (minutes;
+                      musl-gcc)
   analysis-speed      compare the speed of analysis with perf sched timehist (root, perf)
   cyclictest          measure in pairs with cyclictest and print the ratios (root, two CPUs)
   coverage            coverage of the intervals of rare latencies, on simulated data (minutes)
@@ -37,6 +41,7 @@ fn main() -> anyhow::Result<ExitCode> {
     match words[..] {
         ["generate"] => generated::write(&repository())?,
         ["generate", "--check"] => generated::check(&repository())?,
+        ["dist"] => dist::build(&repository())?,
         ["coverage"] => coverage::levels(),
         ["coverage", "intervals"] => coverage::intervals(),
         ["coverage", "goodness"] => coverage::goodness(),
@@ -80,8 +85,12 @@ fn release(root: &Path) -> anyhow::Result<PathBuf> {
         .status()
         .context("cargo")?;
     ensure!(built.success(), "tactus does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    Ok(target.join("release/tactus"))
+    Ok(target(root).join("release/tactus"))
+}
+
+/// Cargo's target directory.
+fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), |named| root.join(named))
 }
 
 fn repository() -> PathBuf {

@@ -11,6 +11,13 @@ pub const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
 
 const NAME: &str = "tactus-guest";
 
+/// The program that this build of `tactus` contains. `cargo xtask dist` builds it so; a build from
+/// source finds the program in a file.
+#[cfg(feature = "embedded-program")]
+static EMBEDDED: Option<&[u8]> = Some(include_bytes!(env!("TACTUS_GUEST_PROGRAM")));
+#[cfg(not(feature = "embedded-program"))]
+static EMBEDDED: Option<&[u8]> = None;
+
 /// The program that runs in guests.
 #[derive(Clone, Debug)]
 pub struct GuestProgram {
@@ -20,13 +27,19 @@ pub struct GuestProgram {
 
 impl GuestProgram {
     /// Finds the program for `executable`, which is `tactus` itself: the file in
-    /// `TACTUS_GUEST`, else beside `executable`, where `cargo install` puts it, else in cargo's
-    /// target directory that contains `executable`.
+    /// `TACTUS_GUEST`, else the program that this build contains, else the file beside
+    /// `executable`, where `cargo install` puts it, else in cargo's target directory that contains
+    /// `executable`.
     ///
     /// # Errors
     /// It is in none of these places, or it needs shared libraries.
     pub fn find(executable: &Path, named: Option<OsString>) -> Result<Self, GuestError> {
-        let places = places(executable, named);
+        let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
+        let places = match (named, EMBEDDED) {
+            (Some(named), _) => vec![named],
+            (None, Some(bytes)) => return Ok(Self { bytes: bytes.to_vec() }),
+            (None, None) => places(executable),
+        };
         let Some(file) = places.iter().find(|place| place.is_file()) else {
             return Err(GuestError::NoProgram(places));
         };
@@ -43,10 +56,8 @@ impl GuestProgram {
     }
 }
 
-fn places(executable: &Path, named: Option<OsString>) -> Vec<PathBuf> {
-    if let Some(named) = named.filter(|named| !named.is_empty()) {
-        return vec![PathBuf::from(named)];
-    }
+/// The files that may have the program of `executable`.
+fn places(executable: &Path) -> Vec<PathBuf> {
     let Some(beside) = executable.parent() else { return Vec::new() };
     let mut places = vec![beside.join(NAME)];
     if let Some(target) = beside.parent() {
@@ -87,9 +98,21 @@ mod tests {
             "/home/ann/tactus/target/release/tactus-guest",
             "/home/ann/tactus/target/x86_64-unknown-linux-musl/release/tactus-guest",
         ];
-        assert_eq!(places(executable, None), expected.map(PathBuf::from));
-        assert_eq!(places(executable, Some("".into())).len(), 2);
-        assert_eq!(places(executable, Some("mine".into())), [PathBuf::from("mine")]);
+        assert_eq!(places(executable), expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_named_program_is_the_only_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let executable = folder.path().join("tactus");
+        let beside = folder.path().join(NAME);
+        fs::write(&beside, elf(&[1])).unwrap();
+        let missing = folder.path().join("mine");
+        let named = GuestProgram::find(&executable, Some(missing.clone().into()));
+        assert!(matches!(named, Err(GuestError::NoProgram(places)) if places == [missing]));
+        for named in [None, Some("".into())] {
+            assert!(GuestProgram::find(&executable, named).is_ok());
+        }
     }
 
     /// An ELF file with program headers of these types.

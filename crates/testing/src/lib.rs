@@ -42,19 +42,22 @@ pub enum Need {
     Peers,
     /// The tools for building kernels, and the Python package `perfetto`.
     Tools,
+    /// The results of `cargo xtask dist`, in the folder that `TACTUS_DIST` names.
+    Dist,
     /// Hardware or a kernel configuration that no package provides.
     Machine,
 }
 
 impl Need {
     /// All needs, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Root,
         Self::Perf,
         Self::Guest,
         Self::Browser,
         Self::Peers,
         Self::Tools,
+        Self::Dist,
         Self::Machine,
     ];
 
@@ -67,6 +70,7 @@ impl Need {
             Self::Browser => "browser",
             Self::Peers => "peers",
             Self::Tools => "tools",
+            Self::Dist => "dist",
             Self::Machine => "machine",
         }
     }
