@@ -611,7 +611,7 @@ mod tests {
         let day = estimate.level(PERIODS[1]).unwrap_err();
         assert_eq!(
             day.to_string().replace(format::THIN_SPACE, " "),
-            "20 s of measurement is too short for a return level of 24 h; measure for 14 min 24 s"
+            "20 s of measurement is too short for a recurrence interval of 24 h; measure for 14 min 24 s"
         );
         assert_eq!(estimate.level(Nanos::from_millis(10)), Err(NoLevel::TooNear));
         assert_eq!(

@@ -3,7 +3,8 @@
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -14,6 +15,9 @@ use crate::StoreError;
 /// A writer holds the lock for the milliseconds of one transaction; only an import of a large
 /// run takes longer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The pause before another attempt where SQLite itself does not wait.
+const RETRY: Duration = Duration::from_millis(10);
 
 /// Identifies the file as a store of Tactus, in the header field that file(1) and SQLite read:
 /// `Tact`.
@@ -156,6 +160,24 @@ fn judge(connection: &Connection, path: &Path, known: i64) -> Result<State, Stor
     Ok(State::Version(found))
 }
 
+/// Switches to a write-ahead log.
+///
+/// Two processes that create one store at once can both hold a shared lock here. Waiting would
+/// be a deadlock, so SQLite fails at once instead of waiting; the loser tries again.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let result = connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
+        let is_busy = result.as_ref().is_err_and(|error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+        });
+        if !is_busy || Instant::now() >= end {
+            return result;
+        }
+        thread::sleep(RETRY);
+    }
+}
+
 /// Configures how the database is written.
 fn settle(connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
     if is_new {
@@ -166,7 +188,7 @@ fn settle(connection: &Connection, is_new: bool) -> rusqlite::Result<()> {
     // With a write-ahead log, readers and the one writer do not block each other. If the file
     // system cannot share the log's index, SQLite keeps its rollback journal, which is equally
     // safe.
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    write_ahead(connection)?;
     // With NORMAL too, a killed process loses no commit, since the kernel has the data. But
     // NORMAL does not sync at a commit, and machines under test do hang and lose power: with
     // FULL a result is on disk when its save returns. The cost is one sync per cell, between
