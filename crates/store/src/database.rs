@@ -87,14 +87,14 @@ fn make_directory(path: &Path) -> Result<(), StoreError> {
 
 /// Rejects a file of a single byte, which SQLite treats as empty and overwrites.
 ///
-/// SQLite itself rejects all longer files that are not databases. The file is not opened here
-/// to read it: closing it would drop the locks of every other connection of this process
+/// SQLite itself rejects all longer files that are not databases. They are not opened here to read
+/// them: closing them would drop the locks of every other connection of this process
 /// (sqlite.org/howtocorrupt.html, section 2.2).
 fn check_length(path: &Path) -> Result<(), StoreError> {
     match std::fs::metadata(path) {
         Ok(file) if file.len() == 1 => {
             let reason = "a single byte is not a database".to_owned();
-            Err(StoreError::Damaged { path: path.to_owned(), reason })
+            Err(StoreError::of_no_database(path.to_owned(), reason))
         }
         // A missing file is created later, and SQLite reports other errors when it opens the
         // file.

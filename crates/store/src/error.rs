@@ -1,5 +1,7 @@
 //! Errors of the store. Every message ends with the fix.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
@@ -102,9 +104,9 @@ pub enum StoreError {
         /// The reason.
         reason: String,
     },
-    /// The file belongs to another program. It is not changed.
+    /// The file is no database, or belongs to another program. It is not changed.
     #[error(
-        "{} is a database of another program; nothing was changed. Set TACTUS_STORE to a file \
+        "{} is no results database of Tactus; nothing was changed. Set TACTUS_STORE to a file \
          of Tactus or to a new file", path.display()
     )]
     NotAStore {
@@ -260,10 +262,24 @@ impl StoreError {
                 Self::Full { path }
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                Self::Damaged { path, reason }
-            }
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, reason },
+            Some(ErrorCode::NotADatabase) => Self::of_no_database(path, reason),
             _ => Self::Database { path, source },
+        }
+    }
+
+    /// The error for a file that SQLite does not read: a database before it was damaged, if it
+    /// begins as SQLite's files do, as far as it goes.
+    pub(crate) fn of_no_database(path: PathBuf, reason: String) -> Self {
+        const MAGIC: &[u8] = b"SQLite format 3\0";
+        let mut beginning = Vec::new();
+        // No connection of this process can have locks on the file, since none reads it.
+        let read = File::open(&path)
+            .and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut beginning));
+        if read.is_ok() && MAGIC.starts_with(&beginning) {
+            Self::Damaged { path, reason }
+        } else {
+            Self::NotAStore { path }
         }
     }
 

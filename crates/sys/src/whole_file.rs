@@ -39,15 +39,17 @@ pub struct WholeFile {
 impl WholeFile {
     /// Begins the file `path`, and removes what killed processes left in its directory.
     ///
-    /// An existing `path` that is not a regular file, e.g. a pipe, is written directly.
+    /// An existing `path` that is not a regular file, e.g. a pipe, or that leads to a file without
+    /// a name, e.g. `/proc/self/fd/3` to one of memfd_create(2), is written directly.
     ///
     /// # Errors
     /// The directory does not exist or cannot be written, or the user may not write an existing
     /// `path`.
     pub fn create(path: &Path, readers: Readers) -> io::Result<Self> {
         let before = fs::metadata(path).ok();
-        if before.as_ref().is_some_and(|before| !before.is_file()) {
-            let file = OpenOptions::new().write(true).open(path)?;
+        let resolved = fs::canonicalize(path);
+        if before.as_ref().is_some_and(|before| !before.is_file() || resolved.is_err()) {
+            let file = OpenOptions::new().write(true).truncate(true).open(path)?;
             let out = Some(BufWriter::with_capacity(BUFFER, file));
             return Ok(Self { out, target: path.to_owned(), temporary: None });
         }
@@ -57,7 +59,7 @@ impl WholeFile {
             OpenOptions::new().write(true).open(path)?;
         }
         // A link keeps pointing to its file.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let target = resolved.unwrap_or_else(|_| path.to_owned());
         let directory = directory_of(&target);
         remove_left(directory);
         let (temporary, file) = temporary(directory, readers)?;
@@ -220,6 +222,18 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         WholeFile::create(&path, Readers::Owner).unwrap().finish().unwrap();
         assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_file_without_a_name_is_written_directly() {
+        let unnamed = tempfile::tempfile().unwrap();
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&unnamed));
+        for text in ["first", "2nd"] {
+            let mut file = WholeFile::create(Path::new(&path), Readers::Owner).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+            file.finish().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
     }
 
     #[test]

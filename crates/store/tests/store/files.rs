@@ -25,13 +25,13 @@ fn check_refused(path: &Path, expected: &str) -> StoreError {
 }
 
 #[test]
-fn a_damaged_file_is_rejected_unchanged() {
+fn a_file_of_another_kind_is_rejected_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("runs.sqlite");
     for length in [1, 20, 99, 100, 511, 512, 4096, 100_000] {
         fs::write(&path, "No database at all. ".repeat(6000).get(..length).unwrap()).unwrap();
-        let error = check_refused(&path, "To start afresh, move it away (mv ");
-        assert!(matches!(error, StoreError::Damaged { .. }), "{length} bytes: {error}");
+        let error = check_refused(&path, "is no results database of Tactus");
+        assert!(matches!(error, StoreError::NotAStore { .. }), "{length} bytes: {error}");
     }
 }
 
@@ -43,7 +43,7 @@ fn a_truncated_store_is_rejected_unchanged() {
     let whole = fs::read(&path).unwrap();
     for length in [1, 50, 100, 1000, 4096, 8192, whole.len() - 4096] {
         fs::write(&path, &whole[..length]).unwrap();
-        let error = check_refused(&path, "is damaged");
+        let error = check_refused(&path, "To start afresh, move it away (mv ");
         assert!(matches!(error, StoreError::Damaged { .. }), "{length} bytes: {error}");
     }
     fs::write(&path, &whole).unwrap();
@@ -100,7 +100,7 @@ fn a_database_of_another_program_is_rejected_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("places.sqlite");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE bookmark (url TEXT)").unwrap();
-    let error = check_refused(&path, "a database of another program");
+    let error = check_refused(&path, "is no results database of Tactus");
     assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
 }
 

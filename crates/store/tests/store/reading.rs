@@ -86,7 +86,7 @@ fn a_store_opened_for_reading_is_not_changed() {
     for content in ["No database at all. ", "x"] {
         fs::write(&path, content).unwrap();
         let error = Store::open_to_read(&path).unwrap_err();
-        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
     }
 }
 
