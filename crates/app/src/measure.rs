@@ -110,7 +110,7 @@ fn partial(run: &Run) -> Error {
     let (failed, all) = (run.failures.len(), run.header.plan.turns().len());
     let kept = if failed == all { "nothing was measured" } else { "the others are kept" };
     let id = &run.header.id;
-    Error::new(ErrorKind::NoResult, format!("{failed} of {all} turns of {id} failed; {kept}"))
+    Error::new(ErrorKind::NoResult, format!("failed turns of {id}: {failed} of {all}; {kept}"))
         .with_hint(format!("measure the failed turns again: tactus measure --continue {id}"))
 }
 
@@ -118,7 +118,7 @@ fn partial(run: &Run) -> Error {
 pub(crate) fn interrupted(run: &Run) -> Error {
     let kept = run.measurements.len() + run.failures.len();
     let all = run.header.plan.turns().len();
-    let reason = format!("{kept} of {all} turns are finished and kept");
+    let reason = format!("finished and kept: {kept} of {all} turns");
     Error::new(ErrorKind::Interrupted, reason)
         .with_hint(format!("continue with: tactus measure --continue {}", run.header.id))
 }

@@ -262,7 +262,7 @@ fn small_samples_and_rounds_that_disagree() {
         &small("duration = \"60ms\"\npolicy = \"fifo:90\"", 2),
         State::Warning,
         "sample size",
-        "only 240 samples in idle · fifo:90",
+        "only 240 due times in idle · fifo:90",
     );
     assert!(few.effect.unwrap().contains("1 in 80 wakeups"));
 

@@ -57,7 +57,7 @@ pub fn how_compared(comparison: &Comparison) -> Vec<String> {
     words.push(
         match comparison.design {
             Design::Interleaved => {
-                "Both are cells of one run and took turns, so drift affected both sides equally."
+                "A and B are from one run, whose cells took turns, so drift affected both sides equally."
             }
             Design::Seeds => {
                 "Both were measured in deterministic time, which does not depend on the host: rounds differ \

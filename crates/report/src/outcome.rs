@@ -56,7 +56,7 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     let Some(worst) = results.iter().max_by_key(|result| result.max()) else {
         let turns = u64::from(run.header.plan.rounds) * run.header.plan.cells.len() as u64;
         return format!(
-            "Nothing was measured: none of {} produced a result.",
+            "Nothing was measured: {} without a result.",
             format::counted(turns, "turn")
         );
     };
@@ -289,7 +289,7 @@ mod tests {
     fn nothing_measured() {
         let mut run = fixture::quick();
         run.measurements.clear();
-        check(&run, "Nothing was measured: none of 20 turns produced a result.");
+        check(&run, "Nothing was measured: 20 turns without a result.");
     }
 
     #[test]

@@ -118,7 +118,10 @@ fn record_it(
     match (arguments.flight, arguments.over) {
         (Some(last), Some(over)) => until_late(arguments, control, command, last, over),
         (Some(last), None) => {
-            let hint = "recording; the last seconds are saved when the command ends or on an interrupt (Ctrl-C)";
+            let hint = match arguments.command.is_empty() {
+                true => "recording; Ctrl-C saves the last seconds",
+                false => "recording; the end of the command, or Ctrl-C, saves the last seconds",
+            };
             let on_event = |event| command.take(&event, Some(hint));
             let made = flight::until_the_end(&arguments.wanted(), last, control, on_event)?;
             finish(arguments, &made)

@@ -48,7 +48,7 @@ pub(crate) const AUTOGROUP: Check = Check {
 };
 
 pub(crate) const LOAD: Check =
-    Check { name: "load now", why: "Other work on the machine delays measured tasks." };
+    Check { name: "load", why: "Other work on the machine delays measured tasks." };
 
 pub(crate) const CPUS: Check =
     Check { name: "allowed CPUs", why: "This process can measure only on these CPUs." };
@@ -230,7 +230,7 @@ fn load(facts: &MachineFacts) -> Finding {
     let Some([minute, ..]) = facts.load_average else {
         return LOAD.unknown("/proc/loadavg cannot be read");
     };
-    let fact = format!("{minute:.2} tasks on average ran or waited for I/O in the last minute");
+    let fact = format!("{minute:.2} tasks on average ran or waited for I/O in the minute before");
     if minute < BUSY {
         return LOAD.fine(fact);
     }

@@ -68,10 +68,10 @@ fn changed(before: &MachineFacts, after: &MachineFacts) -> Vec<ChangedFact> {
 
 /// Whether a fact should stay the same. Counters grow; the cgroup of a session and the
 /// file of our program do not describe the machine; the first turn removes what killed runs have
-/// left.
+/// left; other recordings have a check of their own.
 fn is_steady(row: &FactRow) -> bool {
     row.group != "Load"
-        && row.name != "left by killed runs"
+        && !["left by killed runs", "other recordings"].contains(&row.name)
         && !row.name.starts_with("program")
         && !row.name.ends_with("directory")
 }

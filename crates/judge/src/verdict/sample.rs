@@ -38,7 +38,7 @@ const SAMPLES_WANTED: u64 = 10_000;
 const DISAGREEMENT: f64 = 2.0;
 
 pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
-    [few_samples(cells), one_round(run), rounds_disagree(run, cells), too_wide(run)]
+    [few_samples(run, cells), one_round(run), rounds_disagree(run, cells), too_wide(run)]
         .into_iter()
         .flatten()
         .collect()
@@ -49,7 +49,7 @@ fn known(cell: &CellRecord<'_>) -> u64 {
     cell.accounting.observed.saturating_add(cell.accounting.missed)
 }
 
-fn few_samples(cells: &[CellRecord<'_>]) -> Option<Finding> {
+fn few_samples(run: &Run, cells: &[CellRecord<'_>]) -> Option<Finding> {
     let fewest = cells.iter().min_by_key(|cell| known(cell))?;
     let seen = known(fewest);
     (seen < SAMPLES_WANTED).then(|| {
@@ -61,11 +61,16 @@ fn few_samples(cells: &[CellRecord<'_>]) -> Option<Finding> {
             None => "The sample supports no conclusion.".to_owned(),
         };
         SIZE.warning(
-            format!("only {} in {}", format::counted(seen, "sample"), fewest.label),
+            format!("only {} in {}", format::counted(seen, "due time"), fewest.label),
             effect,
         )
-        .fixed_by("measure with a longer `--duration` or more `--rounds`".to_owned())
+        .fixed_by(by_measuring(run, "with a longer `--duration` or more `--rounds`"))
     })
+}
+
+/// A fix by measuring again; `None` for the results of another tool, which has other options.
+fn by_measuring(run: &Run, how: &str) -> Option<String> {
+    run.header.origin.is_none().then(|| format!("measure {how}"))
 }
 
 fn one_round(run: &Run) -> Option<Finding> {
@@ -83,7 +88,7 @@ fn one_round(run: &Run) -> Option<Finding> {
                 "only one round",
                 "Drift cannot be distinguished from a difference between cells.",
             )
-            .fixed_by("measure with `--rounds 3`".to_owned())
+            .fixed_by(by_measuring(run, "with `--rounds 3`"))
     })
 }
 
