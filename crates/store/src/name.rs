@@ -13,7 +13,7 @@ const LONGEST: usize = 200;
 
 /// What a run name may be, in words; [`is_fit`] checks it.
 pub(crate) const LIMITS: &str = "a run name has 1 to 200 characters, each an ASCII letter or \
-    digit, `-`, `_` or `.`, does not begin with `-`, and is not `last`";
+    digit, `-`, `_` or `.`, does not begin with `-` or `.`, and is not `last`";
 
 /// Names for a run of the experiment `name`, started at `created`, the preferred name first:
 /// `quick-20261121-113355`, then `quick-20261121-113355-2`, and so on.
@@ -34,8 +34,8 @@ pub(crate) fn after(name: &str, created: Instant<Realtime>) -> RunId {
     let (date, time) = moment.rsplit_once('-').unwrap_or((&moment, ""));
     let name: String =
         name.chars().take(LONGEST / 2).map(|c| if allowed(c) { c } else { '-' }).collect();
-    // A name that begins with a dash would be an option on a command line.
-    let name = if name.is_empty() || name.starts_with('-') { format!("run{name}") } else { name };
+    // A name that begins with a dash would be an option on a command line, with a dot a hidden file.
+    let name = if name.is_empty() || name.starts_with(['-', '.']) { format!("run{name}") } else { name };
     RunId::new(format!("{name}-{}-{time}", date.replace('-', "")))
 }
 
@@ -49,8 +49,8 @@ pub(crate) fn numbered(id: RunId) -> impl Iterator<Item = RunId> {
 pub(crate) fn is_fit(id: &RunId) -> bool {
     let id = id.as_str();
     (1..=LONGEST).contains(&id.len())
-        && !id.starts_with('-')
-        && id != LAST
+        && !id.starts_with(['-', '.'])
+        && !id.eq_ignore_ascii_case(LAST)
         && id.chars().all(allowed)
 }
 
