@@ -158,10 +158,10 @@ fn with_share(
         )
     };
     format!(
-        "{where_measured}, {} woke within {} {} of the time{other}; {tail}.",
+        "{where_measured}, {} served {} of the due times within {}{other}; {tail}.",
         best.scheduling,
-        format::latency(best.within(share)),
         format::percentile(share),
+        format::latency(best.within(share)),
     )
 }
 
@@ -180,7 +180,7 @@ fn without_share(worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
 }
 
 /// The rarest share for which every cell has enough samples.
-fn named_share(results: &[CellResult<'_>]) -> Option<f64> {
+pub(crate) fn named_share(results: &[CellResult<'_>]) -> Option<f64> {
     let fewest = results.iter().map(|result| result.summary.by_schedule.count()).min()?;
     // 1 − 0.999 is not exact in binary; rounding error must not decide.
     SHARES.into_iter().find(|share| (1.0 - share) * fewest as f64 >= BEYOND - 1e-6)
@@ -250,8 +250,8 @@ mod tests {
     fn two_policies_under_several_loads() {
         check(
             &fixture::quick(),
-            "Under every load, fifo:90 woke within 240 µs 99.9 % of the time, other within 15.9 ms; \
-             the worst wakeup, 25.9 ms, was under file:cpus with other.",
+            "Under every load, fifo:90 served 99.9 % of the due times within 240 µs, other within \
+             15.9 ms; the worst wakeup, 25.9 ms, was under file:cpus with other.",
         );
     }
 
@@ -264,7 +264,7 @@ mod tests {
         check(
             &run,
             &format!(
-                "On the idle machine, fifo:90 woke within {within} 99.9 % of the time; \
+                "On the idle machine, fifo:90 served 99.9 % of the due times within {within}; \
                  the worst of 12 000 wakeups was {max} late."
             ),
         );
@@ -275,7 +275,7 @@ mod tests {
         let settings =
             "interval = [\"1ms\", \"2ms\"]\nload = [\"idle\", \"file\"]\npolicy = \"rr:1\"";
         let sentence = outcome(&small(settings, 2));
-        assert!(sentence.starts_with("In every cell, rr:1 woke within"), "{sentence}");
+        assert!(sentence.starts_with("In every cell, rr:1 served"), "{sentence}");
     }
 
     #[test]
@@ -306,6 +306,6 @@ mod tests {
             task.granted.scheduling = Scheduling::ORDINARY;
         }
         let sentence = outcome(&run);
-        assert!(sentence.contains("other (fifo:90 was refused) woke within"), "{sentence}");
+        assert!(sentence.contains("other (fifo:90 was refused) served"), "{sentence}");
     }
 }

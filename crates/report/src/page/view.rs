@@ -39,6 +39,8 @@ pub(super) struct RunView {
     pub(super) verdict: VerdictView,
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
+    /// Which rule of accounting a reader needs; `None` if both give the same figures.
+    pub(super) rules_note: Option<&'static str>,
     /// The same by kernels; empty for fewer than two kernels.
     pub(super) kernels: Table,
     pub(super) kernels_head: &'static str,
@@ -177,6 +179,7 @@ impl RunView {
             verdict: VerdictView::of(&judged(run)),
             common: common_settings(run),
             cells: Table::of(content::cells(results)),
+            rules_note: content::rules_note(results),
             kernels: Table::of(kernels::columns(run, results)),
             kernels_head: kernels::head(run),
             without_result: without_result(run),

@@ -16,7 +16,7 @@ use crate::until::{rounds_taken_text, until_text};
 use crate::wrap::wrapped;
 use crate::{outcome, verdict};
 
-/// Writes a run in full: plan, outcome, verdict, latencies per wakeup and by schedule, load
+/// Writes a run in full: plan, outcome, verdict, latencies, accounting of due times, load
 /// throughput, settings that were not granted, and the machine.
 pub fn run_details(run: &Run, options: &TableOptions) -> String {
     let results = cell_results(run);
@@ -28,11 +28,8 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
         section("Outcome", &wrapped(&outcome::of_results(run, &results), "", width)),
         section("Precision", &until_text(run, width)),
         section("Verdict", &verdict::verdict_text(&judged(run), width)),
-        section("Latency per wakeup", &cells::of_results(run, &results, options)),
-        section(
-            "Accounting, and latency per wakeup and by schedule",
-            &grid(content::accounting(&results), width),
-        ),
+        section("Latency", &cells::of_results(run, &results, options)),
+        section("Accounting", &grid(content::accounting(&results), width)),
         section("Worst wakeups", &grid(content::worst(&results), width)),
         section(
             "Load throughput and system activity",
