@@ -68,10 +68,31 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     }
     let groups = groups(results);
     let where_measured = where_measured(results);
-    match named_share(results) {
+    let sentence = match named_share(results) {
         Some(share) => with_share(&groups, worst, share, &where_measured, results.len()),
         None => without_share(worst, results),
-    }
+    };
+    refused(results).map_or_else(|| sentence.clone(), |refused| format!("{refused} {sentence}"))
+}
+
+/// Which policies were refused, and which the figures are for; `None` if all were granted.
+fn refused(results: &[CellResult<'_>]) -> Option<String> {
+    let pairs: BTreeSet<(String, String)> = results
+        .iter()
+        .filter_map(|result| {
+            let asked = result.cell.policy.scheduling;
+            let granted = result.granted().filter(|granted| *granted != asked)?;
+            Some((granted.to_string(), asked.to_string()))
+        })
+        .collect();
+    let pairs: Vec<(String, String)> = pairs.into_iter().collect();
+    let sentences = pairs.chunk_by(|a, b| a.0 == b.0).map(|pairs| {
+        let asked: Vec<&str> = pairs.iter().map(|(_, asked)| asked.as_str()).collect();
+        let (verb, whose) = if asked.len() == 1 { ("was", "its") } else { ("were", "their") };
+        format!("{} {verb} refused: {whose} figures are for {}.", asked.join(" and "), pairs[0].0)
+    });
+    let sentences: Vec<String> = sentences.collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 /// The headline of a run that another program measured. Its policy and load are not known well
@@ -306,6 +327,8 @@ mod tests {
             task.granted.scheduling = Scheduling::ORDINARY;
         }
         let sentence = outcome(&run);
-        assert!(sentence.contains("other (fifo:90 was refused) served"), "{sentence}");
+        let expected = "fifo:90 was refused: its figures are for other. On the idle machine, other in place \
+                        of fifo:90 served ";
+        assert!(sentence.starts_with(expected), "{sentence}");
     }
 }

@@ -142,7 +142,7 @@ impl CellResult<'_> {
         let asked = self.cell.policy.scheduling;
         match self.granted() {
             Some(granted) if granted == asked => asked.to_string(),
-            Some(granted) => format!("{granted} ({asked} was refused)"),
+            Some(granted) => format!("{granted} in place of {asked}"),
             None => format!("{asked} (granted to some tasks only)"),
         }
     }

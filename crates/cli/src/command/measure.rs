@@ -194,8 +194,8 @@ fn print_conclusions(subject: &Subject<'_>, arguments: &MeasureArguments) -> Com
     }
     let mut out = stdout();
     let options = table_options();
-    write!(out, "{}", tactus_report::cells_table(run, &options))?;
-    write!(out, "\n{}", tactus_report::outcome_text(run, &options))?;
+    write!(out, "{}", tactus_report::outcome_text(run, &options))?;
+    write!(out, "\n{}", tactus_report::cells_table(run, &options))?;
     write!(out, "{}", tactus_report::until_text(run, options.width))?;
     write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
     Ok(write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?)

@@ -1,10 +1,9 @@
 //! The texts of a run in the order of the template.
 
 use tactus_judge::doctor::{Finding, State};
-use tactus_judge::verdict::{Validity, Verdict, changed_facts, shortfalls, verdict as judged};
+use tactus_judge::verdict::{Validity, Verdict, changed_facts, verdict as judged};
 use tactus_model::facts::FactRow;
 use tactus_model::label::differing_settings;
-use tactus_model::result::Shortfall;
 use tactus_model::run::Run;
 
 use super::Conclusions;
@@ -51,7 +50,6 @@ pub(super) struct RunView {
     pub(super) purposes: Vec<PurposeView>,
     pub(super) tail: Option<TailView>,
     pub(super) accounts: Option<AccountsView>,
-    pub(super) shortfalls: Vec<Shortfall>,
     pub(super) accounting: Table,
     pub(super) worst: Table,
     pub(super) loads: Table,
@@ -83,7 +81,6 @@ pub(super) struct FindingView {
 
 impl VerdictView {
     fn of(verdict: &Verdict) -> Self {
-        let against = [State::Invalidates, State::Warning];
         Self {
             class: match verdict.validity {
                 Validity::Invalid => "invalid",
@@ -91,11 +88,9 @@ impl VerdictView {
                 Validity::Valid => "valid",
             },
             headline: verdict::headline(verdict),
-            findings: verdict
-                .findings
-                .iter()
-                .filter(|finding| against.contains(&finding.state))
-                .map(FindingView::of)
+            findings: verdict::against(verdict)
+                .into_iter()
+                .map(|(finding, fix)| FindingView::of(finding, fix))
                 .collect(),
             unknown: verdict::unknown(verdict),
         }
@@ -103,13 +98,13 @@ impl VerdictView {
 }
 
 impl FindingView {
-    fn of(finding: &Finding) -> Self {
+    fn of(finding: &Finding, fix: Option<&str>) -> Self {
         Self {
             invalidates: finding.state == State::Invalidates,
             check: finding.check,
             why: finding.why,
             text: verdict::sentence(finding),
-            fix: finding.fix.clone(),
+            fix: fix.map(str::to_owned),
         }
     }
 }
@@ -189,7 +184,6 @@ impl RunView {
             accounts: AccountsView::of(&concluded.accounts),
             purposes: PurposeView::of(&concluded.purposes),
             tail: TailView::of(&concluded.tails),
-            shortfalls: shortfalls(run).into_iter().cloned().collect(),
             accounting: Table::of(content::accounting(results)),
             worst: Table::of(content::worst(results)),
             loads: Table::of(match header.origin {

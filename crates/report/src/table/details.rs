@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tactus_judge::verdict::{changed_facts, shortfalls, verdict as judged};
+use tactus_judge::verdict::{changed_facts, verdict as judged};
 use tactus_model::facts::FactRow;
 use tactus_model::origin::{Origin, UNKNOWN};
 use tactus_model::run::Run;
@@ -35,7 +35,6 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
             "Load throughput and system activity",
             &if measured { grid(content::loads(&results), width) } else { String::new() },
         ),
-        section("Not granted", &not_granted(run, width)),
         section("Turns without a result", &failures(run, width)),
         section("Cost of measuring", &cost.unwrap_or_default()),
         section("Guests", &guests(run, width)),
@@ -95,22 +94,6 @@ fn head(run: &Run) -> String {
 /// The digest of a run in deterministic time, to compare it with the same run on another machine.
 fn exact_digest(run: &Run) -> String {
     guests::exact_digest(run).map_or_else(String::new, |digest| format!("sha256 {digest}"))
-}
-
-fn not_granted(run: &Run, width: usize) -> String {
-    let mut text = String::new();
-    for shortfall in shortfalls(run) {
-        let words = format!(
-            "requested {}, got {}: {}",
-            shortfall.asked, shortfall.granted, shortfall.reason
-        );
-        text.push_str(&wrapped(&words, "", width));
-        if let Some(fix) = &shortfall.fix {
-            // Not wrapped: the reader copies it.
-            let _ = writeln!(text, "  fix: {}", format::printable(fix));
-        }
-    }
-    text
 }
 
 fn failures(run: &Run, width: usize) -> String {
