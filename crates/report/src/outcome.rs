@@ -219,6 +219,17 @@ fn groups<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {
     groups
 }
 
+/// The policies from the best to the worst, each with the names of its cells.
+pub(crate) fn ranked<'a>(results: &'a [CellResult<'_>]) -> Vec<(String, Vec<&'a str>)> {
+    let share = named_share(results);
+    let mut groups = groups(results);
+    groups.sort_by_key(|group| (share.map(|share| group.within(share)), group.max()));
+    let named = groups.into_iter().map(|Group { scheduling, cells }| {
+        (scheduling, cells.into_iter().map(|cell| cell.label.as_str()).collect())
+    });
+    named.collect()
+}
+
 /// What the cells have in common, as the beginning of a sentence.
 fn where_measured(results: &[CellResult<'_>]) -> String {
     let cells: Vec<Cell> = results.iter().map(|result| result.cell.clone()).collect();

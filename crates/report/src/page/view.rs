@@ -33,6 +33,7 @@ pub(super) struct RunView {
     pub(super) status: String,
     pub(super) machine: String,
     pub(super) outcome: String,
+    pub(super) causes: Vec<String>,
     /// The note on the guests' clock; `None` without guests.
     pub(super) guests_note: Option<String>,
     pub(super) verdict: VerdictView,
@@ -170,6 +171,7 @@ impl RunView {
             status: header.status.to_string(),
             machine: machine(run),
             outcome: outcome::of_results(run, results),
+            causes: concluded.causes.clone(),
             guests_note: guests_note(run),
             verdict: VerdictView::of(&judged(run)),
             common: common_settings(run),
