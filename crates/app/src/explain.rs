@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tactus_explain::{Explanation, Options, Origin, ProbeTask, explain};
 use tactus_model::cell::Cell;
-use tactus_model::result::{Histogram, Measurement};
+use tactus_model::result::{Histogram, Measurement, Shortfall};
 use tactus_model::run::Run;
 use tactus_model::sample::SampleBlock;
 use tactus_model::time::Nanos;
@@ -14,7 +14,7 @@ use tactus_stats::paired::PairedDifference;
 
 use crate::cells::chosen;
 use crate::error::OrError;
-use crate::{Error, ErrorKind, Result, Subject, recording};
+use crate::{Error, ErrorKind, Result, Subject, plan, recording};
 
 /// The explanation of a cell.
 #[derive(Debug, Serialize)]
@@ -64,6 +64,21 @@ pub fn of_run(subject: &Subject<'_>) -> Result<Vec<CellExplanation>> {
     let options = Options { slowest: WORST, timelines: WORST, ..Options::default() };
     let cells: Vec<usize> = (0..subject.run().header.plan.cells.len()).collect();
     Ok(explained(subject, &cells, options)?.into_iter().map(CellExplanation::from).collect())
+}
+
+/// What delayed the late wakeups of the worst policy and of the best, a line each; or in one line why
+/// nothing was recorded and how to record it. Empty for an imported run, and without results.
+pub fn causes(run: &Run, explanations: &[CellExplanation]) -> Vec<String> {
+    if run.header.origin.is_some() || run.measurements.is_empty() {
+        return Vec::new();
+    }
+    if explanations.is_empty() {
+        let Nothing { reason, refused } = nothing(run);
+        // The verdict has the fix of a refusal.
+        let how = if refused.is_some() { String::new() } else { how_to_record(run) };
+        return vec![format!("Causes are unknown: {reason}. {how}").trim_end().to_owned()];
+    }
+    tactus_report::causes(run, explanations)
 }
 
 /// Explains the recorded cells, each pooled from its stretches.
@@ -179,8 +194,31 @@ fn whole_nanos(cost: PairedDifference) -> TracingCost {
     }
 }
 
+/// Why a run has no recorded events that show causes.
+struct Nothing<'r> {
+    reason: String,
+    refused: Option<&'r Shortfall>,
+}
+
+/// The command that records events in the same experiment, in a sentence.
+fn how_to_record(run: &Run) -> String {
+    match plan::command_with(&run.header.plan, "traced", TRACED) {
+        Some(command) => format!("To record events: {command}"),
+        None => format!("To record events, add --traced {TRACED} to the command of this run"),
+    }
+}
+
+/// A duration of traced windows in which every cell has hundreds of wakeups.
+const TRACED: &str = "250ms";
+
 /// The error for a run without recorded events, with the reason that the run contains.
 pub(crate) fn nothing_recorded(run: &Run) -> Error {
+    let Nothing { reason, refused } = nothing(run);
+    let fix = refused.and_then(|shortfall| shortfall.fix.clone());
+    Error::new(ErrorKind::Unavailable, reason).with_hint(fix.unwrap_or_else(|| how_to_record(run)))
+}
+
+fn nothing(run: &Run) -> Nothing<'_> {
     let refused = run
         .measurements
         .iter()
@@ -195,10 +233,5 @@ pub(crate) fn nothing_recorded(run: &Run) -> Error {
         Some(shortfall) => format!("{id} contains no recorded events: {}", shortfall.reason),
         None => format!("{id} contains no recorded events"),
     };
-    let fix = refused.and_then(|shortfall| shortfall.fix.clone());
-    Error::new(ErrorKind::Unavailable, reason).with_hint(
-        fix.unwrap_or_else(|| {
-            "record events while measuring: tactus measure --traced 1s".to_owned()
-        }),
-    )
+    Nothing { reason, refused }
 }

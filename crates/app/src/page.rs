@@ -23,8 +23,10 @@ pub fn of_runs(subjects: Vec<Subject<'_>>, options: &PageOptions<'_>) -> Result<
     let concluded = subjects
         .iter()
         .map(|subject| {
+            let explanations = explain::of_run(subject)?;
             Ok(Conclusions {
-                explanations: explain::of_run(subject)?,
+                causes: explain::causes(subject.run(), &explanations),
+                explanations,
                 accounts: accounts::of_run(subject, options.ticks)?,
                 tails: tail::of_run(subject)?,
                 purposes: overview::purposes(subject.run(), options.purposes),

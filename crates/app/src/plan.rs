@@ -5,9 +5,10 @@ use std::io::{self, Read};
 
 use tactus_judge::purpose::Purpose;
 use tactus_lab::shipped;
+use tactus_model::cell::Cell;
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
 use tactus_model::limits::EXPERIMENT_BYTES;
-use tactus_model::settings::Layer;
+use tactus_model::settings::{Layer, SETTINGS};
 use tactus_model::time::Realtime;
 
 use crate::error::OrError;
@@ -99,6 +100,57 @@ pub(crate) fn plan_of(name: &str, experiment: &Experiment, overrides: &Overrides
         .or_error(ErrorKind::Usage, || format!("cannot plan experiment `{name}`"))
 }
 
+/// The command that measures `plan` again with another value of a setting; `None` if options cannot
+/// express the plan, e.g. that of a file with several matrices.
+pub(crate) fn command_with(plan: &Plan, setting: &'static str, value: &str) -> Option<String> {
+    let shipped = shipped::find(&plan.name);
+    let experiment = Experiment::parse(shipped.unwrap_or(DEFAULTS)).ok()?;
+    let base = experiment.plan(&Overrides::default()).ok()?;
+    let mut overrides = Overrides { rounds: Some(plan.rounds), ..Overrides::default() };
+    let mut command = vec!["tactus measure".to_owned()];
+    command.extend(shipped.map(|_| plan.name.clone()));
+    for name in SETTINGS.iter().map(|setting| setting.name) {
+        let values = values(&plan.cells, name);
+        if values.is_empty() || values == self::values(&base.cells, name) {
+            continue;
+        }
+        overrides.settings.set(name, values.clone()).ok()?;
+        if name != setting {
+            command.extend(values.iter().map(|value| format!("--{name} {}", shell_word(value))));
+        }
+    }
+    // Only a command that gives the same cells is right.
+    if experiment.plan(&overrides).ok()?.cells != plan.cells {
+        return None;
+    }
+    if plan.until.is_none() && plan.rounds != base.rounds {
+        command.push(format!("--rounds {}", plan.rounds));
+    }
+    command.extend(plan.until.map(|until| format!("--until {}", until.aim)));
+    command.push(format!("--{setting} {value}"));
+    Some(command.join(" "))
+}
+
+/// The values of a setting in these cells, each once.
+fn values(cells: &[Cell], name: &str) -> Vec<String> {
+    let mut values = Vec::new();
+    for (_, value) in cells.iter().flat_map(Cell::settings).filter(|(found, _)| *found == name) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+/// A value as one word for a shell.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +168,22 @@ mod tests {
         let one = plan(None, settings("policy", "fifo:90"), None).unwrap();
         assert_eq!((one.name.as_str(), one.cells.len()), ("measure", 1));
         assert_eq!(one.about, "", "the description of the defaults does not apply");
+    }
+
+    #[test]
+    fn a_command_measures_the_same_cells_with_another_value() {
+        let check = |name: Option<&str>, overrides: Overrides, expected: &str| {
+            let plan = plan(name, overrides, None).unwrap();
+            assert_eq!(command_with(&plan, "traced", "1s").as_deref(), Some(expected));
+        };
+        check(None, settings("traced", "0s"), "tactus measure --traced 1s");
+        check(Some("quick"), settings("traced", "0s"), "tactus measure quick --traced 1s");
+        let mut two = settings("policy", "fifo:90");
+        two.settings.set("load", vec!["cmd:\"sleep 1\"".to_owned(), "file".to_owned()]).unwrap();
+        two.rounds = Some(7);
+        let expected = "tactus measure --load 'cmd:\"sleep 1\"' --load file --policy fifo:90 --rounds 7 \
+                        --traced 1s";
+        check(None, two, expected);
     }
 
     #[test]

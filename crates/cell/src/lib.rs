@@ -12,7 +12,7 @@ mod tracer;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tactus_load::{HostOptions, LoadError, LoadSnapshot, RunningLoad, Surroundings};
 use tactus_model::cell::{Cell, Target};
@@ -146,6 +146,12 @@ fn measure<W: Write>(
     refused.into_iter().for_each(|refused| messages.send_shortfall(&mut shortfalls, refused));
     // A guest ends with its first process, so nothing in it needs a guardian.
     let guardian = (surroundings == Surroundings::Host).then_some(&*executable);
+    let load = RunningLoad::start(&request.cell.load, &options)?;
+    let warming = Instant::now();
+    for shortfall in load.shortfalls() {
+        messages.send_shortfall(&mut shortfalls, shortfall.clone());
+    }
+    // Preparing the recorder takes a part of the warmup.
     let tracing = request.cell.while_traced().and_then(|cell| {
         let prepared = Tracer::prepare(&cell, guardian);
         prepared
@@ -153,11 +159,7 @@ fn measure<W: Write>(
             .map_err(|error| messages.send_shortfall(&mut shortfalls, error))
             .ok()
     });
-    let load = RunningLoad::start(&request.cell.load, &options)?;
-    for shortfall in load.shortfalls() {
-        messages.send_shortfall(&mut shortfalls, shortfall.clone());
-    }
-    thread::sleep(Duration::from(request.cell.warmup));
+    thread::sleep(Duration::from(request.cell.warmup).saturating_sub(warming.elapsed()));
 
     let windows = if tracing.is_some() { 2 } else { 1 };
     let mut turn = Turn {

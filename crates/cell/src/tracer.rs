@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use tactus_model::cell::Cell;
 use tactus_model::cpus::{CpuChoice, CpuList};
-use tactus_model::recording::{AbsentEvent, EventAccount, ThreadId};
+use tactus_model::recording::{AbsentEvent, EventAccount, Mechanism, ThreadId};
 use tactus_model::result::Shortfall;
 use tactus_model::time::Nanos;
 use tactus_model::traced::{TracedData, TracedEvents};
 use tactus_record::decode::Tracepoint;
 use tactus_record::live::{
-    CallChains, DrainerOptions, Keep, Options, RecordError, Recorded, Recorder, Symbols,
+    CallChains, DrainerOptions, Keep, Options, Prepared, RecordError, Recorded, Recorder, Source,
+    Symbols,
 };
 use tactus_rt::settings::{Guardian, NotChanged};
 use tactus_sys::affinity;
@@ -31,18 +32,20 @@ pub(super) struct Tracer {
 
 /// The progress of a recording.
 enum Progress {
-    Prepared,
+    Prepared(Prepared),
+    /// Between the steps.
+    Ended,
     Recording(Recorder),
     Recorded(Box<Recorded>),
     Failed(RecordError),
 }
 
-/// The size of the ring, in bytes, of the attempt that finds out whether recording is possible.
+/// The size of the ring, in bytes, of the attempt that finds out whether perf may record.
 const ATTEMPT_RING: usize = 64 << 10;
 
 impl Tracer {
-    /// Finds out whether recording is possible by trying it with one event, and does what takes
-    /// long beforehand. `guardian` is the program of the guardian, if the recording needs one.
+    /// Finds out whether recording is possible, and does what takes long beforehand: makes the
+    /// instance of tracefs, or tries perf with one event. `guardian` is the program of the guardian, if the recording needs one.
     ///
     /// # Errors
     /// The shortfall to report.
@@ -51,16 +54,8 @@ impl Tracer {
         let guardian = guardian.map(|program| Guardian::start(program, Vec::new())).transpose();
         let guardian = guardian.map_err(|error| unguarded(window, error))?;
         let symbols = Arc::new(Symbols::read());
-        let attempt = Options {
-            tracepoints: Tracepoint::of_the_system().into_iter().take(1).collect(),
-            ring_size: ATTEMPT_RING,
-            symbols: Some(symbols.clone()),
-            ..Options::default()
-        };
-        Recorder::start(attempt)
-            .and_then(Recorder::stop)
-            .map_err(|error| refused(window, &error))?;
-        let (aside, progress) = (unmeasured(cell), Progress::Prepared);
+        let prepared = prepared(&symbols).map_err(|error| refused(window, &error))?;
+        let (aside, progress) = (unmeasured(cell), Progress::Prepared(prepared));
         let events = cell.traced_events;
         Ok(Self { window, events, symbols, aside, progress, _guardian: guardian })
     }
@@ -68,6 +63,10 @@ impl Tracer {
     /// Starts to record: the whole system and additional events of `threads`, or the events on
     /// the path of their wakeups, or scheduling only, as the cell requests.
     pub(super) fn start(&mut self, threads: &[ThreadId]) {
+        let prepared = match std::mem::replace(&mut self.progress, Progress::Ended) {
+            Progress::Prepared(prepared) => prepared,
+            other => return self.progress = other,
+        };
         let options = Options {
             drainer: DrainerOptions { cpus: self.aside.clone(), ..DrainerOptions::default() },
             // More than is kept, so that a recording that is too large is recognised.
@@ -83,7 +82,7 @@ impl Tracer {
                 TracedEvents::Scheduling => Options::of_scheduling(),
             }
         };
-        self.progress = match Recorder::start(options) {
+        self.progress = match Recorder::start_prepared(options, prepared) {
             Ok(recorder) => Progress::Recording(recorder),
             Err(error) => Progress::Failed(error),
         };
@@ -91,7 +90,7 @@ impl Tracer {
 
     /// Ends the recording.
     pub(super) fn stop(&mut self) {
-        self.progress = match std::mem::replace(&mut self.progress, Progress::Prepared) {
+        self.progress = match std::mem::replace(&mut self.progress, Progress::Ended) {
             Progress::Recording(recorder) => match recorder.stop() {
                 Ok(recorded) => Progress::Recorded(Box::new(recorded)),
                 Err(error) => Progress::Failed(error),
@@ -113,11 +112,27 @@ impl Tracer {
         match self.progress {
             Progress::Recorded(recorded) => Ok(*recorded),
             Progress::Failed(error) => Err(refused(self.window, &error)),
-            Progress::Prepared | Progress::Recording(_) => {
+            Progress::Prepared(_) | Progress::Ended | Progress::Recording(_) => {
                 Err(refused(self.window, &RecordError::Ended("drainer")))
             }
         }
     }
+}
+
+/// Prepares a recording of the default mechanism; without an instance, tries perf.
+fn prepared(symbols: &Arc<Symbols>) -> Result<Prepared, RecordError> {
+    let prepared = Prepared::new(&Options::default())?;
+    if !prepared.has_instance() {
+        let attempt = Options {
+            tracepoints: Tracepoint::of_the_system().into_iter().take(1).collect(),
+            ring_size: ATTEMPT_RING,
+            source: Source::Only(Mechanism::Perf),
+            symbols: Some(symbols.clone()),
+            ..Options::default()
+        };
+        Recorder::start(attempt).and_then(Recorder::stop)?;
+    }
+    Ok(prepared)
 }
 
 fn unguarded(window: Nanos, error: NotChanged) -> Shortfall {

@@ -21,6 +21,7 @@ pub(crate) struct Progress {
     /// The part of `total` of the finished rounds.
     finished: Nanos,
     shortfalls: HashSet<Shortfall>,
+    fixes: HashSet<String>,
 }
 
 /// The time between two redraws of the bar. A redraw wakes this process on the measured machine,
@@ -40,6 +41,7 @@ impl Progress {
             total: Nanos::ZERO,
             finished: Nanos::ZERO,
             shortfalls: HashSet::new(),
+            fixes: HashSet::new(),
         }
     }
 
@@ -100,12 +102,14 @@ impl Progress {
         }
     }
 
-    /// Prints each shortfall once, however many turns have it.
+    /// Prints each shortfall once, however many turns have it, and each fix once.
     fn shortfall(&mut self, shortfall: &Shortfall) {
         if !self.shortfalls.insert(shortfall.clone()) {
             return;
         }
-        for line in shortfall_text(shortfall).lines() {
+        let is_new = |fix: &String| self.fixes.insert(fix.clone());
+        let fix = shortfall.fix.clone().filter(is_new);
+        for line in shortfall_text(&Shortfall { fix, ..shortfall.clone() }).lines() {
             self.line(&format!("  {line}"));
         }
     }

@@ -1,6 +1,6 @@
 //! Texts for the terminal, and its width.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use tactus_app::recording;
 use tactus_model::experiment::Plan;
@@ -11,14 +11,22 @@ use tactus_report::{TableOptions, format};
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
 
-/// Table options with the width of the terminal.
+/// Table options with the width that `COLUMNS` asks for, else with that of the terminal.
 pub(crate) fn table_options() -> TableOptions {
-    let terminal = std::io::stdout().is_terminal().then(width).flatten();
-    terminal.map_or_else(TableOptions::default, TableOptions::of_width)
+    let asked = std::env::var("COLUMNS").ok();
+    let width = asked.as_deref().and_then(columns).or_else(width_of_terminal);
+    width.map_or_else(TableOptions::default, TableOptions::of_width)
 }
 
-fn width() -> Option<usize> {
-    console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
+/// A width as a person sets it; `None` for what is no width.
+fn columns(text: &str) -> Option<usize> {
+    text.trim().parse::<u16>().ok().filter(|columns| *columns > 0).map(usize::from)
+}
+
+fn width_of_terminal() -> Option<usize> {
+    let out = console::Term::stdout();
+    let size = out.is_term().then(|| out.size_checked()).flatten();
+    size.map(|(_, columns)| usize::from(columns))
 }
 
 /// The maximum number of characters of a line on standard error.
@@ -91,6 +99,14 @@ pub(crate) fn print_plan(plan: &Plan, json: bool) -> CommandResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_width_is_a_positive_number_of_columns() {
+        assert_eq!(columns("80"), Some(80));
+        for text in ["", "0", "-1", "wide", "99999999"] {
+            assert_eq!(columns(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn no_text_controls_the_terminal_or_passes_for_another_message() {

@@ -87,6 +87,11 @@ impl Verdict {
         self.findings.iter().filter(move |finding| finding.state == state)
     }
 
+    /// Whether a policy was refused, so that figures are not for what the plan names.
+    pub fn policy_refused(&self) -> bool {
+        self.findings.iter().any(|finding| finding.check == met::POLICY.name)
+    }
+
     /// The verdict in one or two words: `invalid`, `3 warnings`, `valid`.
     pub fn mark(&self) -> String {
         match (self.validity, self.of_state(State::Warning).count()) {

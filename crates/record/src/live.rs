@@ -41,6 +41,7 @@ mod writer;
 pub use command::{Control, RecordEvent, Stopper, record, record_with};
 pub use error::RecordError;
 pub use follow::LiveSource;
+pub use open::Prepared;
 pub use options::{CallChains, DrainerOptions, Keep, Options, Source};
 pub use recorder::{Recorded, Recorder};
 pub use symbols::Symbols;

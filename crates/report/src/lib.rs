@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod causes;
 mod columns;
 mod comparison;
 mod doctor;
@@ -37,6 +38,7 @@ mod explanation_fixture;
 pub use tactus_model::format;
 
 pub use accounts::{AccountsBy, NamedAccounts, accounts_text};
+pub use causes::causes;
 pub use comparison::comparison_text;
 pub use doctor::findings_text;
 pub use explanation::{CellExplanation, TracingCost, explanation_text, waits_text};
@@ -47,7 +49,7 @@ pub use page::comparison::comparison_page;
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
 pub use purpose::purposes_text;
 pub use reproduction::{Measured, papers_table, reproduction_page, reproduction_text};
-pub use table::{TableOptions, cells_table, paragraph, plan_table, run_details, runs_table};
+pub use table::{TableOptions, cells_table, lines, paragraph, plan_table, run_details, runs_table};
 pub use tail::{CauseTail, CellTail, tail_text};
 pub use until::{narrowing_line, rounds_taken_text, rounds_text, until_text};
 pub use verdict::verdict_text;

@@ -68,10 +68,31 @@ pub(crate) fn of_results(run: &Run, results: &[CellResult<'_>]) -> String {
     }
     let groups = groups(results);
     let where_measured = where_measured(results);
-    match named_share(results) {
+    let sentence = match named_share(results) {
         Some(share) => with_share(&groups, worst, share, &where_measured, results.len()),
         None => without_share(worst, results),
-    }
+    };
+    refused(results).map_or_else(|| sentence.clone(), |refused| format!("{refused} {sentence}"))
+}
+
+/// Which policies were refused, and which the figures are for; `None` if all were granted.
+fn refused(results: &[CellResult<'_>]) -> Option<String> {
+    let pairs: BTreeSet<(String, String)> = results
+        .iter()
+        .filter_map(|result| {
+            let asked = result.cell.policy.scheduling;
+            let granted = result.granted().filter(|granted| *granted != asked)?;
+            Some((granted.to_string(), asked.to_string()))
+        })
+        .collect();
+    let pairs: Vec<(String, String)> = pairs.into_iter().collect();
+    let sentences = pairs.chunk_by(|a, b| a.0 == b.0).map(|pairs| {
+        let asked: Vec<&str> = pairs.iter().map(|(_, asked)| asked.as_str()).collect();
+        let (verb, whose) = if asked.len() == 1 { ("was", "its") } else { ("were", "their") };
+        format!("{} {verb} refused: {whose} figures are for {}.", asked.join(" and "), pairs[0].0)
+    });
+    let sentences: Vec<String> = sentences.collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 /// The headline of a run that another program measured. Its policy and load are not known well
@@ -158,10 +179,10 @@ fn with_share(
         )
     };
     format!(
-        "{where_measured}, {} woke within {} {} of the time{other}; {tail}.",
+        "{where_measured}, {} served {} of the due times within {}{other}; {tail}.",
         best.scheduling,
-        format::latency(best.within(share)),
         format::percentile(share),
+        format::latency(best.within(share)),
     )
 }
 
@@ -180,7 +201,7 @@ fn without_share(worst: &CellResult<'_>, results: &[CellResult<'_>]) -> String {
 }
 
 /// The rarest share for which every cell has enough samples.
-fn named_share(results: &[CellResult<'_>]) -> Option<f64> {
+pub(crate) fn named_share(results: &[CellResult<'_>]) -> Option<f64> {
     let fewest = results.iter().map(|result| result.summary.by_schedule.count()).min()?;
     // 1 − 0.999 is not exact in binary; rounding error must not decide.
     SHARES.into_iter().find(|share| (1.0 - share) * fewest as f64 >= BEYOND - 1e-6)
@@ -196,6 +217,17 @@ fn groups<'a, 'r>(results: &'a [CellResult<'r>]) -> Vec<Group<'a, 'r>> {
         }
     }
     groups
+}
+
+/// The policies from the best to the worst, each with the names of its cells.
+pub(crate) fn ranked<'a>(results: &'a [CellResult<'_>]) -> Vec<(String, Vec<&'a str>)> {
+    let share = named_share(results);
+    let mut groups = groups(results);
+    groups.sort_by_key(|group| (share.map(|share| group.within(share)), group.max()));
+    let named = groups.into_iter().map(|Group { scheduling, cells }| {
+        (scheduling, cells.into_iter().map(|cell| cell.label.as_str()).collect())
+    });
+    named.collect()
 }
 
 /// What the cells have in common, as the beginning of a sentence.
@@ -250,8 +282,8 @@ mod tests {
     fn two_policies_under_several_loads() {
         check(
             &fixture::quick(),
-            "Under every load, fifo:90 woke within 240 µs 99.9 % of the time, other within 15.9 ms; \
-             the worst wakeup, 25.9 ms, was under file:cpus with other.",
+            "Under every load, fifo:90 served 99.9 % of the due times within 240 µs, other within \
+             15.9 ms; the worst wakeup, 25.9 ms, was under file:cpus with other.",
         );
     }
 
@@ -264,7 +296,7 @@ mod tests {
         check(
             &run,
             &format!(
-                "On the idle machine, fifo:90 woke within {within} 99.9 % of the time; \
+                "On the idle machine, fifo:90 served 99.9 % of the due times within {within}; \
                  the worst of 12 000 wakeups was {max} late."
             ),
         );
@@ -275,7 +307,7 @@ mod tests {
         let settings =
             "interval = [\"1ms\", \"2ms\"]\nload = [\"idle\", \"file\"]\npolicy = \"rr:1\"";
         let sentence = outcome(&small(settings, 2));
-        assert!(sentence.starts_with("In every cell, rr:1 woke within"), "{sentence}");
+        assert!(sentence.starts_with("In every cell, rr:1 served"), "{sentence}");
     }
 
     #[test]
@@ -306,6 +338,8 @@ mod tests {
             task.granted.scheduling = Scheduling::ORDINARY;
         }
         let sentence = outcome(&run);
-        assert!(sentence.contains("other (fifo:90 was refused) woke within"), "{sentence}");
+        let expected = "fifo:90 was refused: its figures are for other. On the idle machine, other in place \
+                        of fifo:90 served ";
+        assert!(sentence.starts_with(expected), "{sentence}");
     }
 }

@@ -117,13 +117,12 @@ impl CellResult<'_> {
         self.summary.quantile(share)?.interval
     }
 
-    /// Whether the p99 per wakeup and the p99 by schedule differ as printed.
+    /// Whether the p99 or the p99.9 by schedule differs from that per wakeup, as printed.
     pub(crate) fn schedule_differs(&self) -> bool {
-        if !self.missed_known() {
-            return false;
-        }
-        format::latency_or_nothing(self.per_wakeup(0.99))
-            != format::latency_or_nothing(self.by_schedule(0.99))
+        let differs = |share| {
+            self.latency_text(self.per_wakeup(share)) != self.latency_text(self.by_schedule(share))
+        };
+        self.missed_known() && (differs(0.99) || differs(0.999))
     }
 
     /// The scheduling that the kernel granted, if it was the same for every task of every round.
@@ -143,7 +142,7 @@ impl CellResult<'_> {
         let asked = self.cell.policy.scheduling;
         match self.granted() {
             Some(granted) if granted == asked => asked.to_string(),
-            Some(granted) => format!("{granted} ({asked} was refused)"),
+            Some(granted) => format!("{granted} in place of {asked}"),
             None => format!("{asked} (granted to some tasks only)"),
         }
     }

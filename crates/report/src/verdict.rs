@@ -8,24 +8,45 @@ use tactus_judge::verdict::Verdict;
 use crate::format;
 use crate::wrap::hanging;
 
-/// Writes whether a run is valid, its warnings with their fixes, and the checks that could not be
+/// Writes whether a run is valid, its warnings, each fix once, and the checks that could not be
 /// made, in lines of at most `width` columns.
 pub fn verdict_text(verdict: &Verdict, width: usize) -> String {
     let mut text = format!("{}\n", headline(verdict));
-    for (mark, state) in [("×", State::Invalidates), ("-", State::Warning)] {
-        for finding in verdict.of_state(state) {
-            let words = format!("{}: {}", finding.check, sentence(finding));
-            text.push_str(&hanging(&format!("  {mark} "), &words, "    ", width));
-            if let Some(fix) = &finding.fix {
-                // Not wrapped: the reader copies it. Writing to a String cannot fail.
-                let _ = writeln!(text, "    fix: {}", format::printable(fix));
-            }
+    for (finding, fix) in against(verdict) {
+        let mark = if finding.state == State::Invalidates { "×" } else { "-" };
+        let words = format!("{}: {}", finding.check, sentence(finding));
+        text.push_str(&hanging(&format!("  {mark} "), &words, "    ", width));
+        if let Some(fix) = fix {
+            // Not wrapped: the reader copies it. Writing to a String cannot fail.
+            let _ = writeln!(text, "    fix: {}", format::printable(fix));
         }
     }
     if let Some(unknown) = unknown(verdict) {
         text.push_str(&hanging("  ", &unknown, "    ", width));
     }
     text
+}
+
+/// What is held against a run, the worst first, each with the fix to show: findings with the same
+/// fix stand together, and the last of them has it.
+pub(crate) fn against(verdict: &Verdict) -> Vec<(&Finding, Option<&str>)> {
+    let states = [State::Invalidates, State::Warning];
+    let mut rest: Vec<&Finding> =
+        states.into_iter().flat_map(|state| verdict.of_state(state)).collect();
+    let mut ordered = Vec::new();
+    while let Some(first) = rest.first() {
+        let fix = first.fix.as_deref();
+        let alike = |finding: &&Finding| fix.is_some() && finding.fix.as_deref() == fix;
+        let mut group: Vec<&Finding> = rest.iter().copied().filter(alike).collect();
+        if group.is_empty() {
+            group.push(first);
+        }
+        rest.retain(|finding| !group.iter().any(|taken| std::ptr::eq(*taken, *finding)));
+        let last = group.len() - 1;
+        let shown = group.into_iter().enumerate();
+        ordered.extend(shown.map(|(place, finding)| (finding, fix.filter(|_| place == last))));
+    }
+    ordered
 }
 
 /// The verdict in a line: `Valid, with 3 warnings.`
@@ -35,6 +56,9 @@ pub(crate) fn headline(verdict: &Verdict) -> String {
         count => format!(", with {}", format::counted(count, "warning")),
     };
     match verdict.of_state(State::Invalidates).count() {
+        0 if verdict.policy_refused() => {
+            format!("Valid only for the policies that were granted{warnings}.")
+        }
         0 => format!("Valid{warnings}."),
         1 => "Invalid for 1 reason.".to_owned(),
         count => format!("Invalid for {count} reasons."),
@@ -86,6 +110,22 @@ mod tests {
             }
         }
         insta::assert_snapshot!("refused", verdict_text(&verdict(&run), 100));
+    }
+
+    #[test]
+    fn a_fix_of_several_warnings_appears_once_after_the_last() {
+        let mut run = small();
+        let shortfall = |asked: &str| Shortfall {
+            asked: asked.to_owned(),
+            granted: "less".to_owned(),
+            reason: "CAP_SYS_NICE is not held".to_owned(),
+            fix: Some("sudo setcap cap_sys_nice+ep tactus".to_owned()),
+        };
+        run.measurements[0].shortfalls.extend([shortfall("policy rr:1"), shortfall("lock-memory")]);
+        let text = verdict_text(&verdict(&run), 100);
+        assert_eq!(text.matches("setcap").count(), 1, "{text}");
+        assert!(text.find("lock-memory") < text.find("setcap"), "{text}");
+        assert!(text.starts_with("Valid only for the policies that were granted"), "{text}");
     }
 
     #[test]

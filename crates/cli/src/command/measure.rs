@@ -8,7 +8,7 @@ use serde::Serialize;
 use tactus_app::measure::{GuestSettings, continue_run, new_run, require_end};
 use tactus_app::overview::{self, CellOverview};
 use tactus_app::page::{self, PageOptions};
-use tactus_app::{Places, Subject, files};
+use tactus_app::{Places, Subject, explain, files};
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
 use tactus_model::experiment::{Overrides, Plan};
@@ -144,7 +144,8 @@ pub(super) fn run_with(
     listener.end()?;
     let subject = Subject::stored(&store, &done.run)?;
     let ended = require_end(subject.run());
-    print_conclusions(&subject, arguments)?;
+    let explanations = explain::of_run(&subject)?;
+    print_conclusions(&subject, &explain::causes(subject.run(), &explanations), arguments)?;
     write_page(subject, arguments, places)?;
     Ok(ended?)
 }
@@ -178,7 +179,11 @@ impl MeasureArguments {
 }
 
 /// Prints the results of the run.
-fn print_conclusions(subject: &Subject<'_>, arguments: &MeasureArguments) -> CommandResult {
+fn print_conclusions(
+    subject: &Subject<'_>,
+    causes: &[String],
+    arguments: &MeasureArguments,
+) -> CommandResult {
     let (id, run) = (subject.id(), subject.run());
     let verdict = verdict(run);
     let purposes = overview::purposes(run, arguments.purpose.as_slice());
@@ -194,8 +199,11 @@ fn print_conclusions(subject: &Subject<'_>, arguments: &MeasureArguments) -> Com
     }
     let mut out = stdout();
     let options = table_options();
-    write!(out, "{}", tactus_report::cells_table(run, &options))?;
-    write!(out, "\n{}", tactus_report::outcome_text(run, &options))?;
+    write!(out, "{}", tactus_report::outcome_text(run, &options))?;
+    for line in causes {
+        write!(out, "{}", tactus_report::lines(line, &options))?;
+    }
+    write!(out, "\n{}", tactus_report::cells_table(run, &options))?;
     write!(out, "{}", tactus_report::until_text(run, options.width))?;
     write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
     Ok(write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?)

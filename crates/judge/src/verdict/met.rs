@@ -27,6 +27,11 @@ pub(crate) const GRANTED: Check = Check {
     why: "Figures describe the settings that were granted, not those in the plan.",
 };
 
+pub(crate) const POLICY: Check = Check {
+    name: "policy",
+    why: "Figures are for the scheduling that was granted, not for the policy that the plan names.",
+};
+
 pub(crate) const LOAD: Check =
     Check { name: "load", why: "A cell's name names the load that competes with the probe." };
 
@@ -68,7 +73,7 @@ pub(super) fn findings(run: &Run, cells: &[CellRecord<'_>]) -> Vec<Finding> {
         early(cells),
     ];
     let refused = shortfalls(run).into_iter().map(not_granted);
-    singly.into_iter().flatten().chain(refused).collect()
+    refused.chain(singly.into_iter().flatten()).collect()
 }
 
 /// The shortfalls of all turns, each once, in the order of their first occurrence.
@@ -142,12 +147,18 @@ fn unbalanced(cells: &[CellRecord<'_>]) -> Option<Finding> {
 
 fn not_granted(shortfall: &Shortfall) -> Finding {
     let Shortfall { asked, granted, reason, fix } = shortfall;
+    if asked.starts_with("policy ") {
+        return POLICY
+            .warning(
+                format!("requested {asked}, got {granted}: {reason}"),
+                format!("Figures are for {granted}."),
+            )
+            .fixed_by(fix.clone());
+    }
     let effect = if asked.starts_with("traced") {
         "Latencies are valid; their causes are not recorded.".to_owned()
     } else if asked.contains("events of") {
         "Latencies are valid; their explanations are less exact.".to_owned()
-    } else if asked.contains("policy") {
-        format!("Figures are for {granted}.")
     } else {
         "Figures include the effect of this.".to_owned()
     };

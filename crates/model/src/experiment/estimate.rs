@@ -9,9 +9,9 @@ use crate::time::Nanos;
 impl Plan {
     /// The approximate time to start and end a cell's process and its load.
     const CELL_OVERHEAD: Nanos = Nanos::from_millis(150);
-    /// The approximate extra time of a traced window: the kernel disables recorded events one
-    /// by one, at some 20 ms each.
-    const TRACING_OVERHEAD: Nanos = Nanos::from_millis(2500);
+    /// The approximate extra time of a traced window: the kernel takes some 30 ms to end the call
+    /// chains of each event.
+    const TRACING_OVERHEAD: Nanos = Nanos::from_millis(700);
     /// The approximate time to boot a guest.
     const BOOT: Nanos = Nanos::from_secs(25);
     /// The approximate time to boot the guests for exact time, which stay booted for a round.

@@ -10,6 +10,7 @@ use tactus_model::time::{Instant, Monotonic};
 
 use super::drainer::{Held, Parcel};
 use super::error::RecordError;
+use super::open::Prepared;
 use super::options::{MOST_WAITING, Options};
 use super::recorder::Draining;
 use crate::codec::{Block, BlockKind, EventBlockHead, decode_dictionary, decode_losses};
@@ -44,7 +45,8 @@ impl LiveSource {
     /// Those of [`Recorder::start`](super::Recorder::start).
     pub fn start(options: Options) -> Result<Self, RecordError> {
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
-        let (drainer, parcels) = Draining::start(options, held.clone())?;
+        let prepared = Prepared::new(&options)?;
+        let (drainer, parcels) = Draining::start(options, prepared, held.clone())?;
         let about = drainer.about.clone();
         Ok(Self::new(about, Some(drainer), parcels, held))
     }

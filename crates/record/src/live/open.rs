@@ -16,14 +16,45 @@ use crate::decode::{Format, Tracepoint};
 /// The minimum size of a useful buffer, in bytes.
 pub(super) const SMALLEST_BUFFER: usize = 1 << 16;
 
+/// What a recording needs and what takes long: an instance of tracefs with its buffers, if this
+/// process may have one. Nothing is recorded, and no event is enabled.
+#[derive(Debug)]
+pub struct Prepared {
+    tracefs: Tracefs,
+    cpus: CpuList,
+    made: Result<tracefs::Made, RecordError>,
+}
+
+impl Prepared {
+    /// Prepares a recording by the mechanism that `options` ask for; their events may still change.
+    ///
+    /// # Errors
+    /// The kernel's tracepoints cannot be read, or no CPU is online.
+    pub fn new(options: &Options) -> Result<Self, RecordError> {
+        let tracefs = Tracefs::find().map_err(|error| RecordError::no_tracepoints(&error))?;
+        let cpus = online(&options.cpus)?;
+        let made = match options.source {
+            Source::Only(Mechanism::Perf) => Err(RecordError::NothingAsked),
+            _ => tracefs::make(&tracefs, &cpus, options.ring_size),
+        };
+        Ok(Self { tracefs, cpus, made })
+    }
+
+    /// Whether there is an instance of tracefs. Without one, only an attempt shows whether perf
+    /// may record.
+    pub fn has_instance(&self) -> bool {
+        self.made.is_ok()
+    }
+}
+
 /// Opens what `options` ask for, as far as possible, by the requested mechanism or the
 /// best available one.
-pub(super) fn open(options: &Options) -> Result<Opened, RecordError> {
-    let tracefs = Tracefs::find().map_err(|error| RecordError::no_tracepoints(&error))?;
+pub(super) fn open(options: &Options, prepared: Prepared) -> Result<Opened, RecordError> {
+    let Prepared { tracefs, cpus, made } = prepared;
     let wanted = describe(&tracefs, &options.tracepoints)?;
-    let cpus = online(&options.cpus)?;
     let by_perf = || perf::open(options, &wanted, &cpus);
-    let by_tracefs = || tracefs::open(options, &wanted, &cpus, &tracefs);
+    let by_tracefs =
+        || made.and_then(|made| tracefs::open(made, options, &wanted, &cpus, &tracefs));
     let mut opened = match options.source {
         Source::Only(Mechanism::Perf) => by_perf()?,
         Source::Only(Mechanism::Tracefs) => by_tracefs()?,

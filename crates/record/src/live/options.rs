@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::policy::RealtimePriority;
-use tactus_model::recording::{Mechanism, SleepingCall, ThreadId};
+use tactus_model::recording::{InterruptVector, Mechanism, SleepingCall, ThreadId};
 use tactus_model::text::UnknownWord;
 use tactus_model::time::Nanos;
 
@@ -99,6 +99,16 @@ impl CallChains {
     /// would cost more than all events together and explain nothing.
     pub(super) fn are_of(self, tracepoint: Tracepoint) -> bool {
         match tracepoint {
+            // Vectors that report faults and heat come too rarely to find a CPU doing anything,
+            // and the kernel takes 30 ms to end the chains of each event.
+            Tracepoint::VectorEntry(
+                InterruptVector::PlatformIpi
+                | InterruptVector::Spurious
+                | InterruptVector::Error
+                | InterruptVector::Thermal
+                | InterruptVector::Threshold
+                | InterruptVector::DeferredError,
+            ) => false,
             Tracepoint::VectorEntry(_) | Tracepoint::IrqEntry => self != Self::Never,
             Tracepoint::Switch => self == Self::Always,
             _ => false,

@@ -16,7 +16,7 @@ use super::drainer::{DrainRequest, Drainer, Held, Parcel};
 use super::error::RecordError;
 use super::follow::LiveSource;
 use super::mechanism::Opened;
-use super::open::open;
+use super::open::{Prepared, open};
 use super::options::{Keep, MOST_WAITING, Options};
 use super::symbols::Symbols;
 use super::writer::{Kept, Save, Store, Writer};
@@ -56,7 +56,17 @@ impl Recorder {
     /// Recording is not permitted or not possible on this machine, or the file cannot
     /// be created. Smaller shortfalls are in the summary.
     pub fn start(options: Options) -> Result<Self, RecordError> {
-        Self::start_with(options, |_| None)
+        let prepared = Prepared::new(&options)?;
+        Self::start_prepared(options, prepared)
+    }
+
+    /// Like [`start`](Self::start), with what was prepared before: a measured process does not wait
+    /// for it.
+    ///
+    /// # Errors
+    /// Those of [`start`](Self::start).
+    pub fn start_prepared(options: Options, prepared: Prepared) -> Result<Self, RecordError> {
+        Self::start_with(options, prepared, |_| None)
     }
 
     /// Like [`start`](Self::start), and passes the events to a reader as well.
@@ -66,9 +76,10 @@ impl Recorder {
     /// # Errors
     /// Those of [`start`](Self::start).
     pub fn start_followed(options: Options) -> Result<(Self, LiveSource), RecordError> {
+        let prepared = Prepared::new(&options)?;
         let (parcels, followed) = channel();
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit: MOST_WAITING });
-        let recorder = Self::start_with(options, |about| {
+        let recorder = Self::start_with(options, prepared, |about| {
             let (held, complete_until) = (held.clone(), about.started);
             Some(Copies { parcels, held, complete_until, missed: Vec::new() })
         })?;
@@ -78,6 +89,7 @@ impl Recorder {
 
     fn start_with(
         options: Options,
+        prepared: Prepared,
         copies: impl FnOnce(&About) -> Option<Copies>,
     ) -> Result<Self, RecordError> {
         let keep = options.keep.clone();
@@ -86,7 +98,7 @@ impl Recorder {
             Keep::Memory { limit } | Keep::Flight { limit, .. } => limit,
         };
         let held = Arc::new(Held { bytes: AtomicU64::new(0), limit });
-        let (drainer, parcels) = Draining::start(options, held.clone())?;
+        let (drainer, parcels) = Draining::start(options, prepared, held.clone())?;
         let store = Store::open(&keep, &drainer.about)?;
         let copies = copies(&drainer.about);
         let writer = Writer { about: drainer.about.clone(), parcels, held, store, copies };
@@ -140,9 +152,10 @@ impl Draining {
     /// receiver.
     pub(super) fn start(
         options: Options,
+        prepared: Prepared,
         held: Arc<Held>,
     ) -> Result<(Self, Receiver<Parcel>), RecordError> {
-        let opened = open(&options)?;
+        let opened = open(&options, prepared)?;
         let symbols = options.symbols.unwrap_or_else(|| Arc::new(Symbols::read()));
         let waker = Arc::new(Waker::new()?);
         opened.buffers.enable()?;

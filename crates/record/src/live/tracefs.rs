@@ -48,22 +48,45 @@ struct Cpu {
     lost: u64,
 }
 
-/// Opens the `wanted` events in a new instance.
+/// An instance with buffers, without events.
+#[derive(Debug)]
+pub(super) struct Made {
+    instance: Instance,
+    shape: PageShape,
+    size: usize,
+    shortfall: Option<Shortfall>,
+}
+
+/// Makes an instance with buffers of `ring_size` bytes for `cpus`.
 ///
 /// # Errors
 /// The instance cannot be created or used; perf may still work.
-pub(super) fn open(
-    options: &Options,
-    wanted: &Wanted,
-    cpus: &CpuList,
+pub(super) fn make(
     tracefs: &Tracefs,
-) -> Result<Opened, RecordError> {
+    cpus: &CpuList,
+    ring_size: usize,
+) -> Result<Made, RecordError> {
     let shape = shape(tracefs)?;
     let instance = Instance::make(tracefs).map_err(|error| {
         let what = "create an instance of tracefs";
         RecordError::refused(what, &Asked::TracefsInstance, error.errno)
     })?;
-    let (size, shortfall) = prepare(&instance, cpus, options.ring_size)?;
+    let (size, shortfall) = prepare(&instance, cpus, ring_size)?;
+    Ok(Made { instance, shape, size, shortfall })
+}
+
+/// Opens the `wanted` events in a new instance.
+///
+/// # Errors
+/// The instance cannot be used; perf may still work.
+pub(super) fn open(
+    made: Made,
+    options: &Options,
+    wanted: &Wanted,
+    cpus: &CpuList,
+    tracefs: &Tracefs,
+) -> Result<Opened, RecordError> {
+    let Made { instance, shape, size, shortfall } = made;
     let mut shortfalls: Vec<Shortfall> = shortfall.into_iter().collect();
     let stacks = match call_chains(tracefs, &instance, wanted, options) {
         Ok(stacks) => stacks,

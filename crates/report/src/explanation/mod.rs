@@ -15,7 +15,7 @@ use tactus_explain::Explanation;
 pub(crate) use strip::word as moment_word;
 pub use text::explanation_text;
 pub use waits::waits_text;
-pub(crate) use words::cost as cost_in_words;
+pub(crate) use words::{cost as cost_in_words, main_causes};
 
 /// The explanation of a cell, with its name.
 #[derive(Clone, Debug, PartialEq)]

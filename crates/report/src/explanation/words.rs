@@ -1,7 +1,7 @@
 //! The sentences that terminal and page share.
 
 use tactus_explain::{
-    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, MatchOutcome, ParetoRow,
+    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, MatchOutcome, Pareto, ParetoRow,
 };
 use tactus_model::time::Nanos;
 
@@ -63,6 +63,25 @@ pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
             format!("None of {} was {over}.", format::counted(explanation.samples, noun))
         }
     }
+}
+
+/// The main cause, the next, and how many samples were late, in a line.
+pub(crate) fn main_causes(explanation: &Explanation) -> String {
+    let Pareto { samples, undivided, time, rows } = &explanation.pareto;
+    let mut said = headline(explanation, Subject::Samples);
+    if let Some(second) = rows.get(1) {
+        let share = format::share(second.time.as_nanos(), time.as_nanos());
+        said.push_str(&format!(" Next: {}, {share}.", second.cause));
+    }
+    if *samples > 0 {
+        said.push_str(&format!(
+            " {} of {} {} late.",
+            format::count(samples + undivided),
+            format::counted(explanation.samples, "traced wakeup"),
+            if samples + undivided == 1 { "was" } else { "were" },
+        ));
+    }
+    said
 }
 
 /// How many samples were late, what the shares are of, and which samples are not included; `None`

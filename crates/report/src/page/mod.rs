@@ -73,6 +73,8 @@ pub fn page_with(
 /// The conclusions from the samples and the recordings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Conclusions {
+    /// What delayed the late wakeups, or why that is unknown, each a line.
+    pub causes: Vec<String>,
     /// Why the samples of its cells were late.
     pub explanations: Vec<CellExplanation>,
     /// Where the CPU time of its cells went.

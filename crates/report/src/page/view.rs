@@ -1,10 +1,9 @@
 //! The texts of a run in the order of the template.
 
 use tactus_judge::doctor::{Finding, State};
-use tactus_judge::verdict::{Validity, Verdict, changed_facts, shortfalls, verdict as judged};
+use tactus_judge::verdict::{Validity, Verdict, changed_facts, verdict as judged};
 use tactus_model::facts::FactRow;
 use tactus_model::label::differing_settings;
-use tactus_model::result::Shortfall;
 use tactus_model::run::Run;
 
 use super::Conclusions;
@@ -34,11 +33,14 @@ pub(super) struct RunView {
     pub(super) status: String,
     pub(super) machine: String,
     pub(super) outcome: String,
+    pub(super) causes: Vec<String>,
     /// The note on the guests' clock; `None` without guests.
     pub(super) guests_note: Option<String>,
     pub(super) verdict: VerdictView,
     pub(super) common: Vec<(&'static str, String)>,
     pub(super) cells: Table,
+    /// Which rule of accounting a reader needs; `None` if both give the same figures.
+    pub(super) rules_note: Option<&'static str>,
     /// The same by kernels; empty for fewer than two kernels.
     pub(super) kernels: Table,
     pub(super) kernels_head: &'static str,
@@ -49,7 +51,6 @@ pub(super) struct RunView {
     pub(super) purposes: Vec<PurposeView>,
     pub(super) tail: Option<TailView>,
     pub(super) accounts: Option<AccountsView>,
-    pub(super) shortfalls: Vec<Shortfall>,
     pub(super) accounting: Table,
     pub(super) worst: Table,
     pub(super) loads: Table,
@@ -81,7 +82,6 @@ pub(super) struct FindingView {
 
 impl VerdictView {
     fn of(verdict: &Verdict) -> Self {
-        let against = [State::Invalidates, State::Warning];
         Self {
             class: match verdict.validity {
                 Validity::Invalid => "invalid",
@@ -89,11 +89,9 @@ impl VerdictView {
                 Validity::Valid => "valid",
             },
             headline: verdict::headline(verdict),
-            findings: verdict
-                .findings
-                .iter()
-                .filter(|finding| against.contains(&finding.state))
-                .map(FindingView::of)
+            findings: verdict::against(verdict)
+                .into_iter()
+                .map(|(finding, fix)| FindingView::of(finding, fix))
                 .collect(),
             unknown: verdict::unknown(verdict),
         }
@@ -101,13 +99,13 @@ impl VerdictView {
 }
 
 impl FindingView {
-    fn of(finding: &Finding) -> Self {
+    fn of(finding: &Finding, fix: Option<&str>) -> Self {
         Self {
             invalidates: finding.state == State::Invalidates,
             check: finding.check,
             why: finding.why,
             text: verdict::sentence(finding),
-            fix: finding.fix.clone(),
+            fix: fix.map(str::to_owned),
         }
     }
 }
@@ -173,10 +171,12 @@ impl RunView {
             status: header.status.to_string(),
             machine: machine(run),
             outcome: outcome::of_results(run, results),
+            causes: concluded.causes.clone(),
             guests_note: guests_note(run),
             verdict: VerdictView::of(&judged(run)),
             common: common_settings(run),
             cells: Table::of(content::cells(results)),
+            rules_note: content::rules_note(results),
             kernels: Table::of(kernels::columns(run, results)),
             kernels_head: kernels::head(run),
             without_result: without_result(run),
@@ -186,7 +186,6 @@ impl RunView {
             accounts: AccountsView::of(&concluded.accounts),
             purposes: PurposeView::of(&concluded.purposes),
             tail: TailView::of(&concluded.tails),
-            shortfalls: shortfalls(run).into_iter().cloned().collect(),
             accounting: Table::of(content::accounting(results)),
             worst: Table::of(content::worst(results)),
             loads: Table::of(match header.origin {

@@ -12,8 +12,7 @@ use crate::wrap::wrapped;
 
 /// Writes a line for each cell of `run`: latencies, and due times observed and missed.
 ///
-/// Latencies are *per wakeup*; if due times were missed, a column has the p99 by the *intended
-/// schedule*. Several kernels are compared in a second table. Below are the cells without a result
+/// Latencies are *per wakeup* and, if the figures differ, also by the *intended schedule*. Several kernels are compared in a second table. Below are the cells without a result
 /// and a note on the guests' clock.
 pub fn cells_table(run: &Run, options: &TableOptions) -> String {
     of_results(run, &cell_results(run), options)
@@ -26,6 +25,9 @@ pub(super) fn of_results(run: &Run, results: &[CellResult<'_>], options: &TableO
     let mut columns = content::cells(results);
     columns.push(content::load(results).dispensable(9));
     let mut text = grid(columns, options.width);
+    if let Some(note) = content::rules_note(results) {
+        text.push_str(&wrapped(note, "", options.width));
+    }
     let kernels = kernels::columns(run, results);
     if !kernels.is_empty() {
         let _ = writeln!(text, "\n{}", kernels::head(run));

@@ -16,6 +16,8 @@ pub(crate) enum Align {
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) head: String,
+    /// The heading above it and its neighbours of the same group; empty for none.
+    pub(crate) group: &'static str,
     /// The meaning of the head, shown as a tooltip; empty if the head is enough.
     pub(crate) meaning: &'static str,
     pub(crate) align: Align,
@@ -77,11 +79,17 @@ impl Column {
     pub(crate) fn of<T>(head: &str, rows: &[T], entry: impl Fn(&T) -> Entry) -> Self {
         Self {
             head: head.to_owned(),
+            group: "",
             meaning: "",
             align: Align::Right,
             dispensable: 0,
             entries: rows.iter().map(entry).collect(),
         }
+    }
+
+    /// Sets the heading that it shares with its neighbours.
+    pub(crate) fn grouped(self, group: &'static str) -> Self {
+        Self { group, ..self }
     }
 
     /// Sets the meaning of the head.

@@ -7,49 +7,79 @@ use tactus_stats::frames::PlayerSummary;
 
 use super::column::{Column, Entry};
 use crate::format;
+use crate::outcome::named_share;
 use crate::summary::{CellResult, RATES};
 
-/// Latencies, and due times observed and missed.
+/// The heading of latencies *per wakeup*.
+const PER_WAKEUP: &str = "per wakeup";
+
+/// The heading of latencies by the *intended schedule*.
+const BY_SCHEDULE: &str = "by schedule";
+
+/// Latencies by both rules of accounting, and due times observed and missed.
 ///
-/// Latencies are *per wakeup*; if the p99 by the *intended schedule* differs, it has a column too.
+/// If both rules give the same figures, they have one set of columns. The percentile that the
+/// headline names is never omitted.
 pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
-    let differs = results.iter().any(CellResult::schedule_differs);
-    let mut columns = vec![name(results)];
-    columns.extend(players(results));
-    columns.extend([
+    let both = rules_differ(results);
+    let (p99_rank, p999_rank) = match named_share(results) {
+        Some(0.999) => (1, 0),
+        _ => (0, 1),
+    };
+    let mut per_wakeup = vec![
         Column::of("min", results, |result| Entry::latency_of(result, result.summary.min))
-            .dispensable(6),
+            .dispensable(7),
         quantile(results, 0.5),
-        quantile(results, 0.99).meaning("99 % of the wakeups were at most this late"),
-        quantile(results, 0.999).dispensable(3),
-    ]);
+        quantile(results, 0.99)
+            .meaning("99 % of the wakeups were at most this late")
+            .dispensable(p99_rank),
+        quantile(results, 0.999).dispensable(p999_rank),
+    ];
     // Rarer quantiles only if some cell has enough samples for them.
     for share in QUANTILES.into_iter().filter(|share| *share > 0.999) {
         if results.iter().any(|result| result.per_wakeup(share).is_some()) {
-            columns.push(quantile(results, share).dispensable(8));
+            per_wakeup.push(quantile(results, share).dispensable(8));
         }
     }
-    columns.extend([
+    per_wakeup.push(
         Column::of("max", results, |result| Entry::latency_of(result, result.max()))
             .meaning("latency of the worst wakeup"),
-        Column::of("p99 by schedule", results, |result| match differs {
-            true => Entry::latency_of(result, result.by_schedule(0.99)),
-            false => Entry::empty(),
-        })
-        .meaning("99 % of the due times were served at most this late; a missed due time counts as late, \
-            which avoids coordinated omission")
-        .dispensable(2),
+    );
+    let mut columns = vec![name(results)];
+    columns.extend(players(results));
+    if both {
+        columns.extend(per_wakeup.into_iter().map(|column| column.grouped(PER_WAKEUP)));
+        columns.extend([
+            by_schedule(results, 0.99).dispensable(p99_rank * 2),
+            by_schedule(results, 0.999).dispensable(p999_rank * 2),
+        ]);
+    } else {
+        columns.extend(per_wakeup);
+    }
+    columns.extend([
         Column::of("95 % CI of p99", results, |result| {
             Entry::optional(result.interval(0.99).map(|found| interval(result, found)))
         })
-        .meaning("95 % confidence interval of the p99, by block bootstrap")
-        .dispensable(7),
-        Column::of("missed", results, missed).meaning(missed_meaning(results)).dispensable(1),
+        .meaning("95 % confidence interval of the p99 per wakeup, by block bootstrap")
+        .dispensable(4),
+        Column::of("missed", results, missed).meaning(missed_meaning(results)).dispensable(5),
         Column::of("observed", results, |result| Entry::count(result.accounting().observed))
             .meaning("number of wakeups measured")
-            .dispensable(5),
+            .dispensable(6),
     ]);
     columns
+}
+
+fn rules_differ(results: &[CellResult<'_>]) -> bool {
+    results.iter().any(|result| result.schedule_differs())
+}
+
+/// Which rule of accounting a reader needs; `None` if both give the same figures.
+pub(crate) fn rules_note(results: &[CellResult<'_>]) -> Option<&'static str> {
+    rules_differ(results).then_some(
+        "For a periodic task, use the latencies by schedule, which count each missed due time as late. \
+         Latencies per wakeup omit missed due times, as in cyclictest.",
+    )
 }
 
 /// Desired and achieved frame rates of players; no column without players.
@@ -86,7 +116,7 @@ pub(crate) fn load(results: &[CellResult<'_>]) -> Column {
         .meaning("operations and bytes per second, all copies of the load together")
 }
 
-/// The accounting of due times, and latencies per wakeup and by schedule.
+/// The accounting of due times.
 pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
     vec![
         name(results),
@@ -116,19 +146,6 @@ pub(crate) fn accounting(results: &[CellResult<'_>]) -> Vec<Column> {
         })
         .meaning("of the observed wakeups")
         .dispensable(5),
-        Column::of("p99 per wakeup", results, |result| {
-            Entry::latency_of(result, result.per_wakeup(0.99))
-        })
-        .meaning("of the observed wakeups"),
-        Column::of("p99 by schedule", results, |result| {
-            Entry::latency_of(result, result.by_schedule(0.99))
-        })
-        .meaning("of all due times; a missed due time counts as late"),
-        Column::of("p99.9 by schedule", results, |result| {
-            Entry::latency_of(result, result.by_schedule(0.999))
-        })
-        .meaning("of all due times; a missed due time counts as late")
-        .dispensable(4),
     ]
 }
 
@@ -180,12 +197,27 @@ fn name(results: &[CellResult<'_>]) -> Column {
     Column::names("cell", results, |result| Entry::text(result.label_as_granted()))
 }
 
-fn quantile(results: &[CellResult<'_>], share: f64) -> Column {
-    let head = match share {
+fn by_schedule(results: &[CellResult<'_>], share: f64) -> Column {
+    Column::of(&quantile_name(share), results, |result| {
+        Entry::latency_of(result, result.by_schedule(share))
+    })
+    .grouped(BY_SCHEDULE)
+    .meaning(
+        "of all due times; a missed due time counts as late, which avoids coordinated omission",
+    )
+}
+
+fn quantile_name(share: f64) -> String {
+    match share {
         0.5 => "median".to_owned(),
         share => format!("p{}", format::percentile_number(share)),
-    };
-    Column::of(&head, results, |result| Entry::latency_of(result, result.per_wakeup(share)))
+    }
+}
+
+fn quantile(results: &[CellResult<'_>], share: f64) -> Column {
+    Column::of(&quantile_name(share), results, |result| {
+        Entry::latency_of(result, result.per_wakeup(share))
+    })
 }
 
 /// The number and share of missed due times, if known; empty if there were none, so that others

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tactus_judge::verdict::{changed_facts, shortfalls, verdict as judged};
+use tactus_judge::verdict::{changed_facts, verdict as judged};
 use tactus_model::facts::FactRow;
 use tactus_model::origin::{Origin, UNKNOWN};
 use tactus_model::run::Run;
@@ -16,7 +16,7 @@ use crate::until::{rounds_taken_text, until_text};
 use crate::wrap::wrapped;
 use crate::{outcome, verdict};
 
-/// Writes a run in full: plan, outcome, verdict, latencies per wakeup and by schedule, load
+/// Writes a run in full: plan, outcome, verdict, latencies, accounting of due times, load
 /// throughput, settings that were not granted, and the machine.
 pub fn run_details(run: &Run, options: &TableOptions) -> String {
     let results = cell_results(run);
@@ -28,17 +28,13 @@ pub fn run_details(run: &Run, options: &TableOptions) -> String {
         section("Outcome", &wrapped(&outcome::of_results(run, &results), "", width)),
         section("Precision", &until_text(run, width)),
         section("Verdict", &verdict::verdict_text(&judged(run), width)),
-        section("Latency per wakeup", &cells::of_results(run, &results, options)),
-        section(
-            "Accounting, and latency per wakeup and by schedule",
-            &grid(content::accounting(&results), width),
-        ),
+        section("Latency", &cells::of_results(run, &results, options)),
+        section("Accounting", &grid(content::accounting(&results), width)),
         section("Worst wakeups", &grid(content::worst(&results), width)),
         section(
             "Load throughput and system activity",
             &if measured { grid(content::loads(&results), width) } else { String::new() },
         ),
-        section("Not granted", &not_granted(run, width)),
         section("Turns without a result", &failures(run, width)),
         section("Cost of measuring", &cost.unwrap_or_default()),
         section("Guests", &guests(run, width)),
@@ -98,22 +94,6 @@ fn head(run: &Run) -> String {
 /// The digest of a run in deterministic time, to compare it with the same run on another machine.
 fn exact_digest(run: &Run) -> String {
     guests::exact_digest(run).map_or_else(String::new, |digest| format!("sha256 {digest}"))
-}
-
-fn not_granted(run: &Run, width: usize) -> String {
-    let mut text = String::new();
-    for shortfall in shortfalls(run) {
-        let words = format!(
-            "requested {}, got {}: {}",
-            shortfall.asked, shortfall.granted, shortfall.reason
-        );
-        text.push_str(&wrapped(&words, "", width));
-        if let Some(fix) = &shortfall.fix {
-            // Not wrapped: the reader copies it.
-            let _ = writeln!(text, "  fix: {}", format::printable(fix));
-        }
-    }
-    text
 }
 
 fn failures(run: &Run, width: usize) -> String {

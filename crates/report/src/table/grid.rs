@@ -20,6 +20,7 @@ const WANTED_FIRST: usize = 26;
 /// A column as it is printed.
 struct Written {
     head: String,
+    group: &'static str,
     align: Align,
     dispensable: u8,
     texts: Vec<String>,
@@ -30,9 +31,15 @@ impl Written {
         Self {
             texts: column.entries.iter().map(|entry| printable(&entry.text)).collect(),
             head: column.head,
+            group: column.group,
             align: column.align,
             dispensable: column.dispensable,
         }
+    }
+
+    /// The head with the heading of its group.
+    fn name(&self) -> String {
+        format!("{} {}", self.head, self.group).trim_end().to_owned()
     }
 
     fn width(&self) -> usize {
@@ -49,10 +56,10 @@ pub(crate) fn grid(columns: Vec<Column>, width: usize) -> String {
     let mut left_out: Vec<String> = Vec::new();
     while least_width(&kept) > width {
         let Some(place) = most_dispensable(&kept) else { break };
-        left_out.push(kept.remove(place).head);
+        left_out.push(kept.remove(place).name());
     }
     if let Some((first, rest)) = kept.split_first_mut() {
-        let rest: usize = rest.iter().map(|column| column.width() + GAP).sum();
+        let rest: usize = widths(rest).iter().map(|width| width + GAP).sum();
         cut_texts(first, width.saturating_sub(rest).max(LEAST_FIRST));
     }
     let mut text = set(&kept);
@@ -76,11 +83,49 @@ fn most_dispensable(columns: &[Written]) -> Option<usize> {
 
 /// The total width with the first column truncated.
 fn least_width(columns: &[Written]) -> usize {
-    let widths = columns.iter().enumerate().map(|(place, column)| match place {
-        0 => column.width().min(WANTED_FIRST),
-        _ => column.width() + GAP,
+    let widths = widths(columns);
+    let widths = widths.iter().enumerate().map(|(place, width)| match place {
+        0 => *width.min(&WANTED_FIRST),
+        _ => width + GAP,
     });
     widths.sum()
+}
+
+/// The width of each column, with room for the heading of its group.
+fn widths(columns: &[Written]) -> Vec<usize> {
+    let mut widths: Vec<usize> = columns.iter().map(Written::width).collect();
+    let mut place = 0;
+    for group in columns.chunk_by(|a, b| a.group == b.group) {
+        let missing =
+            columns_of(group[0].group).saturating_sub(span(&widths[place..][..group.len()]));
+        widths[place] += missing;
+        place += group.len();
+    }
+    widths
+}
+
+/// The width of neighbouring columns with the gaps between them.
+fn span(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * (widths.len() - 1)
+}
+
+/// The headings of the groups above their columns; empty without groups.
+fn group_line(columns: &[Written], widths: &[usize]) -> String {
+    if columns.iter().all(|column| column.group.is_empty()) {
+        return String::new();
+    }
+    let mut place = 0;
+    let mut headings = Vec::new();
+    for group in columns.chunk_by(|a, b| a.group == b.group) {
+        let width = span(&widths[place..][..group.len()]);
+        headings.push(match group[0].group {
+            "" => " ".repeat(width),
+            heading if columns_of(heading) + 2 > width => format!("{heading:>width$}"),
+            heading => format!("{:─^width$}", format!(" {heading} ")),
+        });
+        place += group.len();
+    }
+    format!("{}\n", headings.join(&" ".repeat(GAP)).trim_end())
 }
 
 /// Truncates long texts at the end, or in the middle if that keeps more of them distinct: kernels
@@ -106,9 +151,9 @@ fn cut(text: &str, before: usize, after: usize) -> String {
 }
 
 fn set(columns: &[Written]) -> String {
-    let widths: Vec<usize> = columns.iter().map(Written::width).collect();
+    let widths = widths(columns);
     let rows = columns.first().map_or(0, |column| column.texts.len());
-    let mut text = String::new();
+    let mut text = group_line(columns, &widths);
     if !columns.is_empty() {
         put_line(&mut text, columns, &widths, |column| &column.head);
     }
@@ -172,6 +217,20 @@ mod tests {
         for line in text.lines() {
             assert!(columns_of(line) <= 34, "{line}");
         }
+    }
+
+    #[test]
+    fn a_group_has_one_heading_and_names_its_omitted_columns() {
+        let columns = || {
+            let mut columns = columns();
+            columns[1] = columns[1].clone().grouped("per wakeup");
+            columns[2] = columns[2].clone().grouped("per wakeup");
+            columns
+        };
+        let text = grid(columns(), 80);
+        let head = format!("{}{}", " ".repeat(36), " per wakeup ─");
+        assert_eq!(text.lines().next(), Some(head.as_str()), "{text}");
+        assert!(grid(columns(), 40).ends_with("(columns not shown: extra per wakeup)\n"));
     }
 
     #[test]

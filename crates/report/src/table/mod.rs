@@ -37,6 +37,11 @@ impl Default for TableOptions {
     }
 }
 
+/// Writes a text, wrapped.
+pub fn lines(text: &str, options: &TableOptions) -> String {
+    crate::wrap::wrapped(text, "", options.width)
+}
+
 /// Writes a name on a line of its own and a text below it, wrapped.
 pub fn paragraph(name: &str, text: &str, options: &TableOptions) -> String {
     format!(
