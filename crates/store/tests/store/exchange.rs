@@ -260,7 +260,7 @@ fn an_unbalanced_import_is_rejected() {
     check_refused("the count of samples", |document| {
         document["results"][0]["traced"]["samples"] = document["results"][0]["samples"].clone();
     });
-    check_refused("the recording of cell 1 in round 1: the recording is damaged", |document| {
+    check_refused("the recording of cell 2 in round 1: the recording is damaged", |document| {
         let recording = &mut document["results"][0]["traced"]["recording"];
         // A letter in the middle of the base64 text.
         let mut text = recording.as_str().unwrap().to_owned();
