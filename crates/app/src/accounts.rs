@@ -6,7 +6,6 @@ use tactus_explain::account::{AccountOptions, Accounts, TickRate, account};
 use tactus_record::file::RecordingFile;
 use tactus_report::NamedAccounts;
 
-use crate::cells::chosen;
 use crate::error::OrError;
 use crate::{Result, Subject, explain, recording};
 
@@ -30,40 +29,26 @@ fn name_of(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The accounts of one cell of a run, by name or number, or of all recorded cells.
+/// The accounts of the chosen cells of a run that were recorded.
 ///
 /// # Errors
-/// There is no such cell, nothing was recorded, or it cannot be read.
-pub fn of_cells(
-    subject: &Subject<'_>,
-    cell: Option<&str>,
-    rates: &[TickRate],
-) -> Result<Vec<NamedAccounts>> {
-    let cells = chosen(&subject.run().header.plan.labels(), cell)?;
-    let accounts = recorded(subject, &cells, rates)?;
+/// Nothing was recorded, or it cannot be read.
+pub fn of_cells(subject: &Subject<'_>, rates: &[TickRate]) -> Result<Vec<NamedAccounts>> {
+    let accounts = of_run(subject, rates)?;
     if accounts.is_empty() { Err(explain::nothing_recorded(subject.run())) } else { Ok(accounts) }
 }
 
-/// The accounts of every recorded cell of a run; empty if nothing was recorded.
+/// The accounts of the chosen cells of a run, each pooled from its recorded stretches; empty if
+/// nothing was recorded.
 ///
 /// # Errors
 /// A recording cannot be read.
 pub fn of_run(subject: &Subject<'_>, rates: &[TickRate]) -> Result<Vec<NamedAccounts>> {
-    let cells: Vec<usize> = (0..subject.run().header.plan.cells.len()).collect();
-    recorded(subject, &cells, rates)
-}
-
-/// The accounts of cells, each pooled from its recorded stretches.
-fn recorded(
-    subject: &Subject<'_>,
-    cells: &[usize],
-    rates: &[TickRate],
-) -> Result<Vec<NamedAccounts>> {
     let options = AccountOptions { rates: rates.to_vec() };
     let plan = &subject.run().header.plan;
     let labels = plan.labels();
     let mut found = Vec::new();
-    for &cell in cells {
+    for cell in subject.cells() {
         if !plan.cells[cell].traced_events.show_who_ran() {
             // The recording contains only the measured tasks, so time cannot be attributed.
             continue;

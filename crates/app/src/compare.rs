@@ -1,10 +1,11 @@
 //! Two runs, or two cells, side by side.
 
-use tactus_judge::compare::{CompareOptions, Comparison, Selection, compare, find_cell};
+use tactus_judge::compare::{CompareOptions, Comparison, Selection, compare};
+use tactus_model::address::Address;
 use tactus_model::run::Run;
 
 use crate::runs::Runs;
-use crate::{Error, Result, Subject};
+use crate::{Result, Subject};
 
 /// Two runs and the differences between them.
 #[derive(Debug)]
@@ -17,27 +18,24 @@ pub struct Compared<'r> {
     pub comparison: Comparison,
 }
 
-/// Compares two runs by name, each written as `RUN` or, for one cell of it, `RUN#CELL`.
+/// Compares two runs, or cells of runs.
 ///
 /// # Errors
 /// There is no such run or cell, or the two cannot be compared.
 pub fn named<'r>(
     runs: &'r Runs<'_>,
-    a: &str,
-    b: &str,
+    a: &Address,
+    b: &Address,
     options: &CompareOptions,
 ) -> Result<Compared<'r>> {
-    let ((a, cell_a), (b, cell_b)) = (side(runs, a)?, side(runs, b)?);
-    let select = |subject, cell| Selection { run: Subject::run(subject), cell };
-    let comparison = compare(select(&a, cell_a), select(&b, cell_b), options)?;
+    let (a, b) = (runs.find(a)?, runs.find(b)?);
+    let comparison = compare(side(&a), side(&b), options)?;
     Ok(Compared { a, b, comparison })
 }
 
-fn side<'r>(runs: &'r Runs<'_>, text: &str) -> Result<(Subject<'r>, Option<usize>)> {
-    let (run, cell) = text.split_once('#').map_or((text, None), |(run, cell)| (run, Some(cell)));
-    let subject = runs.find(run)?;
-    let cell = cell.map(|cell| find_cell(subject.run(), cell)).transpose().map_err(Error::usage)?;
-    Ok((subject, cell))
+/// The run of a subject, with its chosen cell.
+const fn side<'a>(subject: &'a Subject<'_>) -> Selection<'a> {
+    Selection { run: subject.run(), cell: subject.cell() }
 }
 
 /// Compares two whole runs.

@@ -8,10 +8,13 @@ use tactus_guests::GuestError;
 use tactus_judge::compare::Incomparable;
 use tactus_judge::kernels::NotAGate;
 use tactus_kernels::KernelError;
+use tactus_model::address::NotAWholeRun;
 use tactus_model::experiment::BadExperiment;
 use tactus_record::live::RecordError;
 use tactus_report::ReportError;
 use tactus_store::StoreError;
+
+use crate::files;
 
 /// The result of a use case.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -174,6 +177,12 @@ impl From<BadExperiment> for Error {
     }
 }
 
+impl From<NotAWholeRun> for Error {
+    fn from(error: NotAWholeRun) -> Self {
+        Self::usage(error)
+    }
+}
+
 impl From<NotAGate> for Error {
     fn from(error: NotAGate) -> Self {
         Self::usage(error)
@@ -201,12 +210,15 @@ impl From<KernelError> for Error {
 
 impl From<RecordError> for Error {
     fn from(error: RecordError) -> Self {
+        let error = match error {
+            RecordError::Write { path, error } => return files::not_written(&path, error),
+            other => other,
+        };
         let kind = match &error {
             RecordError::Command { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 ErrorKind::NoCommand
             }
             RecordError::Command { .. } => ErrorKind::CommandRefused,
-            RecordError::Write { .. } => ErrorKind::Unavailable,
             _ if error.is_not_available() => ErrorKind::Unavailable,
             _ => ErrorKind::Internal,
         };

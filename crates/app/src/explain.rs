@@ -12,14 +12,14 @@ use tactus_report::{CellExplanation, TracingCost};
 use tactus_stats::LatencyHistogram;
 use tactus_stats::paired::PairedDifference;
 
-use crate::cells::chosen;
 use crate::error::OrError;
 use crate::{Error, ErrorKind, Result, Subject, plan, recording};
 
 /// The explanation of a cell.
 #[derive(Debug, Serialize)]
 pub struct ExplainedCell {
-    /// Its number, counted from 0.
+    /// Its index in the plan.
+    #[serde(rename = "number", serialize_with = "tactus_model::address::counted_from_one")]
     pub cell: usize,
     /// Its name within the run.
     pub label: String,
@@ -37,20 +37,18 @@ impl From<ExplainedCell> for CellExplanation {
     }
 }
 
-/// Explains one cell of a run, by name or number, or all recorded cells: the samples later than
+/// Explains the chosen cells of a run that were recorded: the samples later than
 /// `threshold`, and each of the `worst` samples.
 ///
 /// # Errors
-/// There is no such cell, nothing was recorded, or it cannot be read.
+/// Nothing was recorded, or it cannot be read.
 pub fn of_cells(
     subject: &Subject<'_>,
-    cell: Option<&str>,
     threshold: Nanos,
     worst: usize,
 ) -> Result<Vec<ExplainedCell>> {
-    let cells = chosen(&subject.run().header.plan.labels(), cell)?;
     let options = Options { threshold, slowest: worst, timelines: worst };
-    let found = explained(subject, &cells, options)?;
+    let found = explained(subject, options)?;
     if found.is_empty() { Err(nothing_recorded(subject.run())) } else { Ok(found) }
 }
 
@@ -62,8 +60,7 @@ pub fn of_run(subject: &Subject<'_>) -> Result<Vec<CellExplanation>> {
     /// The number of worst wakeups of a cell on a page.
     const WORST: usize = 3;
     let options = Options { slowest: WORST, timelines: WORST, ..Options::default() };
-    let cells: Vec<usize> = (0..subject.run().header.plan.cells.len()).collect();
-    Ok(explained(subject, &cells, options)?.into_iter().map(CellExplanation::from).collect())
+    Ok(explained(subject, options)?.into_iter().map(CellExplanation::from).collect())
 }
 
 /// What delayed the late wakeups of the worst policy and of the best, a line each; or in one line why
@@ -82,14 +79,10 @@ pub fn causes(run: &Run, explanations: &[CellExplanation]) -> Vec<String> {
 }
 
 /// Explains the recorded cells, each pooled from its stretches.
-fn explained(
-    subject: &Subject<'_>,
-    cells: &[usize],
-    options: Options,
-) -> Result<Vec<ExplainedCell>> {
+fn explained(subject: &Subject<'_>, options: Options) -> Result<Vec<ExplainedCell>> {
     let labels = subject.run().header.plan.labels();
     let mut found = Vec::new();
-    for &cell in cells {
+    for cell in subject.cells() {
         let stretches = stretches(subject, cell, options)?.into_iter();
         let explanations = stretches.map(|(_, explanation)| explanation).collect();
         if let Some(explanation) = Explanation::pool(explanations, options.slowest) {

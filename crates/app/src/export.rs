@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tactus_model::address::Address;
 use tactus_model::experiment::Turn;
 use tactus_model::recording::EventSource;
 use tactus_model::run::RunId;
@@ -12,7 +13,6 @@ use tactus_record::perfetto::{self, ExportError};
 use tactus_store::Store;
 use tactus_sys::whole_file::Readers;
 
-use crate::cells::chosen;
 use crate::runs::Runs;
 use crate::{Error, ErrorKind, Result, files, recording};
 
@@ -45,33 +45,24 @@ pub enum Form {
     Recording,
 }
 
-/// The recording of a cell of a run in a round. The cell is its label or its number counted
-/// from 0; rounds are counted from 1.
+/// The recording of a cell of a run in a round, counted from 1.
 ///
 /// # Errors
 /// There is no such run or cell, or the turn was not recorded.
-pub fn recording_of<'r>(
-    runs: &'r Runs<'_>,
-    name: &str,
-    cell: &str,
-    round: u32,
-) -> Result<Exported<'r>> {
-    let store = runs.store()?;
-    let run = store.find(name)?;
-    let plan = store.header(&run)?.plan;
-    let chosen = chosen(&plan.labels(), Some(cell))?;
-    let first = round.checked_sub(1).unwrap_or(u32::MAX);
-    for cell in chosen {
-        if let Some(found) = store.recording(&run, Turn { round: first, cell })? {
-            return Ok(Exported::Turn(found.recording));
-        }
+pub fn recording_of<'r>(runs: &'r Runs<'_>, address: &Address, round: u32) -> Result<Exported<'r>> {
+    let subject = runs.find(address)?;
+    let cell = subject.cell().unwrap_or_default();
+    let turn = Turn { round: round.checked_sub(1).unwrap_or(u32::MAX), cell };
+    if let Some(found) = subject.recording(turn)? {
+        return Ok(Exported::Turn(found.recording));
     }
-    let reason = format!("{run} contains no recording of cell `{cell}` in round {round}");
+    let (run, number) = (subject.id(), cell + 1);
+    let reason = format!("{run} contains no recording of cell {number} in round {round}");
     let hint = "record a window in every turn: tactus measure --traced 2s";
     Err(Error::new(ErrorKind::Unavailable, reason).with_hint(hint))
 }
 
-/// A run by name, with or without its single samples.
+/// A run of the store, with or without its single samples.
 ///
 /// # Errors
 /// There is no such run.

@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tactus_sys::whole_file::{Readers, WholeFile};
 
-use crate::error::OrError;
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Writes `content` to a file.
 ///
@@ -34,19 +33,60 @@ pub fn write_with(
     written(out.finish(), path)
 }
 
-/// Writes a page, and creates its directory if it does not exist.
+/// Writes a page to the file that the user named, or to its default file, whose directory is
+/// created if it does not exist. Returns the file.
 ///
 /// # Errors
-/// The directory or the file cannot be written.
-pub fn write_page(path: &Path, page: &str) -> Result<()> {
-    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        written(fs::create_dir_all(directory), path)?;
+/// The directory or the file cannot be written, or those of `default`.
+pub fn write_page(
+    named: Option<&Path>,
+    default: impl FnOnce() -> Result<PathBuf>,
+    page: &str,
+) -> Result<PathBuf> {
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None => {
+            let path = default()?;
+            written(path.parent().map_or(Ok(()), fs::create_dir_all), &path)?;
+            path
+        }
+    };
+    write(&path, page)?;
+    Ok(path)
+}
+
+/// Checks that a file can be written later, before work is done for it.
+///
+/// # Errors
+/// Its directory does not exist or cannot be written, or it is a directory.
+pub fn check(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => written(Err(io::ErrorKind::IsADirectory.into()), path),
+        // Opening a pipe would wait for its reader.
+        Ok(there) if !there.is_file() => Ok(()),
+        _ => written(WholeFile::create(path, Readers::Owner).map(drop), path),
     }
-    write(path, page)
 }
 
 fn written<T>(result: io::Result<T>, path: &Path) -> Result<T> {
-    result.or_error(ErrorKind::Unavailable, || cannot_write(path))
+    result.map_err(|error| not_written(path, error))
+}
+
+/// The error for a file that cannot be written: a wrong path is the user's error.
+pub(crate) fn not_written(path: &Path, error: io::Error) -> Error {
+    let kind = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+            ErrorKind::Usage
+        }
+        _ => ErrorKind::Unavailable,
+    };
+    let missing = path.parent().filter(|directory| {
+        error.kind() == io::ErrorKind::NotFound && !directory.as_os_str().is_empty()
+    });
+    let hint = missing.map(|directory| {
+        format!("the directory does not exist; create it: mkdir -p {}", directory.display())
+    });
+    Error::new(kind, error).within(kind, cannot_write(path)).with_hint_if_any(hint)
 }
 
 fn cannot_write(path: &Path) -> String {

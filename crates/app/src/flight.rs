@@ -62,7 +62,7 @@ fn options(wanted: &Wanted, last: Nanos) -> Result<Options> {
         ))
         .with_hint(format!("keep the last {SHORTEST} or more")));
     }
-    let mut options = wanted.options(Keep::Flight { last, limit: MEMORY });
+    let mut options = wanted.options(Keep::Flight { last, limit: MEMORY })?;
     options.drainer.longest_sleep = LONGEST_SLEEP;
     Ok(options)
 }

@@ -3,6 +3,7 @@
 use tactus_judge::compare::{CompareOptions, Comparison};
 use tactus_judge::gate::{Demand, GateReport, judge};
 use tactus_judge::verdict::{Validity, Verdict, verdict};
+use tactus_model::address::Address;
 
 use crate::runs::Runs;
 use crate::{Result, Subject, compare};
@@ -13,7 +14,7 @@ pub struct Demands {
     /// Demands on each cell.
     pub of_cells: Vec<Demand>,
     /// The baseline: a run or file whose quantiles must not be better.
-    pub no_worse_than: Option<String>,
+    pub no_worse_than: Option<Address>,
     /// Figures that differ from the baseline by less than this share count as equal.
     pub margin: f64,
     /// The validity required of the run and of the baseline.
@@ -44,13 +45,14 @@ pub struct Gated<'r> {
     pub comparison: Option<Comparison>,
 }
 
-/// Checks demands on a run by name.
+/// Checks demands on a run, or on one cell of it.
 ///
 /// # Errors
 /// There is no such run, or it cannot be compared with the baseline.
-pub fn gate<'r>(runs: &'r Runs<'_>, name: &str, demands: &Demands) -> Result<Gated<'r>> {
-    let subject = runs.find(name)?;
-    let baseline = demands.no_worse_than.as_deref().map(|name| runs.find(name)).transpose()?;
+pub fn gate<'r>(runs: &'r Runs<'_>, address: &Address, demands: &Demands) -> Result<Gated<'r>> {
+    let alone = |address: &Address| runs.find(address).map(Subject::alone);
+    let subject = alone(address)?;
+    let baseline = demands.no_worse_than.as_ref().map(alone).transpose()?;
     let options = CompareOptions { margin: demands.margin, force: false };
     let comparison = baseline
         .as_ref()

@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accounts;
-mod cells;
+pub mod catalogue;
 pub mod compare;
 pub mod doctor;
 mod error;

@@ -11,6 +11,7 @@ use tactus_lab::event::Event;
 use tactus_lab::host::Host;
 use tactus_lab::target::Stopper;
 use tactus_lab::targets::Targets;
+use tactus_model::address::Address;
 use tactus_model::cell::Cell;
 use tactus_model::experiment::Plan;
 use tactus_model::facts::MachineFacts;
@@ -83,11 +84,11 @@ pub fn new_run(
 pub fn continue_run(
     places: &Places,
     store: &mut Store,
-    name: &str,
+    address: &Address,
     guests: &GuestSettings,
     listener: &mut dyn Listener,
 ) -> Result<CarriedOut> {
-    let run = unfinished(store, name)?;
+    let run = unfinished(store, address.whole_run()?)?;
     let targets = targets(places, &store.header(&run)?.plan.cells, guests, listener)?;
     carry_out(store, run, targets, listener)
 }

@@ -51,7 +51,8 @@ impl<'a> RunOverview<'a> {
 /// A cell's name and summary.
 #[derive(Serialize)]
 pub struct CellOverview {
-    /// Its number, counted from 0.
+    /// Its index in the plan.
+    #[serde(rename = "number", serialize_with = "tactus_model::address::counted_from_one")]
     pub cell: usize,
     /// Its name within the run.
     pub label: String,

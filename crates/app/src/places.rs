@@ -86,7 +86,9 @@ impl Places {
     /// The store has no place.
     pub fn page(&self, run: &RunId) -> Result<PathBuf> {
         let directory = self.store()?.parent().unwrap_or(Path::new("."));
-        Ok(directory.join("reports").join(format!("{run}.html")))
+        // The name of a run is a file name; that of a cell would be cut by a browser at its `#`.
+        let name = run.as_str().replace('#', "-cell-");
+        Ok(directory.join("reports").join(format!("{name}.html")))
     }
 
     /// The kernels in `/boot` and in the directory of fetched and built kernels.

@@ -1,17 +1,20 @@
 //! From an experiment and its overrides to a plan.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 
 use tactus_judge::purpose::Purpose;
 use tactus_lab::shipped;
 use tactus_model::cell::Cell;
+use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
 use tactus_model::limits::EXPERIMENT_BYTES;
 use tactus_model::settings::{Layer, SETTINGS};
 use tactus_model::time::Realtime;
 
 use crate::error::OrError;
+use crate::places::facts;
 use crate::{Error, ErrorKind, Result};
 
 /// A new seed, short enough to type again.
@@ -43,7 +46,11 @@ pub fn plan(
     overrides.seed = Some(overrides.seed.or(experiment.seed).unwrap_or_else(new_seed));
     match name {
         Some(name) => plan_of(name, &experiment, &overrides),
-        None => Ok(experiment.plan(&overrides)?),
+        None => {
+            let plan = experiment.plan(&overrides)?;
+            require_cpus(&plan.cells)?;
+            Ok(plan)
+        }
     }
 }
 
@@ -93,11 +100,44 @@ fn read_text(name: &str) -> io::Result<String> {
     Ok(text)
 }
 
+/// Requires that CPUs which cells on this machine name are online.
+///
+/// # Errors
+/// A CPU does not exist or is offline.
+pub(crate) fn require_cpus(cells: &[Cell]) -> Result<()> {
+    let here = cells.iter().filter(|cell| cell.target.guest().is_none());
+    let choices =
+        here.flat_map(|cell| [("cpus", &cell.policy.cpus), ("load-cpus", &cell.load.cpus)]);
+    let lists: BTreeSet<(&str, &CpuList)> = choices
+        .filter_map(|(setting, choice)| match choice {
+            CpuChoice::All => None,
+            CpuChoice::These(list) => Some((setting, list)),
+        })
+        .collect();
+    if lists.is_empty() {
+        return Ok(());
+    }
+    let Some(online) = facts().cpu.online else { return Ok(()) };
+    for (setting, list) in lists {
+        let missing = list.without(&online);
+        if !missing.is_empty() {
+            let reason =
+                format!("{setting} = \"{list}\": CPU {missing} does not exist or is offline");
+            return Err(Error::usage(reason)
+                .with_hint(format!("the online CPUs of this machine are {online}")));
+        }
+    }
+    Ok(())
+}
+
 /// Plans an experiment with `overrides`; errors name the experiment.
 pub(crate) fn plan_of(name: &str, experiment: &Experiment, overrides: &Overrides) -> Result<Plan> {
-    experiment
-        .plan(overrides)
-        .or_error(ErrorKind::Usage, || format!("cannot plan experiment `{name}`"))
+    let plan = || -> Result<Plan> {
+        let plan = experiment.plan(overrides)?;
+        require_cpus(&plan.cells)?;
+        Ok(plan)
+    };
+    plan().or_error(ErrorKind::Usage, || format!("cannot plan experiment `{name}`"))
 }
 
 /// The command that measures `plan` again with another value of a setting; `None` if options cannot

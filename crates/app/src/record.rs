@@ -9,8 +9,8 @@ use tactus_record::live::{CallChains, Control, Keep, Options, RecordEvent, Sourc
 use tactus_report::format;
 use tactus_rt::settings::{Guardian, restore_left};
 
-use crate::Result;
 use crate::export::{Form, convert};
+use crate::{Result, files};
 
 /// What to record, and the files to write.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ pub fn to_file(
 ) -> Result<Made> {
     let _guardian = guardian();
     let path = wanted.path();
-    let options = wanted.options(Keep::File(path.clone()));
+    let options = wanted.options(Keep::File(path.clone()))?;
     let recorded = record(options, &wanted.command, wanted.duration, control, on_event)?;
     wanted.write_other_forms(&path)?;
     Ok(Made { path, summary: recorded.summary })
@@ -69,13 +69,18 @@ impl Wanted {
     pub(crate) fn path(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| {
             let now = tactus_sys::clock::now::<Realtime>();
-            PathBuf::from(format!("tactus-{}.tactusrec", format::date(now)))
+            // A colon in a file name has a meaning for make, scp, PATH and other systems.
+            let date = format::date(now).replace([':', '-'], "").replace('T', "-");
+            PathBuf::from(format!("tactus-{}.tactusrec", date.trim_end_matches('Z')))
         })
     }
 
-    pub(crate) fn options(&self, keep: Keep) -> Options {
+    /// The options of the recorder, after a check that all files can be written.
+    pub(crate) fn options(&self, keep: Keep) -> Result<Options> {
+        files::check(&self.path())?;
+        self.also.iter().try_for_each(|(_, path)| files::check(path))?;
         let (source, call_chains) = (self.source, self.call_chains);
-        Options { source, call_chains, keep, ..Options::default() }
+        Ok(Options { source, call_chains, keep, ..Options::default() })
     }
 
     pub(crate) fn write_other_forms(&self, recording: &Path) -> Result<()> {

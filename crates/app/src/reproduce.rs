@@ -3,6 +3,7 @@
 mod runs;
 
 use tactus_lab::shipped;
+use tactus_model::address::Address;
 use tactus_model::experiment::{Experiment, Overrides, Plan};
 use tactus_model::time::Nanos;
 use tactus_reproduce::{Form, PAPERS, Paper, Part, find};
@@ -150,10 +151,10 @@ impl Study {
     ///
     /// # Errors
     /// There is no such run, or it is a run of another experiment.
-    pub fn from_runs<'s>(&self, store: &'s Store, names: &[String]) -> Result<PartRuns<'s>> {
+    pub fn from_runs<'s>(&self, store: &'s Store, names: &[Address]) -> Result<PartRuns<'s>> {
         let mut runs = PartRuns::none(&self.paper);
         for name in names {
-            let subject = Subject::stored(store, &store.find(name)?)?;
+            let subject = Subject::stored(store, &store.find(name.whole_run()?)?)?;
             let parts = self.parts_of(&subject)?;
             runs.put(subject, &parts);
         }

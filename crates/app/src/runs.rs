@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tactus_judge::verdict::{Validity, Verdict, verdict};
+use tactus_model::address::Address;
 use tactus_model::run::{RunId, RunSummary};
 use tactus_store::Store;
 
@@ -45,17 +46,23 @@ impl<'p> Runs<'p> {
         Ok(self.store.get_or_init(|| store))
     }
 
-    /// A run by name: an exported file, or a run of the store by its name, a unique prefix of it,
-    /// or `last`.
+    /// A run: an exported file, or a run of the store by its name, a unique prefix of it, or
+    /// `last`. A cell in the address is chosen.
     ///
     /// # Errors
-    /// There is no such run, or the file contains no run.
-    pub fn find(&self, name: &str) -> Result<Subject<'_>> {
-        let path = Path::new(name);
-        if path.is_file() {
+    /// There is no such run or cell, or the file contains no run.
+    pub fn find(&self, address: &Address) -> Result<Subject<'_>> {
+        if let Some(path) = file(address.as_str()) {
             return Subject::of_file(path);
         }
-        self.stored(name)
+        let subject = match file(address.run()) {
+            Some(path) => Subject::of_file(path)?,
+            None => self.stored(address.run())?,
+        };
+        match address.cell() {
+            Some(cell) => subject.choose(cell),
+            None => Ok(subject),
+        }
     }
 
     fn stored(&self, name: &str) -> Result<Subject<'_>> {
@@ -63,29 +70,32 @@ impl<'p> Runs<'p> {
         Subject::stored(store, &store.find(name)?)
     }
 
-    /// Runs by name; if no name is given, the last run.
+    /// Runs, and single cells as runs of their own; without an address, the last run.
     ///
     /// # Errors
     /// Those of [`Runs::find`].
-    pub fn find_all(&self, names: &[String]) -> Result<Vec<Subject<'_>>> {
-        if names.is_empty() {
+    pub fn find_all(&self, addresses: &[Address]) -> Result<Vec<Subject<'_>>> {
+        if addresses.is_empty() {
             return Ok(vec![self.stored("last")?]);
         }
-        names.iter().map(|name| self.find(name)).collect()
+        addresses.iter().map(|address| Ok(self.find(address)?.alone())).collect()
     }
 
-    /// A run or a recording file by name; without a name, the last run.
+    /// A run, or the file of a recording.
     ///
     /// # Errors
     /// Those of [`Runs::find`].
-    pub fn source(&self, name: Option<&str>) -> Result<Source<'_>> {
-        let Some(name) = name else { return Ok(Source::Run(Box::new(self.stored("last")?))) };
-        let path = Path::new(name);
-        if path.is_file() && !is_exported_run(path)? {
-            return Ok(Source::Recording(path.to_owned()));
+    pub fn source(&self, address: &Address) -> Result<Source<'_>> {
+        match file(address.as_str()) {
+            Some(path) if !is_exported_run(path)? => Ok(Source::Recording(path.to_owned())),
+            _ => Ok(Source::Run(Box::new(self.find(address)?))),
         }
-        Ok(Source::Run(Box::new(self.find(name)?)))
     }
+}
+
+/// The path that `text` is, if it is one of a file.
+fn file(text: &str) -> Option<&Path> {
+    Some(Path::new(text)).filter(|path| path.is_file())
 }
 
 /// A run of a list.
@@ -130,13 +140,14 @@ pub fn list(store: &Store, newest: Option<usize>) -> Result<Listing> {
 /// error deletes nothing. Calls `on_deleted` for each deleted run.
 ///
 /// # Errors
-/// There is no such run, or the store cannot be written.
+/// There is no such run, an address names a cell, or the store cannot be written.
 pub fn delete(
     store: &mut Store,
-    names: &[String],
+    addresses: &[Address],
     mut on_deleted: impl FnMut(&RunId),
 ) -> Result<()> {
-    let runs = names.iter().map(|name| Ok(store.find(name)?)).collect::<Result<Vec<_>>>()?;
+    let whole = |address: &Address| Ok(store.find(address.whole_run()?)?);
+    let runs = addresses.iter().map(whole).collect::<Result<Vec<_>>>()?;
     for run in runs {
         store.delete(&run)?;
         on_deleted(&run);

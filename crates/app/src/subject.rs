@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use tactus_import::{Format, Options};
+use tactus_model::address::find_cell;
 use tactus_model::experiment::Turn;
 use tactus_model::run::{Run, RunId};
 use tactus_model::sample::SampleBlock;
@@ -18,7 +20,13 @@ use crate::{Error, ErrorKind, Result};
 
 /// A run with its samples and recordings, in a store or read from a file.
 #[derive(Debug)]
-pub struct Subject<'s>(Place<'s>);
+pub struct Subject<'s> {
+    place: Place<'s>,
+    /// The index of the chosen cell; `None` for all cells.
+    cell: Option<usize>,
+    /// The run and the index of its only cell, if the others were left out.
+    only: Option<(RunId, usize)>,
+}
 
 #[derive(Debug)]
 enum Place<'s> {
@@ -32,7 +40,11 @@ impl<'s> Subject<'s> {
     /// # Errors
     /// There is no such run, or the store cannot be read.
     pub fn stored(store: &'s Store, run: &RunId) -> Result<Self> {
-        Ok(Self(Place::Store { store, run: store.load(run)? }))
+        Ok(Self::of(Place::Store { store, run: store.load(run)? }))
+    }
+
+    const fn of(place: Place<'s>) -> Self {
+        Self { place, cell: None, only: None }
     }
 
     /// Reads a run from a file: an exported one, or another tool's result.
@@ -52,12 +64,57 @@ impl<'s> Subject<'s> {
                 Content::Foreign(run) => FileRun::of(*run)?,
             })
         };
-        Ok(Self(Place::File(read().or_error(ErrorKind::Usage, what)?)))
+        Ok(Self::of(Place::File(read().or_error(ErrorKind::Usage, what)?)))
+    }
+
+    /// Chooses a cell of the run by its label, a part of its label, or its number from 1.
+    ///
+    /// # Errors
+    /// No cell or several cells fit.
+    pub(crate) fn choose(mut self, cell: &str) -> Result<Self> {
+        self.cell = Some(find_cell(self.run(), cell).map_err(Error::usage)?);
+        Ok(self)
+    }
+
+    /// The index of the chosen cell; `None` for all cells.
+    pub const fn cell(&self) -> Option<usize> {
+        self.cell
+    }
+
+    /// The indices of the chosen cells.
+    pub(crate) fn cells(&self) -> Range<usize> {
+        let all = 0..self.run().header.plan.cells.len();
+        self.cell.map_or(all, |cell| cell..cell + 1)
+    }
+
+    /// The chosen cell as a run of its own, named `RUN#CELL`; without a chosen cell, the run
+    /// itself.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        let Some(cell) = self.cell.take() else { return self };
+        let run = self.run_mut();
+        let whole = run.header.id.clone();
+        run.header.id = RunId::new(format!("{whole}#{}", cell + 1));
+        run.header.plan.cells = vec![run.header.plan.cells.swap_remove(cell)];
+        run.measurements.retain(|measurement| measurement.turn.cell == cell);
+        run.failures.retain(|failure| failure.turn.cell == cell);
+        run.measurements.iter_mut().for_each(|measurement| measurement.turn.cell = 0);
+        run.failures.iter_mut().for_each(|failure| failure.turn.cell = 0);
+        self.only = Some((whole, cell));
+        self
+    }
+
+    /// The name and the turn under which the data of a turn are kept.
+    fn kept(&self, turn: Turn) -> (&RunId, Turn) {
+        match &self.only {
+            Some((run, cell)) => (run, Turn { cell: *cell, ..turn }),
+            None => (self.id(), turn),
+        }
     }
 
     /// The run.
     pub const fn run(&self) -> &Run {
-        match &self.0 {
+        match &self.place {
             Place::Store { run, .. } | Place::File(FileRun { run, .. }) => run,
         }
     }
@@ -68,14 +125,14 @@ impl<'s> Subject<'s> {
     }
 
     pub(crate) const fn run_mut(&mut self) -> &mut Run {
-        match &mut self.0 {
+        match &mut self.place {
             Place::Store { run, .. } | Place::File(FileRun { run, .. }) => run,
         }
     }
 
     /// The run without samples and recordings.
     pub fn into_run(self) -> Run {
-        match self.0 {
+        match self.place {
             Place::Store { run, .. } | Place::File(FileRun { run, .. }) => run,
         }
     }
@@ -85,8 +142,9 @@ impl<'s> Subject<'s> {
     /// # Errors
     /// The turn was not measured, or the store cannot be read.
     pub fn samples(&self, turn: Turn) -> Result<Vec<(u32, SampleBlock)>> {
-        match &self.0 {
-            Place::Store { store, run } => Ok(store.samples(&run.header.id, turn)?),
+        let (run, turn) = self.kept(turn);
+        match &self.place {
+            Place::Store { store, .. } => Ok(store.samples(run, turn)?),
             Place::File(file) => Ok(file.samples(turn).to_vec()),
         }
     }
@@ -97,8 +155,9 @@ impl<'s> Subject<'s> {
     /// # Errors
     /// The turn was not measured, or the store cannot be read.
     pub fn recording(&self, turn: Turn) -> Result<Option<TracedData>> {
-        match &self.0 {
-            Place::Store { store, run } => Ok(store.recording(&run.header.id, turn)?),
+        let (run, turn) = self.kept(turn);
+        match &self.place {
+            Place::Store { store, .. } => Ok(store.recording(run, turn)?),
             Place::File(file) => Ok(file.recording(turn).cloned()),
         }
     }

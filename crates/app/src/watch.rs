@@ -10,7 +10,7 @@ use tactus_monitor::WatchEvent;
 use tactus_sys::clock;
 
 use crate::error::OrError;
-use crate::{Error, ErrorKind, Places, Result};
+use crate::{Error, ErrorKind, Places, Result, plan};
 
 /// The default duration: practically without end.
 const WITHOUT_END: Nanos = Nanos::from_secs(100 * 365 * 24 * 3600);
@@ -27,6 +27,7 @@ pub fn cell(settings: &Layer) -> Result<Cell> {
         return Err(Error::usage("cannot watch a guest")
             .with_hint("measure in a guest with: tactus lab measure --kernel KERNEL"));
     }
+    plan::require_cpus(std::slice::from_ref(&cell))?;
     if settings.values("duration").is_none() {
         cell.duration = WITHOUT_END;
     }

@@ -6,6 +6,7 @@ use tactus_model::guest::{GuestTime, Speed};
 use tactus_model::time::Nanos;
 
 use crate::error::{CommandError, CommandResult};
+use crate::values::{positive, whole};
 
 /// Time in guests, and their time limit.
 #[derive(Args)]
@@ -14,14 +15,15 @@ pub(crate) struct GuestOptions {
     #[arg(long)]
     exact: bool,
     /// With --exact: speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125
-    #[arg(long, value_name = "N", requires = "exact", default_value = "1000")]
+    #[arg(long, value_name = "N", requires = "exact", default_value = "1000",
+        value_parser = whole(1..=1000_u32))]
     mips: u32,
     /// With --exact: number of separately booted machines whose results must be equal, 2 to 100
     #[arg(long, value_name = "N", requires = "exact", default_value = "2",
-          value_parser = clap::value_parser!(u8).range(2..=100))]
+          value_parser = whole(2..=100_u8))]
     proofs: u8,
     /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", value_parser = positive)]
     guest_limit: Option<Nanos>,
 }
 

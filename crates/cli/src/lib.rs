@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod building;
+mod chosen_cell;
 mod command;
 mod error;
+mod groups;
 mod guest_options;
 mod json_lines;
 mod listener;
@@ -13,10 +15,12 @@ mod progress;
 mod setting_options;
 mod signals;
 mod terminal;
+mod usage;
+mod values;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser};
 use tactus_app::Places;
 use tactus_sys::capability;
 
@@ -45,7 +49,11 @@ pub fn main() -> ExitCode {
         return CommandError::confinement(refused).report();
     }
     signals::catch_file_size_limit();
-    let arguments = Arguments::parse();
+    let parsed = arguments().try_get_matches();
+    let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => arguments,
+        Err(error) => return usage::report(error),
+    };
     if !arguments.command.may_record()
         && let Err(refused) = capability::give_up_reading()
     {
@@ -57,7 +65,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command with all its arguments, for generating documents.
+/// The command with all its arguments, also for generating documents.
 pub fn arguments() -> clap::Command {
-    Arguments::command()
+    let command = values::accept_negative(Arguments::command());
+    let template = groups::template(&command);
+    command.help_template(template)
 }

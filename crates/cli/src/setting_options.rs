@@ -6,8 +6,24 @@ use tactus_model::experiment::{DEFAULTS, Experiment};
 use tactus_model::settings::{Layer, SETTINGS, Setting};
 
 /// The settings given as options; a repeated setting is an axis.
+///
+/// `WATCHED` leaves out those that have no effect on a cell that is watched: the kernel, and the
+/// second window.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SettingOptions(pub(crate) Layer);
+pub(crate) struct SettingOptions<const WATCHED: bool = false>(pub(crate) Layer);
+
+/// The settings of a watched cell.
+pub(crate) type WatchedSettings = SettingOptions<true>;
+
+/// The settings that do not apply to a watched cell.
+const NOT_WATCHED: [&str; 3] = ["kernel", "traced", "traced-events"];
+
+impl<const WATCHED: bool> SettingOptions<WATCHED> {
+    /// The settings that are options.
+    fn taken() -> impl Iterator<Item = &'static Setting> {
+        SETTINGS.iter().filter(|setting| !(WATCHED && NOT_WATCHED.contains(&setting.name)))
+    }
+}
 
 impl SettingOptions {
     /// Whether no setting was given.
@@ -16,7 +32,7 @@ impl SettingOptions {
     }
 }
 
-impl FromArgMatches for SettingOptions {
+impl<const WATCHED: bool> FromArgMatches for SettingOptions<WATCHED> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut options = Self::default();
         options.update_from_arg_matches(matches)?;
@@ -24,7 +40,7 @@ impl FromArgMatches for SettingOptions {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for setting in SETTINGS {
+        for setting in Self::taken() {
             let Some(values) = matches.get_many::<String>(setting.name) else { continue };
             self.0
                 .set(setting.name, values.cloned().collect())
@@ -51,11 +67,11 @@ fn help(setting: &Setting, defaults: &Layer) -> String {
     format!("{} [default: {default}]", setting.about)
 }
 
-impl Args for SettingOptions {
+impl<const WATCHED: bool> Args for SettingOptions<WATCHED> {
     fn augment_args(command: Command) -> Command {
         let defaults = Experiment::parse(DEFAULTS)
             .map_or_else(|_| Layer::default(), |experiment| experiment.settings().clone());
-        SETTINGS.iter().fold(command, |command, setting| {
+        Self::taken().fold(command, |command, setting| {
             command.arg(
                 Arg::new(setting.name)
                     .long(setting.name)

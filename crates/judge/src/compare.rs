@@ -28,7 +28,7 @@ use crate::verdict::{self, Validity};
 use difference::Sample;
 pub use difference::{Design, Difference, FEWEST_ROUNDS, NotCompared, Side};
 pub(crate) use hochberg::adjusted;
-pub use pairing::{Incomparable, Selection, SettingDiffers, UnknownCell, find_cell};
+pub use pairing::{Incomparable, Selection, SettingDiffers};
 
 /// The compared quantiles.
 pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -105,6 +105,7 @@ pub struct ComparedCell {
     /// Its run.
     pub run: String,
     /// Its index in the plan of its run.
+    #[serde(rename = "number", serialize_with = "tactus_model::address::counted_from_one")]
     pub cell: usize,
     /// Its name among the cells of its run.
     pub label: String,

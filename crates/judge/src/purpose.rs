@@ -115,7 +115,8 @@ impl Purpose {
 /// The deadline misses of a cell for a purpose.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PurposeVerdict {
-    /// The cell's number in the plan.
+    /// The cell's index in the plan.
+    #[serde(rename = "number", serialize_with = "tactus_model::address::counted_from_one")]
     pub cell: usize,
     /// The cell's name.
     pub label: String,

@@ -126,9 +126,24 @@ pub enum Inconsistent {
     /// The number of tasks is out of range.
     #[error("tasks-per-cpu = {0} is out of range; write 1 to 256")]
     TaskCount(u32),
+    /// A task keeps no sample, or more than memory can hold.
+    #[error("sample-limit = {0} is out of range; write 1 to {max}", max = Cell::SAMPLE_LIMIT_MAX)]
+    SampleLimit(u64),
+    /// The measurement takes too long.
+    #[error(
+        "warmup, duration and traced are {0} together; the limit for a cell is {max}",
+        max = Cell::LENGTH_MAX
+    )]
+    TooLong(Nanos),
 }
 
 impl Cell {
+    /// The maximum number of samples that a task keeps: 160 GB.
+    pub const SAMPLE_LIMIT_MAX: u64 = 10_000_000_000;
+
+    /// The maximum duration of a cell in a round: a year.
+    pub const LENGTH_MAX: Nanos = Nanos::from_secs(366 * 24 * 3600);
+
     /// The cell as measured while events are recorded; `None` if it is not.
     ///
     /// Its window lasts [`Self::traced`], but at least one interval, since nothing is due in a
@@ -193,6 +208,9 @@ impl Cell {
         }
         if !(1..=256).contains(&probe.tasks_per_cpu) {
             return Err(Inconsistent::TaskCount(probe.tasks_per_cpu));
+        }
+        if !(1..=Self::SAMPLE_LIMIT_MAX).contains(&self.sample_limit) {
+            return Err(Inconsistent::SampleLimit(self.sample_limit));
         }
         Ok(())
     }

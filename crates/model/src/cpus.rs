@@ -128,7 +128,7 @@ impl FromStr for CpuChoice {
     type Err = NotACpuList;
 
     fn from_str(text: &str) -> Result<Self, NotACpuList> {
-        if text == "all" {
+        if text.eq_ignore_ascii_case("all") {
             return Ok(Self::All);
         }
         let list: CpuList = text.parse()?;

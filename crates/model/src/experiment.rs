@@ -108,6 +108,9 @@ pub enum BadExperiment {
         "limit = {0} limits the rounds that `until` adds, but `until` is not set; add it, e.g. until = \"p99.9:5%\""
     )]
     LimitAlone(Nanos),
+    /// `limit` is zero.
+    #[error("limit = \"0s\" leaves no time for further rounds; write a duration, e.g. 10min")]
+    NoLimit,
     /// `guest-time` is set, but a cell runs on the host.
     #[error(
         "guest-time = \"{0}\" applies to guests only, but a cell is measured on the host; set a guest kernel for every cell, e.g. kernel = \"debian\""
@@ -176,6 +179,9 @@ impl Experiment {
             }
             for mut cell in layer.cells() {
                 cell.check()?;
+                if cell.length() > Cell::LENGTH_MAX {
+                    return Err(Inconsistent::TooLong(cell.length()).into());
+                }
                 // Without a load, its scheduling does not distinguish cells.
                 if cell.load.load.is_idle() {
                     cell.load = LoadPlan::IDLE;
@@ -212,6 +218,7 @@ impl Experiment {
         }
         let limit = overrides.limit.or(self.limit);
         let until = match (overrides.until.or(self.until), limit) {
+            (_, Some(Nanos::ZERO)) => return Err(BadExperiment::NoLimit),
             (None, Some(limit)) => return Err(BadExperiment::LimitAlone(limit)),
             (aim, limit) => aim.map(|aim| Until { aim, limit: limit.unwrap_or(Until::LIMIT) }),
         };

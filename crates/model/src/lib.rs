@@ -5,6 +5,7 @@
 //! in JSON as that text.
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod block_requests;
 pub mod cell;
 pub mod cpus;

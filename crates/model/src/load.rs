@@ -119,6 +119,19 @@ impl Load {
     pub const IDLE: Self =
         Self { kind: LoadKind::Builtin(BuiltinLoad::Idle), copies: Copies::Count(0) };
 
+    /// The forms of the text, each with its meaning.
+    pub fn forms() -> Vec<(&'static str, &'static str)> {
+        let builtin = BuiltinLoad::ALL.iter().map(|load| (load.word(), load.about()));
+        let others = [
+            ("cmd:\"COMMAND\"", "A shell command."),
+            ("stress-ng:\"OPTIONS\"", "stress-ng(1) with these options; it must be installed."),
+            ("LOAD:N", "N copies of a load, 1 to 1024; LOAD:cpus for one copy per CPU."),
+            ("LOAD@RATE", "An editor or a player at another rate per second."),
+            ("LOAD+LOAD", "Several loads that run together, e.g. player@60+display+compute:2."),
+        ];
+        builtin.chain(others).collect()
+    }
+
     /// Whether there is no competing work.
     pub fn is_idle(&self) -> bool {
         self.kind == LoadKind::Builtin(BuiltinLoad::Idle)

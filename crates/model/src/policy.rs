@@ -77,6 +77,19 @@ impl Scheduling {
     /// Time-sharing at nice 0, the initial policy of every process.
     pub const ORDINARY: Self = Self::Other { nice: 0 };
 
+    /// The forms of the text, each with its meaning.
+    pub const FORMS: [(&str, &str); 6] = [
+        ("other[:NICE]", "Ordinary time-sharing; nice -20 (most favoured) to 19, 0 by default."),
+        ("batch[:NICE]", "Time-sharing for batch work; nice as for other."),
+        ("idle", "Runs only if no other task is runnable."),
+        ("fifo:N", "Real-time, priority 1 (lowest) to 99: runs until it blocks or is preempted."),
+        ("rr:N", "Real-time like fifo, but tasks of the same priority take turns by quanta."),
+        (
+            "deadline:RUNTIME/DEADLINE/PERIOD",
+            "Runs for RUNTIME in each PERIOD, within DEADLINE of its start, e.g. deadline:500us/1ms/1ms.",
+        ),
+    ];
+
     /// The class alone, without its parameters.
     pub const fn class(self) -> &'static str {
         match self {
@@ -160,7 +173,7 @@ impl FromStr for Scheduling {
             Some((class, parameter)) => (class, Some(parameter)),
             None => (text, None),
         };
-        match class {
+        match class.to_ascii_lowercase().as_str() {
             "other" => Ok(Self::Other { nice: parse_nice(parameter)? }),
             "batch" => Ok(Self::Batch { nice: parse_nice(parameter)? }),
             "idle" => match parameter {
@@ -247,6 +260,8 @@ mod tests {
         check("fifo:90", "fifo:90");
         check("rr:1", "rr:1");
         check("deadline:500us/1ms/1000us", "deadline:500us/1ms/1ms");
+        check("FIFO:90", "fifo:90");
+        check("Deadline:500US/1ms/1MS", "deadline:500us/1ms/1ms");
     }
 
     #[test]

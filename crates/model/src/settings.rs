@@ -49,7 +49,7 @@ fn put<T: FromStr<Err: ToString>>(place: &mut T, text: &str) -> Result<(), Strin
 }
 
 fn put_number<T: FromStr>(place: &mut T, text: &str) -> Result<(), String> {
-    *place = text.parse().map_err(|_| format!("`{text}` is not an integer"))?;
+    *place = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
     Ok(())
 }
 
@@ -129,7 +129,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "load",
         of: None,
         value: "LOAD",
-        about: "Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:\"make -j4\", stress-ng:\"--vm 2\", …",
+        about: "Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:\"make -j4\"; stress-ng:\"--vm 2\"; several together: player@60+display",
         set: |cell, text| put(&mut cell.load.load, text),
         get: |cell| cell.load.load.to_string(),
     },
@@ -137,7 +137,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "load-policy",
         of: None,
         value: "POLICY",
-        about: "How the load is scheduled",
+        about: "Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD",
         set: |cell, text| put(&mut cell.load.scheduling, text),
         get: |cell| cell.load.scheduling.to_string(),
     },
@@ -257,7 +257,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "tasks-per-cpu",
         of: None,
         value: "N",
-        about: "Number of tasks per CPU",
+        about: "Number of tasks per CPU, 1 to 256",
         set: |cell, text| put_number(&mut timer_mut(cell).tasks_per_cpu, text),
         get: |cell| timer(cell).tasks_per_cpu.to_string(),
     },
@@ -265,7 +265,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "tasks",
         of: None,
         value: "KIND",
-        about: "Whether tasks are threads or processes",
+        about: "What the tasks are: threads of one process, or processes",
         set: |cell, text| put(&mut timer_mut(cell).tasks, text),
         get: |cell| timer(cell).tasks.to_string(),
     },
@@ -368,7 +368,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sample-limit",
         of: None,
         value: "N",
-        about: "Maximum number of samples a task keeps in memory; further samples are counted as dropped",
+        about: "Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped",
         set: |cell, text| put_number(&mut cell.sample_limit, text),
         get: |cell| cell.sample_limit.to_string(),
     },
@@ -512,6 +512,9 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::BuiltinLoad;
+    use crate::probe::{SleepMethod, TaskKind};
+    use crate::time::ClockName;
 
     fn check_latency(text: &str, expected: Result<Option<u32>, &str>) {
         let mut cell = Cell::blank();
@@ -533,5 +536,27 @@ mod tests {
         check_latency("500ns", Err("whole number of microseconds"));
         check_latency("2h", Err("whole number of microseconds"));
         check_latency("never", Err("`untouched`"));
+    }
+
+    #[test]
+    fn the_description_of_a_setting_contains_all_its_words() {
+        fn check<T: std::fmt::Display>(setting: &str, words: &[T]) {
+            let about = find(setting).unwrap().about;
+            let described: Vec<&str> =
+                about.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
+            for word in words {
+                assert!(described.contains(&word.to_string().as_str()), "{setting}: {word}");
+            }
+        }
+        check("probe", ProbeKind::ALL);
+        check("load", BuiltinLoad::ALL);
+        check("sleep", SleepMethod::ALL);
+        check("clock", ClockName::ALL);
+        check("tasks", TaskKind::ALL);
+        check("block-requests", BlockRequests::ALL);
+        check("traced-events", TracedEvents::ALL);
+        for setting in ["policy", "load-policy"] {
+            check(setting, &["other", "batch", "idle", "fifo", "rr", "deadline"]);
+        }
     }
 }

@@ -17,7 +17,7 @@ pub struct UnknownWord {
 impl UnknownWord {
     /// Describes `given`, which is not one of the words in `known`.
     pub fn new(what: &'static str, given: &str, known: &[&str]) -> Self {
-        let hint = nearest(given, known)
+        let hint = nearest(&given.to_lowercase(), known)
             .map(|word| format!(" (did you mean `{word}`?)"))
             .unwrap_or_default();
         Self { what, given: given.to_owned(), known: known.join(", "), hint }
@@ -47,7 +47,10 @@ pub fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
 /// Defines an enum whose variants are words, in options, plans and JSON alike.
 macro_rules! keywords {
     ($(#[$meta:meta])* pub enum $name:ident: $what:literal {
-        $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+
+        $(
+            $(#[doc = $about:literal])+ $(#[doc(alias = $alias:literal)])*
+            $variant:ident = $word:literal,
+        )+
     }) => {
         $(#[$meta])*
         #[derive(
@@ -55,7 +58,7 @@ macro_rules! keywords {
             serde::Serialize, serde::Deserialize,
         )]
         pub enum $name {
-            $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)+
+            $($(#[doc = $about])+ $(#[doc(alias = $alias)])* #[serde(rename = $word)] $variant,)+
         }
 
         impl $name {
@@ -65,6 +68,11 @@ macro_rules! keywords {
             /// The word for this value.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
+            }
+
+            /// What the value means: the text of its documentation here.
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($about),+).trim_start()),+ }
             }
         }
 
@@ -76,11 +84,12 @@ macro_rules! keywords {
 
         impl std::str::FromStr for $name {
             type Err = $crate::text::UnknownWord;
+            /// Accepts the word in upper and lower case.
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                match text {
-                    $($word => Ok(Self::$variant),)+
-                    _ => Err($crate::text::UnknownWord::new($what, text, &[$($word),+])),
-                }
+                let known = Self::ALL.iter().find(|value| value.word().eq_ignore_ascii_case(text));
+                known.copied().ok_or_else(|| {
+                    $crate::text::UnknownWord::new($what, text, &[$($word),+])
+                })
             }
         }
     };

@@ -146,32 +146,50 @@ impl fmt::Display for Nanos {
 
 /// The error for a text that is not a duration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a duration: write a number and a unit (ns, us, ms, s, min, h), e.g. 250us; the resolution is 1ns"
-)]
-pub struct NotALength(pub String);
+pub enum NotALength {
+    /// The form is wrong.
+    #[error(
+        "`{0}` is not a duration: write a number and a unit (ns, us, ms, s, min, h), e.g. 250us; the resolution is 1ns"
+    )]
+    Form(String),
+    /// A duration is never negative.
+    #[error("`{0}` is negative: write a duration without a sign, e.g. 250us")]
+    Negative(String),
+    /// It does not fit into [`Nanos`].
+    #[error("`{0}` is too long: the limit is 5124095h, about 584 years")]
+    TooLong(String),
+}
 
 impl FromStr for Nanos {
     type Err = NotALength;
 
     fn from_str(text: &str) -> Result<Self, NotALength> {
-        let wrong = || NotALength(text.to_owned());
+        let wrong = || NotALength::Form(text.to_owned());
+        let too_long = || NotALength::TooLong(text.to_owned());
         let text = text.trim();
+        if let Some(unsigned) = text.strip_prefix('-') {
+            let negative = NotALength::Negative(text.to_owned());
+            return Err(if unsigned.parse::<Self>().is_ok() { negative } else { wrong() });
+        }
         let split = text.find(|c: char| c.is_alphabetic() || c == 'µ').ok_or_else(wrong)?;
         let (number, unit) = (text[..split].trim(), &text[split..]);
         let unit = match unit {
             "µs" | "μs" => "us",
-            // As in cyclictest, timeout(1) and systemd.time(7).
+            // As in cyclictest, timeout(1) and systemd.time(7). `M` is a month there.
             "m" => "min",
             unit => unit,
         };
-        let (_, length) = UNITS.into_iter().find(|&(name, _)| name == unit).ok_or_else(wrong)?;
+        // No duration is measured in megaseconds, so the case of `Ms` does not matter.
+        let (_, length) = UNITS
+            .into_iter()
+            .find(|&(name, _)| name.eq_ignore_ascii_case(unit))
+            .ok_or_else(wrong)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) || fraction.len() > 12 {
             return Err(wrong());
         }
-        let whole: u64 = whole.parse().map_err(|_| wrong())?;
+        let whole: u64 = whole.parse().map_err(|_| too_long())?;
         let scale = 10_u128.pow(fraction.len() as u32);
         let part = fraction.parse::<u128>().unwrap_or(0) * u128::from(length);
         // A fraction of a nanosecond cannot be represented, and nothing is rounded silently.
@@ -180,7 +198,7 @@ impl FromStr for Nanos {
         }
         let part = part / scale;
         let total = u128::from(whole) * u128::from(length) + part;
-        Ok(Self(u64::try_from(total).map_err(|_| wrong())?))
+        Ok(Self(u64::try_from(total).map_err(|_| too_long())?))
     }
 }
 
@@ -306,6 +324,22 @@ mod tests {
         check("10m", 600_000_000_000, "10min");
         check("0.5us", 500, "500ns");
         check("1000ms", 1_000_000_000, "1s");
+        check("10MS", 10_000_000, "10ms");
+        check("5 Min", 300_000_000_000, "5min");
+    }
+
+    #[test]
+    fn an_error_says_what_is_wrong_with_a_duration() {
+        for (text, expected) in [
+            ("99999999h", "is too long: the limit is 5124095h"),
+            ("99999999999999999999ns", "is too long"),
+            ("-1ms", "is negative"),
+            ("-x", "is not a duration"),
+            ("10M", "is not a duration"),
+        ] {
+            let error = text.parse::<Nanos>().unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl<'s> Document<'s> {
             return Err(not_an_export(format!("it has more than {COUNT} wakeups")).into());
         }
         let traced_data = checked(traced_data).map_err(|reason| {
-            let (cell, round) = (turn.cell, turn.round + 1);
+            let (cell, round) = (turn.cell + 1, turn.round + 1);
             not_an_export(format!("the recording of cell {cell} in round {round}: {reason}"))
         })?;
         balance::check_readable(&samples)
@@ -212,13 +212,18 @@ const HEADER_FIRST: &str = "`results` comes before `header`";
 /// the document.
 fn blame_document(fault: Fault) -> Fault {
     match fault {
-        Fault::Store(StoreError::TurnTaken { turn, .. }) => {
-            not_an_export(format!("cell {} of round {} occurs twice", turn.cell, turn.round)).into()
-        }
-        Fault::Store(StoreError::NotPlanned { turn, .. }) => {
-            not_an_export(format!("its plan has no cell {} in round {}", turn.cell, turn.round))
-                .into()
-        }
+        Fault::Store(StoreError::TurnTaken { turn, .. }) => not_an_export(format!(
+            "cell {} of round {} occurs twice",
+            turn.cell + 1,
+            turn.round + 1
+        ))
+        .into(),
+        Fault::Store(StoreError::NotPlanned { turn, .. }) => not_an_export(format!(
+            "its plan has no cell {} in round {}",
+            turn.cell + 1,
+            turn.round + 1
+        ))
+        .into(),
         Fault::Store(StoreError::Unkeepable { what, reason }) => {
             not_an_export(format!("{what}: {reason}")).into()
         }

@@ -151,7 +151,7 @@ pub enum StoreError {
     /// The run has no measurement of this turn.
     #[error(
         "run {run} has no measurement of cell {} in round {}; `tactus show {run}` lists its measurements",
-        turn.cell, turn.round + 1
+        turn.cell + 1, turn.round + 1
     )]
     NotMeasured {
         /// The run.
@@ -165,7 +165,7 @@ pub enum StoreError {
     /// The turn was already measured.
     #[error(
         "run {run} already contains cell {} of round {}; check whether another process continues the same run",
-        turn.cell, turn.round + 1
+        turn.cell + 1, turn.round + 1
     )]
     TurnTaken {
         /// The run.
@@ -176,7 +176,7 @@ pub enum StoreError {
     /// The plan of the run does not contain the turn.
     #[error(
         "the plan of run {run} has no cell {} in round {}; store the result in the run that planned it",
-        turn.cell, turn.round + 1
+        turn.cell + 1, turn.round + 1
     )]
     NotPlanned {
         /// The run.
@@ -188,7 +188,7 @@ pub enum StoreError {
     #[error(
         "cell {} of round {} does not balance and was not stored: {imbalance}; this is a defect \
          of the measuring program; please report it with the experiment",
-        turn.cell, turn.round + 1
+        turn.cell + 1, turn.round + 1
     )]
     Unbalanced {
         /// The turn.

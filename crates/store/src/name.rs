@@ -35,7 +35,8 @@ pub(crate) fn after(name: &str, created: Instant<Realtime>) -> RunId {
     let name: String =
         name.chars().take(LONGEST / 2).map(|c| if allowed(c) { c } else { '-' }).collect();
     // A name that begins with a dash would be an option on a command line, with a dot a hidden file.
-    let name = if name.is_empty() || name.starts_with(['-', '.']) { format!("run{name}") } else { name };
+    let name =
+        if name.is_empty() || name.starts_with(['-', '.']) { format!("run{name}") } else { name };
     RunId::new(format!("{name}-{}-{time}", date.replace('-', "")))
 }
 

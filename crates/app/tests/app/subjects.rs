@@ -12,6 +12,7 @@ use tactus_app::{ErrorKind, Places, Subject, accounts, compare, explain, import}
 use tactus_judge::compare::CompareOptions;
 use tactus_judge::gate::Demand;
 use tactus_judge::verdict::Validity;
+use tactus_model::address::Address;
 use tactus_model::run::{RunId, RunStatus};
 use tactus_model::sample::{Sample, SampleBlock};
 use tactus_model::time::{Instant, Nanos};
@@ -69,7 +70,7 @@ fn recorded_run(store: &mut Store) -> RunId {
 /// All conclusions from one run.
 fn conclusions(subject: Subject<'_>) -> Value {
     let explained =
-        explain::of_cells(&subject, None, Nanos::from_micros(100), 3).map_err(|e| e.to_string());
+        explain::of_cells(&subject, Nanos::from_micros(100), 3).map_err(|e| e.to_string());
     let overview = serde_json::to_value(RunOverview::of(&subject, &[]).unwrap()).unwrap();
     let accounts: Vec<Value> = accounts::of_run(&subject, &[])
         .unwrap()
@@ -83,10 +84,14 @@ fn conclusions(subject: Subject<'_>) -> Value {
     })
 }
 
+fn address(text: &str) -> Address {
+    text.parse().unwrap()
+}
+
 fn demands(no_worse_than: &str) -> Demands {
     Demands {
         of_cells: vec![Demand::Max(Nanos::from_micros(50))],
-        no_worse_than: Some(no_worse_than.to_owned()),
+        no_worse_than: Some(address(no_worse_than)),
         margin: 0.05,
         validity: Some(Validity::Valid),
         allow_unsupported: true,
@@ -95,15 +100,16 @@ fn demands(no_worse_than: &str) -> Demands {
 
 /// Requires the same conclusions from the run `stored` and that of `file`.
 fn require_the_same(runs: &Runs<'_>, stored: &str, file: &str) {
-    assert_eq!(conclusions(runs.find(stored).unwrap()), conclusions(runs.find(file).unwrap()));
+    let found = |name: &str| conclusions(runs.find(&address(name)).unwrap());
+    assert_eq!(found(stored), found(file));
     let gated = |run: &str, baseline: &str| {
         let Gated { verdict, report, comparison, .. } =
-            gate(runs, run, &demands(baseline)).unwrap();
+            gate(runs, &address(run), &demands(baseline)).unwrap();
         serde_json::to_value((verdict, report, comparison)).unwrap()
     };
     assert_eq!(gated(stored, file), gated(file, stored));
     let options = CompareOptions { margin: 0.05, force: false };
-    let compared = compare::named(runs, stored, file, &options).unwrap();
+    let compared = compare::named(runs, &address(stored), &address(file), &options).unwrap();
     assert!(!compared.comparison.any_worse() && compared.comparison.facts.is_empty());
 }
 
@@ -115,10 +121,23 @@ fn an_exported_run_gives_the_conclusions_of_the_stored_run() {
     let runs = Runs::new(&here.places);
     runs.store().unwrap().export(&run, File::create(&file).unwrap(), true).unwrap();
     require_the_same(&runs, run.as_str(), file.to_str().unwrap());
-    let explained =
-        explain::of_cells(&runs.find("last").unwrap(), Some("0"), Nanos::from_micros(100), 1);
-    let explained = serde_json::to_string(&explained.unwrap()).unwrap();
-    assert!(explained.contains("kernel-section"), "{explained}");
+    let explained = |text: &str| {
+        let subject = runs.find(&address(text)).unwrap();
+        let explained = explain::of_cells(&subject, Nanos::from_micros(100), 1);
+        serde_json::to_string(&explained.unwrap()).unwrap()
+    };
+    assert!(explained("last").contains("kernel-section"), "{}", explained("last"));
+    assert_eq!(explained("last#1"), explained(&format!("{}#1", file.display())));
+    // The only cell as a run of its own has the same samples and recordings.
+    let alone = runs.find(&address("last#1")).unwrap().alone();
+    assert_eq!(alone.id().as_str(), format!("{run}#1"));
+    let explanation = |subject: &Subject<'_>| {
+        let explained = explain::of_cells(subject, Nanos::from_micros(100), 1).unwrap();
+        serde_json::to_value(&explained[0].explanation).unwrap()
+    };
+    assert_eq!(explanation(&alone), explanation(&runs.find(&address("last#1")).unwrap()));
+    let error = runs.find(&address("last#0")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
 }
 
 #[test]
@@ -142,9 +161,9 @@ fn a_file_needs_no_store() {
     let runs = Runs::new(&nowhere);
     let file = data("import/cyclictest.json");
     let demands = Demands { no_worse_than: None, validity: None, ..demands("") };
-    let gated = gate(&runs, file.to_str().unwrap(), &demands).unwrap();
+    let gated = gate(&runs, &address(file.to_str().unwrap()), &demands).unwrap();
     assert_eq!(gated.report.judgements.len(), 1);
-    assert_eq!(runs.find("last").unwrap_err().kind(), ErrorKind::Unavailable);
+    assert_eq!(runs.find(&Address::last()).unwrap_err().kind(), ErrorKind::Unavailable);
 }
 
 #[test]
@@ -155,7 +174,7 @@ fn a_name_is_a_recording_an_exported_run_or_a_stored_run() {
     let runs = Runs::new(&here.places);
     runs.store().unwrap().export(&run, File::create(&file).unwrap(), false).unwrap();
     let recording = data("blame/kernel-section.tactusrec");
-    let source = |name: Option<&str>| match runs.source(name).unwrap() {
+    let source = |name: Option<&str>| match runs.source(&address(name.unwrap_or("last"))).unwrap() {
         Source::Recording(path) => path.display().to_string(),
         Source::Run(subject) => subject.id().to_string(),
     };
@@ -168,10 +187,10 @@ fn an_unknown_name_deletes_nothing() {
     let here = Here::new();
     let mut store = here.places.open_store().unwrap();
     let run = recorded_run(&mut store).to_string();
-    delete(&mut store, &[run.clone(), "none".to_owned()], |run| panic!("{run}")).unwrap_err();
+    delete(&mut store, &[address(&run), address("none")], |run| panic!("{run}")).unwrap_err();
     assert_eq!(list(&store, None).unwrap().runs.len(), 1);
     assert_eq!(list(&store, Some(0)).unwrap().older, 1);
     let mut gone = Vec::new();
-    delete(&mut store, std::slice::from_ref(&run), |run| gone.push(run.to_string())).unwrap();
+    delete(&mut store, &[address(&run)], |run| gone.push(run.to_string())).unwrap();
     assert_eq!(gone, [run]);
 }

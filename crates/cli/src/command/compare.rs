@@ -8,6 +8,7 @@ use tactus_app::compare::{Compared, named};
 use tactus_app::runs::Runs;
 use tactus_app::{Places, files};
 use tactus_judge::compare::CompareOptions;
+use tactus_model::address::Address;
 use tactus_report::{comparison_page, comparison_text};
 
 use crate::error::{CommandError, CommandResult};
@@ -29,12 +30,12 @@ use crate::terminal::stdout;
 /// Example: tactus compare baseline.json last --fail-on-worse
 #[derive(Args)]
 pub(crate) struct CompareArguments {
-    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run; or one cell of it as RUN#CELL, where CELL is a label, a part of a label, or a number counted from 1
+    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run; or one cell of it as RUN#CELL, where CELL is its number from 1, its label, or a part of its label
     #[arg(value_name = "A")]
-    a: String,
+    a: Address,
     /// Run or cell to compare with A, in the same form
     #[arg(value_name = "B")]
-    b: String,
+    b: Address,
     /// Count figures that differ by less than this as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
     margin: f64,

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use tactus_app::{Places, runs};
+use tactus_model::address::Address;
 
 use crate::error::CommandResult;
 use crate::terminal::say;
@@ -16,7 +17,7 @@ use crate::terminal::say;
 pub(crate) struct DeleteArguments {
     /// Runs: names, unique prefixes of names, or `last`
     #[arg(value_name = "RUN", required = true)]
-    runs: Vec<String>,
+    runs: Vec<Address>,
 }
 
 pub(crate) fn run(arguments: &DeleteArguments, places: &Places) -> CommandResult {

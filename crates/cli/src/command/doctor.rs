@@ -14,6 +14,7 @@ use tactus_report::{findings_text, format};
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::{stdout, table_options};
+use crate::values::positive;
 
 /// Check what affects timing on this machine, and print the commands that fix it.
 ///
@@ -29,7 +30,7 @@ pub(crate) struct DoctorArguments {
     json: bool,
     /// Also watch the machine for this duration, e.g. 10s, and report steal time, thermal throttling and firmware
     /// interrupts (SMIs) [default: do not watch]
-    #[arg(long, value_name = "DURATION", conflicts_with = "root")]
+    #[arg(long, value_name = "DURATION", conflicts_with = "root", value_parser = positive)]
     look: Option<Nanos>,
     /// Examine the machine whose /proc, /sys and /boot are below this directory
     #[arg(long, value_name = "DIRECTORY", default_value = "/", hide = true)]

@@ -9,13 +9,16 @@ use tactus_app::explain::{self, ExplainedCell};
 use tactus_app::runs::{Runs, Source};
 use tactus_app::waits::{self, Question};
 use tactus_app::{Places, Subject, recording};
+use tactus_model::address::Address;
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
 use tactus_report::CellExplanation;
 
+use crate::chosen_cell::chosen;
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::{stdout, table_options, warn_of_missing_end};
+use crate::values::whole;
 
 /// Explain why wakeups were late: their causes, then the worst wakeups in detail.
 ///
@@ -26,10 +29,10 @@ use crate::terminal::{stdout, table_options, warn_of_missing_end};
 /// Examples: tactus explain last --threshold 50us; tactus explain late.tactusrec --thread pipewire
 #[derive(Args)]
 pub(crate) struct ExplainArguments {
-    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run or of a recording [default: last]
-    #[arg(value_name = "RUN|FILE")]
-    run: Option<String>,
-    /// Explain only this cell of a run: its label, or its number, counted from 0 [default: all cells]
+    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run or of a recording; or one cell of a run, as RUN#CELL
+    #[arg(value_name = "RUN|FILE", default_value = "last")]
+    run: Address,
+    /// Explain only this cell of a run, like RUN#CELL: its number from 1, its label, or a part of its label [default: all cells]
     #[arg(long, value_name = "CELL", conflicts_with = "thread")]
     cell: Option<String>,
     /// Explain only threads of a recording with this name or thread ID; may be repeated [default: the threads with the longest waits]
@@ -39,7 +42,7 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_name = "DURATION", default_value = "100us")]
     threshold: Nanos,
     /// Number of the slowest wakeups of a cell, or longest waits of a thread, to show in detail
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = whole(0..=10_000_usize))]
     worst: usize,
     /// Print JSON, one object a line for each cell or thread name
     #[arg(long)]
@@ -55,7 +58,7 @@ struct CellLine<'a> {
 }
 
 pub(crate) fn run(arguments: &ExplainArguments, places: &Places) -> CommandResult {
-    match Runs::new(places).source(arguments.run.as_deref())? {
+    match Runs::new(places).source(&chosen(&arguments.run, arguments.cell.as_deref())?)? {
         Source::Recording(path) => explain_recording(&path, arguments),
         Source::Run(subject) => explain_run(&subject, arguments),
     }
@@ -63,11 +66,11 @@ pub(crate) fn run(arguments: &ExplainArguments, places: &Places) -> CommandResul
 
 fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandResult {
     if !arguments.thread.is_empty() {
-        let message = "`--thread` applies to recordings; select a cell of a run with `--cell`";
+        let message = "`--thread` applies to recordings; select a cell of a run as RUN#CELL";
         return Err(CommandError::usage(message));
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;
-    let cells = explain::of_cells(subject, arguments.cell.as_deref(), threshold, worst)?;
+    let cells = explain::of_cells(subject, threshold, worst)?;
     if arguments.json {
         let run = subject.id();
         let mut lines = cells.iter().map(|explained| CellLine { run, explained });
@@ -83,10 +86,6 @@ fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandRe
 const NAMES: usize = 3;
 
 fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult {
-    if arguments.cell.is_some() {
-        let message = "`--cell` applies to runs; select threads of a recording with `--thread`";
-        return Err(CommandError::usage(message));
-    }
     let ExplainArguments { threshold, worst, .. } = *arguments;
     let question = Question { threshold, threads: arguments.thread.clone(), worst };
     let mut recording = recording::open(path)?;

@@ -7,36 +7,39 @@ use clap::{Args, ValueEnum};
 use tactus_app::export::{self, Exported};
 use tactus_app::runs::Runs;
 use tactus_app::{Places, recording};
+use tactus_model::address::Address;
+use tactus_model::experiment::Plan;
 
+use crate::chosen_cell::chosen;
 use crate::error::{CommandError, CommandResult};
 use crate::terminal::{say, warn_of_missing_end};
+use crate::values::whole;
 
 /// Export a run as JSON, or a recording of kernel events for other programs.
 ///
 /// The JSON of a run is complete (docs/run-format.md): `tactus import` reads it into another store,
 /// and most commands read the file directly. A recording is a file of `tactus record`, or the
-/// recording of one turn of a run (--cell, --round).
+/// recording of one turn of a run (RUN#CELL, --round).
 ///
 /// Examples: tactus export -o baseline.json;
-/// tactus export last --cell 0 --as perfetto -o trace.pftrace
+/// tactus export last#1 --as perfetto -o trace.pftrace
 #[derive(Args)]
 pub(crate) struct ExportArguments {
-    /// Run: its name, a unique prefix of the name, or `last`; or the file of a recording
+    /// Run: its name, a unique prefix of the name, or `last`; or RUN#CELL, for the recording of a cell; or the file of a recording
     #[arg(value_name = "RUN|FILE", default_value = "last")]
-    source: String,
+    source: Address,
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Leave out a run's single samples, which are most of its size
     #[arg(long)]
     without_samples: bool,
-    /// Export the recording of this cell of a run: its label, or its number, counted from 0 [default: export the run]
+    /// Export the recording of this cell of a run, like RUN#CELL: its number from 1, its label, or a part of its label [default: export the run]
     #[arg(long, value_name = "CELL", conflicts_with = "without_samples")]
     cell: Option<String>,
-    /// With --cell: round of the recording, counted from 1
-    #[arg(long, value_name = "N", requires = "cell", default_value = "1",
-        value_parser = clap::value_parser!(u32).range(1..))]
-    round: u32,
+    /// With RUN#CELL: round of the recording, counted from 1 [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole(1..=Plan::MAX_ROUNDS))]
+    round: Option<u32>,
     /// Format of an exported recording [default: json-lines]
     #[arg(long = "as", value_name = "FORM")]
     form: Option<Form>,
@@ -95,21 +98,26 @@ pub(crate) fn run(arguments: &ExportArguments, places: &Places) -> CommandResult
 impl ExportArguments {
     /// The run or recording to export.
     fn chosen<'r>(&self, runs: &'r Runs<'_>) -> CommandResult<Exported<'r>> {
-        let path = Path::new(&self.source);
+        let source = chosen(&self.source, self.cell.as_deref())?;
+        let path = Path::new(source.as_str());
         if path.is_file() {
-            if self.cell.is_some() || self.without_samples {
-                let message = "`--cell` and `--without-samples` apply to runs, not to recordings";
+            if self.without_samples || self.round.is_some() {
+                let message = "`--without-samples` and `--round` apply to runs, not to recordings";
                 return Err(CommandError::usage(message));
             }
             return Ok(Exported::File(path.to_owned()));
         }
-        if let Some(cell) = &self.cell {
-            return Ok(export::recording_of(runs, &self.source, cell, self.round)?);
+        if source.cell().is_some() {
+            if self.without_samples {
+                let message = "`--without-samples` applies to whole runs; leave out the cell";
+                return Err(CommandError::usage(message));
+            }
+            return Ok(export::recording_of(runs, &source, self.round.unwrap_or(1))?);
         }
-        let run = export::run(runs, &self.source, !self.without_samples)?;
-        if self.form.is_some() {
-            let message =
-                "`--as` applies to recordings; name the file of a recording, or add `--cell`";
+        let run = export::run(runs, source.run(), !self.without_samples)?;
+        if self.form.is_some() || self.round.is_some() {
+            let message = "`--as` and `--round` apply to recordings; name the file of a recording, \
+                           or a cell as RUN#CELL";
             return Err(CommandError::usage(message));
         }
         Ok(run)

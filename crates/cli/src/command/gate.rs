@@ -13,6 +13,7 @@ use tactus_judge::gate::junit::junit;
 use tactus_judge::gate::{Demand, GateReport, Judgement, Outcome, QuantileLimit};
 use tactus_judge::purpose::{AtMost, Purpose};
 use tactus_judge::verdict::{Validity, Verdict};
+use tactus_model::address::Address;
 use tactus_model::time::Nanos;
 use tactus_report::format::printable;
 use tactus_report::guests_text;
@@ -21,6 +22,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::percentage::margin;
 use crate::terminal::{say, stdout, table_options};
+use crate::values::whole;
 
 /// Check a run against limits or a baseline, and exit with code 1 if a demand fails.
 ///
@@ -33,9 +35,9 @@ use crate::terminal::{say, stdout, table_options};
 /// Example: tactus gate --max 1ms --quantile 99.9=80us --no-worse-than baseline.json --valid
 #[derive(Args)]
 pub(crate) struct GateArguments {
-    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run
+    /// Run: its name, a unique prefix of the name, `last`, or the file of an exported run; or one cell of it, as RUN#CELL
     #[arg(value_name = "RUN", default_value = "last")]
-    run: String,
+    run: Address,
     /// Require that no wakeup is later than this
     #[arg(long, value_name = "DURATION")]
     max: Option<Nanos>,
@@ -43,7 +45,7 @@ pub(crate) struct GateArguments {
     #[arg(long, value_name = "PERCENT=DURATION")]
     quantile: Vec<QuantileLimit>,
     /// Require at most this number of missed due times
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     missed: Option<u64>,
     /// With --at-most: what the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS
     #[arg(long = "for", value_name = "PURPOSE", requires = "at_most")]
@@ -53,7 +55,7 @@ pub(crate) struct GateArguments {
     at_most: Option<AtMost>,
     /// Require that no quantile is worse than in the same cell of this run or exported file, by the method of `tactus compare`
     #[arg(long, value_name = "BASELINE")]
-    no_worse_than: Option<String>,
+    no_worse_than: Option<Address>,
     /// Require that the figures of the run and the baseline are valid: clock, load, accounting, machine
     #[arg(long)]
     valid: bool,

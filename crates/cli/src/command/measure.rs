@@ -11,6 +11,7 @@ use tactus_app::page::{self, PageOptions};
 use tactus_app::{Places, Subject, explain, files};
 use tactus_judge::purpose::{Purpose, PurposeVerdict};
 use tactus_judge::verdict::{Verdict, verdict};
+use tactus_model::address::Address;
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::guest::GuestTime;
 use tactus_model::run::RunId;
@@ -22,6 +23,7 @@ use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::setting_options::SettingOptions;
 use crate::terminal::{print_plan, stdout, table_options};
+use crate::values::{positive, seed, whole};
 
 /// Measure wakeup latency under loads and policies, store the run, and print the results.
 ///
@@ -43,17 +45,18 @@ pub(crate) struct MeasureArguments {
     #[command(flatten)]
     settings: SettingOptions,
     /// Number of rounds; each round measures every cell once [default: that of the experiment, or 1]
-    #[arg(long, value_name = "N", conflicts_with = "continued")]
+    #[arg(long, value_name = "N", conflicts_with = "continued",
+        value_parser = whole(1..=Plan::MAX_ROUNDS))]
     rounds: Option<u32>,
     /// Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share
     /// of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds
     #[arg(long, value_name = "PERCENTILE:WIDTH", conflicts_with = "continued")]
     until: Option<Aim>,
     /// With --until: time limit; a round that would end later is not started [default: 10min]
-    #[arg(long, value_name = "DURATION", conflicts_with = "continued")]
+    #[arg(long, value_name = "DURATION", conflicts_with = "continued", value_parser = positive)]
     limit: Option<Nanos>,
     /// Seed that determines the order of the cells and the random intervals [default: that of the experiment, or a new one]
-    #[arg(long, value_name = "N", conflicts_with = "continued")]
+    #[arg(long, value_name = "N", conflicts_with = "continued", value_parser = seed)]
     seed: Option<u64>,
     /// What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or
     /// PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us. A wakeup that is up to LATENESS
@@ -67,7 +70,7 @@ pub(crate) struct MeasureArguments {
     /// continues only in the store and on the machine where it began; `last` is the last one that
     /// began here
     #[arg(long = "continue", id = "continued", value_name = "RUN")]
-    continued: Option<String>,
+    continued: Option<Address>,
     /// File of the HTML page [default: a file in reports/ beside the store]
     #[arg(long, value_name = "FILE", conflicts_with = "no_page")]
     page: Option<PathBuf>,
@@ -123,6 +126,7 @@ pub(super) fn run_with(
     guests: &GuestSettings,
     places: &Places,
 ) -> CommandResult {
+    arguments.page.as_deref().map_or(Ok(()), files::check)?;
     let mut listener = RunListener::new(arguments.json);
     let (store, done) = match &arguments.continued {
         Some(name) => {
@@ -218,12 +222,9 @@ fn write_page(
         return Ok(());
     }
     let run = subject.id().clone();
-    let path = match &arguments.page {
-        Some(path) => path.clone(),
-        None => places.page(&run)?,
-    };
     let options = PageOptions { purposes: arguments.purpose.as_slice(), ticks: &[] };
-    files::write_page(&path, &page::of_runs(vec![subject], &options)?)?;
+    let page = page::of_runs(vec![subject], &options)?;
+    let path = files::write_page(arguments.page.as_deref(), || places.page(&run), &page)?;
     if arguments.json {
         return Ok(write_line(&Conclusion::Page { run: &run, path: &path })?);
     }

@@ -8,14 +8,17 @@ use serde::Serialize;
 use tactus_app::runs::{Runs, Source};
 use tactus_app::{Places, Subject, accounts, files, recording};
 use tactus_explain::account::{Accounts, TickRate};
+use tactus_model::address::Address;
 use tactus_model::run::RunId;
 use tactus_report::{
     AccountsBy, NamedAccounts, accounts_page, accounts_text, guests_notes, guests_text,
 };
 
-use crate::error::{CommandError, CommandResult};
+use crate::chosen_cell::chosen;
+use crate::error::CommandResult;
 use crate::json_lines::write_line;
 use crate::terminal::{say, stdout, table_options, warn_of_missing_end};
+use crate::values::whole;
 
 /// Show where CPU time went: by program or thread, in which quanta, and what ticks billed.
 ///
@@ -28,10 +31,10 @@ use crate::terminal::{say, stdout, table_options, warn_of_missing_end};
 /// Example: tactus record -o make.tactusrec -- make && tactus quanta make.tactusrec --by thread
 #[derive(Args)]
 pub(crate) struct QuantaArguments {
-    /// File of a recording or of an exported run; or a run: its name, a unique prefix of the name, or `last` [default: last]
-    #[arg(value_name = "FILE|RUN")]
-    source: Option<String>,
-    /// Show only this cell of a run: its label, or its number, counted from 0 [default: all cells]
+    /// File of a recording or of an exported run; or a run: its name, a unique prefix of the name, or `last`; or one cell of a run, as RUN#CELL
+    #[arg(value_name = "FILE|RUN", default_value = "last")]
+    source: Address,
+    /// Show only this cell of a run, like RUN#CELL: its number from 1, its label, or a part of its label [default: all cells]
     #[arg(long, value_name = "CELL")]
     cell: Option<String>,
     /// What each row of a table stands for
@@ -41,7 +44,7 @@ pub(crate) struct QuantaArguments {
     #[arg(long, value_name = "HZ,…", value_delimiter = ',', default_value = "100,1000")]
     tick: Vec<TickRate>,
     /// Number of rows in a table; one more row contains the sum of the others
-    #[arg(long, value_name = "N", default_value = "12")]
+    #[arg(long, value_name = "N", default_value = "12", value_parser = whole(1..=10_000_usize))]
     top: usize,
     /// Print JSON, one object a line for each recording or cell
     #[arg(long, conflicts_with = "page")]
@@ -70,16 +73,13 @@ struct AccountsLine<'a> {
 }
 
 pub(crate) fn run(arguments: &QuantaArguments, places: &Places) -> CommandResult {
-    match Runs::new(places).source(arguments.source.as_deref())? {
+    match Runs::new(places).source(&chosen(&arguments.source, arguments.cell.as_deref())?)? {
         Source::Recording(path) => of_recording(&path, arguments),
         Source::Run(subject) => of_run(&subject, arguments),
     }
 }
 
 fn of_recording(path: &Path, arguments: &QuantaArguments) -> CommandResult {
-    if arguments.cell.is_some() {
-        return Err(CommandError::usage("`--cell` applies to runs; a recording has no cells"));
-    }
     let mut recording = recording::open(path)?;
     warn_of_missing_end(&recording);
     let found = [accounts::of_recording(&mut recording, path, &arguments.tick)?];
@@ -91,7 +91,7 @@ fn of_recording(path: &Path, arguments: &QuantaArguments) -> CommandResult {
 }
 
 fn of_run(subject: &Subject<'_>, arguments: &QuantaArguments) -> CommandResult {
-    let found = accounts::of_cells(subject, arguments.cell.as_deref(), &arguments.tick)?;
+    let found = accounts::of_cells(subject, &arguments.tick)?;
     if arguments.json {
         return write_lines(&found, None, Some(subject.id()));
     }

@@ -24,6 +24,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::signals::{self, on_interrupt};
 use crate::terminal::{say, shortfall_text, stdout, table_options};
+use crate::values::{positive, whole};
 
 /// Record kernel events: switches, wakeups, timers, interrupts, softirqs.
 ///
@@ -44,7 +45,7 @@ use crate::terminal::{say, shortfall_text, stdout, table_options};
 #[derive(Args)]
 pub(crate) struct RecordArguments {
     /// Duration of the recording [default: until the command ends or an interrupt]
-    #[arg(long, value_name = "DURATION")]
+    #[arg(long, value_name = "DURATION", value_parser = positive)]
     duration: Option<Nanos>,
     /// File of the recording [default: tactus-DATE.tactusrec]
     #[arg(short, long, value_name = "FILE")]
@@ -69,7 +70,7 @@ pub(crate) struct RecordArguments {
     thread: Vec<String>,
     /// With --over: number of saves after which the recording ends
     #[arg(long, value_name = "N", default_value = "1", requires = "over",
-        value_parser = clap::value_parser!(u32).range(1..))]
+        value_parser = whole(1..=1_000_000_u32))]
     saves: u32,
     /// Kernel mechanism that records the events: auto, perf, tracefs
     ///

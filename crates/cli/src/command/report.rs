@@ -9,6 +9,7 @@ use tactus_app::runs::Runs;
 use tactus_app::{Places, files};
 use tactus_explain::account::TickRate;
 use tactus_judge::purpose::Purpose;
+use tactus_model::address::Address;
 
 use crate::error::{CommandError, CommandResult};
 use crate::terminal::stdout;
@@ -21,9 +22,9 @@ use crate::terminal::stdout;
 /// Example: tactus report before after -o page.html
 #[derive(Args)]
 pub(crate) struct ReportArguments {
-    /// Runs: names, unique prefixes of names, `last`, or files of exported runs [default: last]
+    /// Runs: names, unique prefixes of names, `last`, or files of exported runs; or single cells, as RUN#CELL [default: last]
     #[arg(value_name = "RUN")]
-    runs: Vec<String>,
+    runs: Vec<Address>,
     /// File of the page [default: a file in reports/ beside the store]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -39,15 +40,16 @@ pub(crate) struct ReportArguments {
 pub(crate) fn run(arguments: &ReportArguments, places: &Places) -> CommandResult {
     let runs = Runs::new(places);
     let subjects = runs.find_all(&arguments.runs)?;
-    let path = match (&arguments.output, subjects.first()) {
-        (Some(path), _) => path.clone(),
-        (None, Some(first)) => places.page(first.id())?,
-        (None, None) => return Err(CommandError::usage("no run is given")),
+    let output = arguments.output.as_deref();
+    output.map_or(Ok(()), files::check)?;
+    let Some(first) = subjects.first().map(|first| first.id().clone()) else {
+        return Err(CommandError::usage("no run is given"));
     };
     let options = PageOptions { purposes: &arguments.purposes, ticks: &arguments.tick };
-    let written = files::write_page(&path, &page::of_runs(subjects, &options)?);
+    let page = page::of_runs(subjects, &options)?;
+    let written = files::write_page(output, || places.page(&first), &page);
     // By default the page is beside the store, which may be another user's.
-    let hint = arguments.output.is_none().then(|| "name a file with `-o FILE`".to_owned());
-    written.map_err(|error| error.with_hint_if_any(hint))?;
+    let hint = output.is_none().then(|| "name a file with `-o FILE`".to_owned());
+    let path = written.map_err(|error| error.with_hint_if_any(hint))?;
     Ok(writeln!(stdout(), "{}", path.display())?)
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use tactus_app::reproduce::{Next, PartRuns, Study, Wanted, papers};
 use tactus_app::{Error, Places, files};
+use tactus_model::address::Address;
 use tactus_report::format;
 use tactus_reproduce::{Paper, Reproduction, reproduce};
 
@@ -15,6 +16,7 @@ use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::terminal::{print_plan, say, stdout, table_options};
+use crate::values::seed;
 
 /// Repeat the measurements of a paper, and compare its figures with those of this machine.
 ///
@@ -39,7 +41,7 @@ pub(crate) struct ReproduceArguments {
     full: bool,
     /// Use this run of the paper's experiment, without measuring; may be repeated
     #[arg(long, value_name = "RUN")]
-    from: Vec<String>,
+    from: Vec<Address>,
     /// Measure in a guest with this kernel (`tactus lab kernels` lists them); repeat it to compare
     /// kernels [default: measure this machine]
     #[arg(long, value_name = "KERNEL", conflicts_with_all = ["from", "preemption"])]
@@ -50,7 +52,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, value_name = "MODEL", value_parser = ["none", "voluntary", "full", "lazy", "rt"])]
     preemption: Option<String>,
     /// Seed that determines the order of the cells and the random intervals [default: a new one]
-    #[arg(long, value_name = "N", conflicts_with = "from")]
+    #[arg(long, value_name = "N", conflicts_with = "from", value_parser = seed)]
     seed: Option<u64>,
     /// Print the cells and the estimated duration, without measuring
     #[arg(long, conflicts_with = "from")]
@@ -87,6 +89,7 @@ struct PaperLine<'a> {
 pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandResult {
     let Some(name) = &arguments.paper else { return list(arguments.json) };
     let study = Study::of(name, &arguments.part)?;
+    arguments.output.as_deref().map_or(Ok(()), files::check)?;
     if !arguments.from.is_empty() {
         let store = places.open_store_to_read()?;
         let runs = study.from_runs(&store, &arguments.from)?;
@@ -159,14 +162,10 @@ fn conclude(
         let text = tactus_report::reproduction_text(&reproduction, &measured, &table_options());
         write!(stdout(), "{text}")?;
     }
-    let path = match (&arguments.output, runs.first()) {
-        _ if arguments.no_page => return Ok(()),
-        (Some(path), _) => path.clone(),
-        (None, Some(first)) => places.page(first)?.with_extension("reproduced.html"),
-        (None, None) => return Ok(()),
-    };
+    let Some(first) = runs.first().filter(|_| !arguments.no_page) else { return Ok(()) };
+    let default = || Ok(places.page(first)?.with_extension("reproduced.html"));
     let page = tactus_report::reproduction_page(&reproduction, &measured)?;
-    files::write_page(&path, &page)?;
+    let path = files::write_page(arguments.output.as_deref(), default, &page)?;
     if arguments.json {
         write_line(&Conclusion::Page { path: &path })?;
     } else {

@@ -7,6 +7,7 @@ use tactus_app::overview::{self, RunOverview};
 use tactus_app::runs::Runs;
 use tactus_app::{Places, Subject, tail};
 use tactus_judge::purpose::Purpose;
+use tactus_model::address::Address;
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
@@ -17,9 +18,9 @@ use crate::terminal::{stdout, table_options};
 /// Example: tactus show last --for audio:48000/64
 #[derive(Args)]
 pub(crate) struct ShowArguments {
-    /// Runs: names, unique prefixes of names, `last`, or files of exported runs [default: last]
+    /// Runs: names, unique prefixes of names, `last`, or files of exported runs; or single cells, as RUN#CELL [default: last]
     #[arg(value_name = "RUN")]
-    runs: Vec<String>,
+    runs: Vec<Address>,
     /// What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or
     /// PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; prints
     /// how often its deadlines are missed; may be repeated

@@ -7,11 +7,13 @@ use clap::Args;
 use tactus_app::Places;
 use tactus_app::plan::new_seed;
 use tactus_app::watch::{self, Watch};
+use tactus_model::settings::SETTINGS;
 use tactus_model::time::Nanos;
 use tactus_monitor::{Monitor, Scale};
 
 use crate::error::{CommandError, CommandResult};
-use crate::setting_options::SettingOptions;
+use crate::setting_options::WatchedSettings;
+use crate::values::{positive, seed};
 
 /// Watch wakeups live: a scope, a percentile graph, and the causes of late wakeups.
 ///
@@ -29,12 +31,13 @@ use crate::setting_options::SettingOptions;
 #[command(mut_arg("duration", |arg| arg.help("How long to watch [default: until you quit]")))]
 pub(crate) struct WatchArguments {
     #[command(flatten)]
-    settings: SettingOptions,
+    settings: WatchedSettings,
     /// Seed of random intervals [default: a new one]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
     /// Time between two lines of the scope [default: automatic]
-    #[arg(long, value_name = "DURATION", conflicts_with_all = ["plain", "json"])]
+    #[arg(long, value_name = "DURATION", conflicts_with_all = ["plain", "json"],
+        value_parser = positive)]
     scale: Option<Nanos>,
     /// Record kernel events from the beginning, to explain late samples
     #[arg(long)]
@@ -50,7 +53,24 @@ pub(crate) struct WatchArguments {
     json: bool,
 }
 
+impl WatchArguments {
+    /// Refuses several values of a setting if no key steps through them.
+    fn require_single_values(&self) -> CommandResult {
+        /// The settings with a key.
+        const WITH_KEY: [&str; 3] = ["load", "policy", "interval"];
+        let drawn = !(self.plain || self.json);
+        let several = SETTINGS.iter().map(|setting| setting.name).find(|name| {
+            let values = self.settings.0.values(name).unwrap_or_default().len();
+            values > 1 && !(drawn && WITH_KEY.contains(name))
+        });
+        several.map_or(Ok(()), |name| {
+            Err(CommandError::usage(format!("`--{name}` has several values; watch one at a time")))
+        })
+    }
+}
+
 pub(crate) fn run(arguments: &WatchArguments, places: &Places) -> CommandResult {
+    arguments.require_single_values()?;
     let cell = watch::cell(&arguments.settings.0)?;
     let seed = arguments.seed.unwrap_or_else(new_seed);
     let watch = Watch::new(places, cell, seed, arguments.threshold);
@@ -59,9 +79,6 @@ pub(crate) fn run(arguments: &WatchArguments, places: &Places) -> CommandResult 
     }
     let mut monitor = Monitor::new(watch.cell().clone(), &arguments.settings.0);
     if let Some(line) = arguments.scale {
-        if line == Nanos::ZERO {
-            return Err(CommandError::usage("`--scale` is zero: write a duration, e.g. 1ms"));
-        }
         monitor = monitor.with_scale(Scale::Fixed(line));
     }
     if arguments.causes {

@@ -100,7 +100,7 @@ fn a_run_is_measured_stored_shown_exported_and_imported() {
     let file = tactus.folder().join("run.json");
     tactus.succeed(&["export", "-o", file.to_str().unwrap()]);
     let exported = tactus.succeed(&["export", &run]);
-    tactus.fail(2, &["export", &run, "--cell", "0", "--round", "9"]);
+    tactus.fail(2, &["export", &format!("{run}#1"), "--round", "9"]);
     tactus.fail(2, &["export", &run, "--as", "perfetto"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), exported);
     tactus.succeed(&["delete", &run]);
@@ -210,7 +210,7 @@ fn needs_tracing_every_event_of_a_recorded_command_is_accounted_for() {
     tactus.succeed(&["export", &recording, "--as", "perfetto", "-o", &later]);
     let perfetto = fs::read(perfetto).unwrap();
     assert!(!perfetto.is_empty() && fs::read(&later).unwrap() == perfetto);
-    tactus.fail(2, &["export", &recording, "--cell", "0"]);
+    tactus.fail(2, &["export", &recording, "--cell", "1"]);
     assert!(
         tactus
             .fail(127, &["record", "-o", &recording, "--", "/no/such/program"])

@@ -1,5 +1,6 @@
 //! Demands on a fictional run, and pairing of its cells.
 
+use tactus_model::address::find_cell;
 use tactus_model::experiment::{Experiment, Overrides, Turn};
 use tactus_model::facts::MachineFacts;
 use tactus_model::policy::Scheduling;
@@ -13,7 +14,7 @@ use tactus_stats::LatencyHistogram;
 use tactus_stats::summary::{block_length, summarise};
 
 use super::*;
-use crate::compare::{CompareOptions, Incomparable, Selection, compare, find_cell};
+use crate::compare::{CompareOptions, Incomparable, Selection, compare};
 
 const WINDOW: Nanos = Nanos::from_secs(2);
 

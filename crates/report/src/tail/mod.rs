@@ -13,7 +13,8 @@ pub use text::tail_text;
 /// The tail estimation of a cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellTail {
-    /// The cell's number in the plan.
+    /// The cell's index in the plan.
+    #[serde(rename = "number", serialize_with = "tactus_model::address::counted_from_one")]
     pub cell: usize,
     /// The cell's name.
     pub label: String,

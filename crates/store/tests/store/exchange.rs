@@ -221,10 +221,10 @@ fn an_invalid_export_is_rejected() {
         let again = document["results"][0].clone();
         document["results"].as_array_mut().unwrap().push(again);
     });
-    check_refused("cell 0 of round 0 occurs twice", |document| {
+    check_refused("cell 1 of round 1 occurs twice", |document| {
         document["failures"][0]["turn"] = json!({"round": 0, "cell": 0});
     });
-    check_refused("its plan has no cell 7 in round 0", |document| {
+    check_refused("its plan has no cell 8 in round 1", |document| {
         document["results"][0]["measurement"]["turn"]["cell"] = json!(7);
     });
     check_refused("after the year 2262", |document| {
@@ -260,7 +260,7 @@ fn an_unbalanced_import_is_rejected() {
     check_refused("the count of samples", |document| {
         document["results"][0]["traced"]["samples"] = document["results"][0]["samples"].clone();
     });
-    check_refused("the recording of cell 1 in round 1: the recording is damaged", |document| {
+    check_refused("the recording of cell 2 in round 1: the recording is damaged", |document| {
         let recording = &mut document["results"][0]["traced"]["recording"];
         // A letter in the middle of the base64 text.
         let mut text = recording.as_str().unwrap().to_owned();

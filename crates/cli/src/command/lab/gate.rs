@@ -11,6 +11,7 @@ use tactus_app::{Error, ErrorKind, Places, files};
 use tactus_judge::gate::GateReport;
 use tactus_judge::gate::junit::junit;
 use tactus_judge::kernels::{Allowance, Decision, GateOptions, KernelComparison};
+use tactus_model::address::Address;
 use tactus_model::experiment::{Overrides, Plan};
 use tactus_model::guest::GuestTime;
 use tactus_model::kernel::GuestKernel;
@@ -24,6 +25,7 @@ use crate::listener::RunListener;
 use crate::percentage::false_alarms;
 use crate::setting_options::SettingOptions;
 use crate::terminal::{print_plan, stdout, table_options};
+use crate::values::{positive, seed, whole};
 
 /// Compare a kernel with a baseline kernel, and exit with code 1 if it is worse.
 ///
@@ -39,6 +41,12 @@ use crate::terminal::{print_plan, stdout, table_options};
 ///
 /// Example: tactus lab gate --kernel ./after/bzImage --against ./before/bzImage
 #[derive(Args)]
+#[command(mut_arg("kernel", |arg| {
+    arg.required_unless_present("judged").help(
+        "The kernel to judge: debian, debian-cloud, debian-rt, debian:preempt=none, \
+         debian-rt@VERSION, installed, or a file",
+    )
+}))]
 pub(crate) struct LabGateArguments {
     /// Experiment to measure under both kernels: a file, or the name of a shipped experiment
     #[arg(value_name = "EXPERIMENT", default_value = "gate", conflicts_with = "judged")]
@@ -54,13 +62,15 @@ pub(crate) struct LabGateArguments {
     #[command(flatten)]
     settings: SettingOptions,
     /// Number of seeds for each cell [default: that of the experiment, or 10]
-    #[arg(long, value_name = "N", conflicts_with = "judged")]
+    #[arg(long, value_name = "N", conflicts_with = "judged",
+        value_parser = whole(1..=Plan::MAX_ROUNDS))]
     seeds: Option<u32>,
     /// Seed from which all other seeds are derived [default: that of the experiment, or a new one]
-    #[arg(long, value_name = "N", conflicts_with = "judged")]
+    #[arg(long, value_name = "N", conflicts_with = "judged", value_parser = seed)]
     seed: Option<u64>,
     /// Speed of deterministic time, in million instructions per second: 1000, 500, 250 or 125 [default: that of the experiment, or 1000]
-    #[arg(long, value_name = "N", conflicts_with = "judged")]
+    #[arg(long, value_name = "N", conflicts_with = "judged",
+        value_parser = whole(1..=1000_u32))]
     mips: Option<u32>,
     /// Allowed difference of path lengths: a percentage, a number of instructions, or both, e.g. 1%+16
     #[arg(long, value_name = "ALLOWANCE", default_value_t = Allowance::DEFAULT)]
@@ -78,11 +88,11 @@ pub(crate) struct LabGateArguments {
     #[arg(long)]
     bisect: bool,
     /// Time limit of a guest, in time of this host [default: derived from the duration of its cell]
-    #[arg(long, value_name = "DURATION", conflicts_with = "judged")]
+    #[arg(long, value_name = "DURATION", conflicts_with = "judged", value_parser = positive)]
     guest_limit: Option<Nanos>,
     /// Judge this run of an earlier gate again, without measuring
     #[arg(long = "run", id = "judged", value_name = "RUN")]
-    judged: Option<String>,
+    judged: Option<Address>,
     /// Print the cells and the estimated duration, without measuring
     #[arg(long, conflicts_with = "judged")]
     plan_only: bool,
@@ -118,13 +128,17 @@ pub(super) fn run(arguments: &LabGateArguments, places: &Places) -> CommandResul
 }
 
 fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
+    arguments.junit.as_deref().map_or(Ok(()), files::check)?;
     let run = match &arguments.judged {
         Some(_) if !arguments.settings.is_empty() => {
             return Err(CommandError::usage(
                 "`--run` judges a run with the settings it was measured with; leave out the settings",
             ));
         }
-        Some(name) => Runs::new(places).find(name)?.into_run(),
+        Some(address) => {
+            address.whole_run().map_err(Error::from)?;
+            Runs::new(places).find(address)?.into_run()
+        }
         None => {
             let plan = arguments.plan()?;
             if arguments.plan_only {

@@ -1,0 +1,72 @@
+//! Numbers and durations in options.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use clap::{Arg, Command};
+use tactus_model::time::Nanos;
+
+/// Parses a whole number in `range`.
+pub(crate) fn whole<T>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.trim().parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| {
+            format!("`{text}` is not a whole number from {} to {}", range.start(), range.end())
+        })
+    }
+}
+
+/// Parses a seed.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    whole(0..=u64::MAX)(text)
+}
+
+/// Parses a duration other than zero.
+pub(crate) fn positive(text: &str) -> Result<Nanos, String> {
+    match text.parse::<Nanos>() {
+        Ok(Nanos::ZERO) => Err(format!("`{text}` is zero: write a longer duration, e.g. 10s")),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Lets options take values that begin with `-`, except those that may be any text: their parser
+/// gives a better reason than "unexpected argument '-1'".
+pub(crate) fn accept_negative(command: Command) -> Command {
+    let is_text = |arg: &Arg| {
+        let parser = arg.get_value_parser().type_id();
+        parser == std::any::TypeId::of::<String>()
+            || parser == std::any::TypeId::of::<std::path::PathBuf>()
+            || parser == std::any::TypeId::of::<std::ffi::OsString>()
+            || parser == std::any::TypeId::of::<tactus_model::address::Address>()
+    };
+    command
+        .mut_args(|arg| {
+            let takes = arg.get_action().takes_values() && !arg.is_positional() && !is_text(&arg);
+            if takes { arg.allow_hyphen_values(true) } else { arg }
+        })
+        .mut_subcommands(accept_negative)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_out_of_range_is_refused_with_the_range() {
+        let rounds = whole(1..=10_000_u32);
+        assert_eq!(rounds("3"), Ok(3));
+        for text in ["0", "-1", "10001", "99999999999", "1.5", "x", ""] {
+            let error = rounds(text).unwrap_err();
+            assert_eq!(error, format!("`{text}` is not a whole number from 1 to 10000"));
+        }
+        assert!(positive("0s").unwrap_err().contains("is zero"));
+        assert!(positive("-1s").unwrap_err().contains("is negative"));
+    }
+}

@@ -1,0 +1,126 @@
+//! Wrong input, its answer and its exit code: one row each.
+
+use std::fs;
+
+use crate::support::{Tactus, text};
+
+/// A row: the arguments, a part of the answer, and the exit code. `{dir}` is an empty directory, and
+/// `{run}` is the name of a stored run with two cells.
+type Row = (&'static [&'static str], &'static str, i32);
+
+const ROWS: [Row; 42] = [
+    // CPUs.
+    (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
+    (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
+    (&["measure", "--load", "compute", "--load-cpus", "8000"], "load-cpus = \"8000\"", 2),
+    (&["measure", "{dir}/cpus.toml"], "CPU 8000 does not exist or is offline", 2),
+    (&["watch", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
+    // Durations.
+    (&["measure", "--duration", "10"], "write a number and a unit", 2),
+    (&["measure", "--duration", "0s"], "make it at least 1ms", 2),
+    (&["measure", "--duration", "-1s"], "`-1s` is negative", 2),
+    (&["measure", "--duration", "99999999h"], "is too long: the limit is 5124095h", 2),
+    (&["measure", "--duration", "9000h"], "the limit for a cell is 8784h", 2),
+    (&["measure", "--duration", "10MS", "--plan-only"], "duration 10ms", 0),
+    (&["measure", "--until", "p99:5%", "--limit", "0s"], "`0s` is zero", 2),
+    (&["measure", "{dir}/limit.toml"], "leaves no time for further rounds", 2),
+    (&["record", "--duration", "0s"], "`0s` is zero", 2),
+    // Numbers.
+    (&["measure", "--rounds", "-1"], "`-1` is not a whole number from 1 to 10000", 2),
+    (&["measure", "--rounds", "99999999999"], "from 1 to 10000", 2),
+    (&["measure", "--seed", "x"], "`x` is not a whole number from 0 to", 2),
+    (&["measure", "--sample-limit", "0"], "out of range; write 1 to 10000000000", 2),
+    (&["list", "--newest", "0"], "`0` is not a whole number from 1", 2),
+    (&["compare", "a", "b", "--margin", "-1"], "write a percentage between 0 and 100", 2),
+    // Words.
+    (&["measure", "--policy", "FIFO:90", "--plan-only"], "policy fifo:90", 0),
+    (&["measure", "--policy", "fifi:90"], "did you mean `fifo`?", 2),
+    (&["measure", "--load", "COMPIL:2"], "did you mean `compile`?", 2),
+    (&["measure", "--traced-events", "wakup-path"], "did you mean `wakeup-path`?", 2),
+    (&["measure", "quik"], "did you mean `quick`?", 2),
+    (&["measure", "latency-method"], "did you mean `papers/latency-method`?", 2),
+    (&["record", "--source", "trafs", "--", "true"], "did you mean `tracefs`?", 2),
+    (&["list", "load"], "'loads'", 2),
+    (&["mesure"], "'measure'", 2),
+    (&["measure", "--intervall", "1ms"], "try 'tactus measure --help'", 2),
+    // Runs and cells.
+    (&["show", "{run}x"], "did you mean {run}", 2),
+    (&["explain", "{run}#0"], "its cells are: 1 (other), 2 (idle)", 2),
+    (&["explain", "{run}#othr"], "did you mean `other`?", 2),
+    (&["explain", "last#1", "--cell", "2"], "this needs a whole run: write `last`", 2),
+    (&["delete", "last#1"], "this needs a whole run: write `last`", 2),
+    (&["measure", "--continue", "last#1"], "this needs a whole run: write `last`", 2),
+    // Files.
+    (&["record", "-o", "{dir}/no/x", "--", "true"], "mkdir -p {dir}/no", 2),
+    (&["measure", "--page", "{dir}/no/x.html"], "mkdir -p {dir}/no", 2),
+    (&["report", "-o", "{dir}"], "is a directory", 2),
+    (&["report", "-o", "{dir}/cpus.toml/x.html"], "ot a directory", 2),
+    // Options that would be ignored.
+    (&["watch", "--traced", "1s"], "unexpected argument '--traced'", 2),
+    (&["watch", "--plain", "--load", "idle", "--load", "compute"], "has several values", 2),
+];
+
+#[test]
+fn wrong_input_is_answered_before_anything_is_done() {
+    let tactus = Tactus::new();
+    let folder = tactus.folder().join("files");
+    fs::create_dir(&folder).unwrap();
+    let plan = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    plan("cpus.toml", "name = \"cpus\"\n[settings]\ncpus = \"8000\"\n");
+    plan("limit.toml", "name = \"limit\"\nuntil = \"p99:5%\"\nlimit = \"0s\"\n");
+    let cells = ["--policy", "other", "--policy", "idle"];
+    let short = ["--duration", "20ms", "--traced", "0s", "--warmup", "0s", "--no-page"];
+    tactus.succeed(&[&["measure"], &cells[..], &short[..]].concat());
+    let listed = tactus.succeed(&["list", "--json"]);
+    let run: serde_json::Value = serde_json::from_str(listed.trim()).unwrap();
+    let run = run["id"].as_str().unwrap();
+    let filled = |text: &str| text.replace("{dir}", folder.to_str().unwrap()).replace("{run}", run);
+    for (arguments, answer, code) in ROWS {
+        let arguments: Vec<String> = arguments.iter().map(|text| filled(text)).collect();
+        let output = tactus.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        // Lines are wrapped at the width of a terminal.
+        let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&filled(answer)), "{arguments:?}: {printed}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
+    }
+    assert_eq!(tactus.succeed(&["list", "--json"]), listed, "nothing was measured");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing was written");
+}
+
+#[test]
+fn a_cell_is_the_same_in_every_command() {
+    let tactus = Tactus::new();
+    let short = ["--duration", "20ms", "--traced", "0s", "--warmup", "0s", "--no-page"];
+    tactus.succeed(&[&["measure", "--policy", "other", "--policy", "idle"], &short[..]].concat());
+    let shown = tactus.succeed(&["show", "last#2", "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(shown.trim()).unwrap();
+    assert!(shown["id"].as_str().unwrap().ends_with("#2"));
+    assert_eq!(shown["cells"].as_array().unwrap().len(), 1);
+    assert_eq!(shown["plan"]["cells"][0]["policy"]["scheduling"], "idle");
+    assert_eq!(shown["cells"][0]["number"], 1, "the only cell of what is shown");
+    let gated = tactus.succeed(&["gate", "last#2", "--max", "1h"]);
+    assert_eq!(gated.lines().count(), 1, "{gated}");
+    let compared = tactus.succeed(&["compare", "last#1", "last#2", "--json"]);
+    let compared: serde_json::Value = serde_json::from_str(compared.trim()).unwrap();
+    let pair = &compared["pairs"][0];
+    assert_eq!((&pair["a"]["number"], &pair["b"]["number"]), (&1.into(), &2.into()));
+    let page = tactus.succeed(&["report", "last#2"]);
+    assert!(page.trim().ends_with("-cell-2.html"), "{page}");
+}
+
+#[test]
+fn what_can_be_named_is_listed() {
+    let tactus = Tactus::new();
+    for (what, name) in [
+        ("experiments", "quick"),
+        ("loads", "compute"),
+        ("policies", "fifo:N"),
+        ("settings", "cpus"),
+    ] {
+        let found = tactus.succeed(&["list", what]);
+        assert!(found.lines().any(|line| line.starts_with(name)), "{what}: {found}");
+        let lines = tactus.succeed(&["list", what, "--json"]);
+        assert_eq!(lines.lines().count(), found.lines().count(), "{what}");
+    }
+}
