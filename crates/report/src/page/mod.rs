@@ -6,6 +6,7 @@
 
 mod chart;
 pub mod comparison;
+mod contents;
 pub(crate) mod figures;
 pub(crate) mod frame;
 pub(crate) mod view;
@@ -101,6 +102,9 @@ pub fn page_of(runs: &[Run], concluded: &[Conclusions]) -> Result<String, Report
         .zip(&found)
         .zip(concluded)
         .map(|((number, (run, results)), concluded)| RunView::of(run, results, concluded, number));
+    let mut limits: Vec<_> =
+        concluded.iter().flat_map(|concluded| view::limits(&concluded.purposes)).collect();
+    limits.dedup();
     let error_script = include_str!("../../templates/errors.js");
     let chart_script = include_str!("../../vendor/uplot/uPlot.iife.min.js");
     let script = include_str!("../../templates/page.js");
@@ -115,9 +119,9 @@ pub fn page_of(runs: &[Run], concluded: &[Conclusions]) -> Result<String, Report
         error_script,
         chart_script,
         script,
-        data: chart::data(&found)?,
+        data: chart::data(&found, &limits)?,
     };
-    Ok(written(&page)?)
+    Ok(contents::with_contents(&written(&page)?))
 }
 
 fn title(runs: &[Run]) -> String {

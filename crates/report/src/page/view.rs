@@ -1,6 +1,7 @@
 //! The texts of a run in the order of the template.
 
 use tactus_judge::doctor::{Finding, State};
+use tactus_judge::purpose::PurposeVerdict;
 use tactus_judge::verdict::{Validity, Verdict, changed_facts, shortfalls, verdict as judged};
 use tactus_model::facts::FactRow;
 use tactus_model::label::differing_settings;
@@ -16,6 +17,7 @@ use crate::format;
 use crate::guests::{self, guests_note};
 use crate::purpose::PurposeView;
 use crate::summary::{CellResult, cost_in_words};
+use crate::svg::percentiles::Limit;
 use crate::table::column::{Column, Entry};
 use crate::table::content;
 use crate::table::details::{by_tactus, origin};
@@ -49,7 +51,7 @@ pub(super) struct RunView {
     pub(super) purposes: Vec<PurposeView>,
     pub(super) tail: Option<TailView>,
     pub(super) accounts: Option<AccountsView>,
-    pub(super) shortfalls: Vec<Shortfall>,
+    pub(super) shortfalls: Vec<NotGranted>,
     pub(super) accounting: Table,
     pub(super) worst: Table,
     pub(super) loads: Table,
@@ -76,7 +78,7 @@ pub(super) struct FindingView {
     pub(super) check: &'static str,
     pub(super) why: &'static str,
     pub(super) text: String,
-    pub(super) fix: Option<String>,
+    pub(super) fix: Option<Words>,
 }
 
 impl VerdictView {
@@ -107,7 +109,36 @@ impl FindingView {
             check: finding.check,
             why: finding.why,
             text: verdict::sentence(finding),
-            fix: finding.fix.clone(),
+            fix: finding.fix.as_deref().map(Words::of),
+        }
+    }
+}
+
+/// Words that may contain code between backticks.
+pub(super) struct Words(pub(super) Vec<(String, bool)>);
+
+impl Words {
+    fn of(text: &str) -> Self {
+        let parts = text.split('`').enumerate();
+        Self(parts.map(|(place, part)| (part.to_owned(), place % 2 == 1)).collect())
+    }
+}
+
+/// A setting that was not granted.
+pub(super) struct NotGranted {
+    pub(super) asked: String,
+    pub(super) granted: String,
+    pub(super) reason: String,
+    pub(super) fix: Option<Words>,
+}
+
+impl NotGranted {
+    fn of(shortfall: &Shortfall) -> Self {
+        Self {
+            asked: shortfall.asked.clone(),
+            granted: shortfall.granted.clone(),
+            reason: shortfall.reason.clone(),
+            fix: shortfall.fix.as_deref().map(Words::of),
         }
     }
 }
@@ -133,11 +164,11 @@ impl Table {
         self.columns.first().is_none_or(|names| names.entries.is_empty())
     }
 
-    /// The entries row by row.
-    pub(crate) fn rows(&self) -> Vec<Vec<&Entry>> {
+    /// The entries row by row, with their columns.
+    pub(crate) fn rows(&self) -> Vec<Vec<(&Column, &Entry)>> {
         let count = self.columns.first().map_or(0, |names| names.entries.len());
         (0..count)
-            .map(|row| self.columns.iter().map(|column| &column.entries[row]).collect())
+            .map(|row| self.columns.iter().map(|column| (column, &column.entries[row])).collect())
             .collect()
     }
 }
@@ -163,7 +194,7 @@ impl RunView {
         number: usize,
     ) -> Self {
         let header = &run.header;
-        let (figures, not_drawn) = figures(run, results);
+        let (figures, not_drawn) = figures(run, results, &limits(&concluded.purposes));
         Self {
             number,
             id: header.id.to_string(),
@@ -186,7 +217,7 @@ impl RunView {
             accounts: AccountsView::of(&concluded.accounts),
             purposes: PurposeView::of(&concluded.purposes),
             tail: TailView::of(&concluded.tails),
-            shortfalls: shortfalls(run).into_iter().cloned().collect(),
+            shortfalls: shortfalls(run).into_iter().map(NotGranted::of).collect(),
             accounting: Table::of(content::accounting(results)),
             worst: Table::of(content::worst(results)),
             loads: Table::of(match header.origin {
@@ -200,6 +231,19 @@ impl RunView {
             experiment: header.origin.is_none().then(|| experiment_file(&header.plan)),
         }
     }
+}
+
+/// The latency that each purpose tolerates.
+pub(super) fn limits(purposes: &[PurposeVerdict]) -> Vec<Limit> {
+    let mut limits: Vec<Limit> = purposes
+        .iter()
+        .map(|verdict| Limit {
+            name: format!("for {}: {}", verdict.purpose, format::axis_length(verdict.deadline)),
+            latency: verdict.deadline,
+        })
+        .collect();
+    limits.dedup();
+    limits
 }
 
 fn machine(run: &Run) -> String {
