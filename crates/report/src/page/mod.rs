@@ -82,6 +82,9 @@ pub struct Conclusions {
     pub tails: Vec<CellTail>,
     /// The verdicts of its cells for each purpose; empty if none was requested.
     pub purposes: Vec<PurposeVerdict>,
+    /// The run as an exported file, to download from the page; `None` for a page without it, which
+    /// names the command that exports it.
+    pub document: Option<Vec<u8>>,
 }
 
 /// Writes the page of `runs` with the conclusions from their recordings: one entry for each run, in

@@ -1,5 +1,7 @@
 //! The texts of a run in the order of the template.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use tactus_judge::doctor::{Finding, State};
 use tactus_judge::purpose::PurposeVerdict;
 use tactus_judge::verdict::{Validity, Verdict, changed_facts, shortfalls, verdict as judged};
@@ -11,7 +13,7 @@ use tactus_model::run::Run;
 use super::Conclusions;
 use super::figures::{Figure, figures};
 use crate::accounts::section::AccountsView;
-use crate::experiment::experiment_file;
+use crate::experiment::{experiment_file, measure_command};
 use crate::explanation::section::ExplanationView;
 use crate::format;
 use crate::guests::{self, guests_note};
@@ -22,6 +24,7 @@ use crate::table::column::{Column, Entry};
 use crate::table::content;
 use crate::table::details::{by_tactus, origin};
 use crate::table::kernels;
+use crate::table::{TableForm, cells_file};
 use crate::tail::TailView;
 use crate::until::rounds_taken_text;
 use crate::{outcome, verdict};
@@ -61,6 +64,11 @@ pub(super) struct RunView {
     pub(super) made: Vec<(&'static str, String)>,
     /// The plan as a file; `None` if another program measured.
     pub(super) experiment: Option<String>,
+    /// The command that repeats the run without that file, if there is one.
+    pub(super) command: Option<String>,
+    pub(super) downloads: Vec<Download>,
+    /// Whether the run itself is among the downloads.
+    pub(super) has_document: bool,
 }
 
 /// Whether the run is valid.
@@ -141,6 +149,39 @@ impl NotGranted {
             fix: shortfall.fix.as_deref().map(Words::of),
         }
     }
+}
+
+/// A file that the page contains.
+pub(super) struct Download {
+    pub(super) name: String,
+    pub(super) about: &'static str,
+    /// Its content as a `data:` address.
+    pub(super) address: String,
+}
+
+impl Download {
+    fn of(name: String, about: &'static str, kind: &str, content: &[u8]) -> Self {
+        let content = BASE64_STANDARD.encode(content);
+        Self { name, about, address: format!("data:{kind};base64,{content}") }
+    }
+}
+
+fn downloads(run: &Run, document: Option<&[u8]>) -> Vec<Download> {
+    let id = &run.header.id;
+    let table = cells_file(&[run], TableForm::Csv);
+    let about = "the table of cells, durations in nanoseconds";
+    let mut files = vec![Download::of(format!("{id}.csv"), about, "text/csv", table.as_bytes())];
+    if let Some(document) = document {
+        let about = "the run without single samples; tactus show, compare and import read it";
+        files.push(Download::of(format!("{id}.json"), about, "application/json", document));
+    }
+    if run.header.origin.is_none() {
+        let plan = experiment_file(&run.header.plan);
+        let about = "the experiment; tactus measure FILE repeats the run";
+        let name = format!("{id}.toml");
+        files.push(Download::of(name, about, "application/toml", plan.as_bytes()));
+    }
+    files
 }
 
 /// A turn without a result.
@@ -229,6 +270,12 @@ impl RunView {
             facts_after_known: header.facts_after.is_some(),
             made: made(run),
             experiment: header.origin.is_none().then(|| experiment_file(&header.plan)),
+            command: match header.origin {
+                None => measure_command(&header.plan),
+                Some(_) => None,
+            },
+            has_document: concluded.document.is_some(),
+            downloads: downloads(run, concluded.document.as_deref()),
         }
     }
 }
