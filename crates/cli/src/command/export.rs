@@ -18,7 +18,8 @@ use crate::terminal::{say, warn_of_missing_end};
 /// recording of one turn of a run (--cell, --round).
 ///
 /// Examples: tactus export -o baseline.json;
-/// tactus export last --cell 0 --as perfetto -o trace.pftrace
+/// tactus export last --cell 0 --as perfetto -o trace.pftrace;
+/// tactus export last --as hdr -o latency.hlog
 #[derive(Args)]
 pub(crate) struct ExportArguments {
     /// Run: its name, a unique prefix of the name, or `last`; or the file of a recording
@@ -37,12 +38,12 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_name = "N", requires = "cell", default_value = "1",
         value_parser = clap::value_parser!(u32).range(1..))]
     round: u32,
-    /// Format of an exported recording [default: json-lines]
+    /// Format: for a run, hdr [default: JSON]; for a recording, one of the others [default: json-lines]
     #[arg(long = "as", value_name = "FORM")]
     form: Option<Form>,
 }
 
-/// A form of a recording.
+/// A form of a recording or of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// One JSON object a line for each event
@@ -51,6 +52,8 @@ enum Form {
     Perfetto,
     /// File of `tactus record` (docs/recording-format.md)
     Recording,
+    /// Latencies of a run as an interval log of HdrHistogram
+    Hdr,
 }
 
 impl From<Form> for export::Form {
@@ -59,6 +62,7 @@ impl From<Form> for export::Form {
             Form::JsonLines => Self::JsonLines,
             Form::Perfetto => Self::Perfetto,
             Form::Recording => Self::Recording,
+            Form::Hdr => Self::Hdr,
         }
     }
 }
@@ -96,6 +100,10 @@ impl ExportArguments {
     /// The run or recording to export.
     fn chosen<'r>(&self, runs: &'r Runs<'_>) -> CommandResult<Exported<'r>> {
         let path = Path::new(&self.source);
+        if self.form == Some(Form::Hdr) && (path.is_file() || self.cell.is_some()) {
+            let message = "`--as hdr` applies to runs in the store, not to recordings";
+            return Err(CommandError::usage(message));
+        }
         if path.is_file() {
             if self.cell.is_some() || self.without_samples {
                 let message = "`--cell` and `--without-samples` apply to runs, not to recordings";
@@ -107,9 +115,9 @@ impl ExportArguments {
             return Ok(export::recording_of(runs, &self.source, cell, self.round)?);
         }
         let run = export::run(runs, &self.source, !self.without_samples)?;
-        if self.form.is_some() {
+        if self.form.is_some_and(|form| form != Form::Hdr) {
             let message =
-                "`--as` applies to recordings; name the file of a recording, or add `--cell`";
+                "this format is for recordings; name the file of a recording, or add `--cell`";
             return Err(CommandError::usage(message));
         }
         Ok(run)
