@@ -126,17 +126,22 @@ pub fn list(store: &Store, newest: Option<usize>) -> Result<Listing> {
     Ok(Listing { runs: summaries.into_iter().map(listed).collect::<Result<_>>()?, older })
 }
 
-/// Deletes runs permanently. Every name is looked up before anything is deleted, so a typing
-/// error deletes nothing. Calls `on_deleted` for each deleted run.
+/// Deletes runs permanently, if `agreed` agrees to all of them. Every name is looked up before
+/// anything is deleted, so a typing error deletes nothing. Calls `on_deleted` for each deleted
+/// run.
 ///
 /// # Errors
-/// There is no such run, or the store cannot be written.
+/// There is no such run, those of `agreed`, or the store cannot be written.
 pub fn delete(
     store: &mut Store,
     names: &[String],
+    agreed: impl FnOnce(&[RunId]) -> Result<bool>,
     mut on_deleted: impl FnMut(&RunId),
 ) -> Result<()> {
     let runs = names.iter().map(|name| Ok(store.find(name)?)).collect::<Result<Vec<_>>>()?;
+    if !agreed(&runs)? {
+        return Ok(());
+    }
     for run in runs {
         store.delete(&run)?;
         on_deleted(&run);

@@ -21,7 +21,8 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::setting_options::SettingOptions;
-use crate::terminal::{print_plan, stdout, table_options};
+use crate::table_form_options::TableFormOptions;
+use crate::terminal::{print_plan, say, stdout, table_options};
 
 /// Measure wakeup latency under loads and policies, store the run, and print the results.
 ///
@@ -43,7 +44,7 @@ pub(crate) struct MeasureArguments {
     #[command(flatten)]
     settings: SettingOptions,
     /// Number of rounds; each round measures every cell once [default: that of the experiment, or 1]
-    #[arg(long, value_name = "N", conflicts_with = "continued")]
+    #[arg(short, long, value_name = "N", conflicts_with = "continued")]
     rounds: Option<u32>,
     /// Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share
     /// of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds
@@ -77,6 +78,11 @@ pub(crate) struct MeasureArguments {
     /// Print events and results as JSON, one object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    table: TableFormOptions,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// The lines that `--json` adds after the events of a run.
@@ -123,7 +129,7 @@ pub(super) fn run_with(
     guests: &GuestSettings,
     places: &Places,
 ) -> CommandResult {
-    let mut listener = RunListener::new(arguments.json);
+    let mut listener = RunListener::new(arguments.json, arguments.quiet);
     let (store, done) = match &arguments.continued {
         Some(name) => {
             arguments.check_continued()?;
@@ -133,6 +139,10 @@ pub(super) fn run_with(
         }
         None => {
             let plan = arguments.plan(guests.time)?;
+            if arguments.plan_only && arguments.table.form().is_some() {
+                let message = "`--csv` and `--markdown` apply to results, not to `--plan-only`";
+                return Err(CommandError::usage(message));
+            }
             if arguments.plan_only {
                 return print_plan(&plan, arguments.json);
             }
@@ -192,6 +202,9 @@ fn print_conclusions(subject: &Subject<'_>, arguments: &MeasureArguments) -> Com
         }
         return Ok(());
     }
+    if let Some(form) = arguments.table.form() {
+        return Ok(write!(stdout(), "{}", tactus_report::cells_file(&[run], form))?);
+    }
     let mut out = stdout();
     let options = table_options();
     write!(out, "{}", tactus_report::cells_table(run, &options))?;
@@ -218,6 +231,10 @@ fn write_page(
     files::write_page(&path, &page::of_runs(vec![subject], &options)?)?;
     if arguments.json {
         return Ok(write_line(&Conclusion::Page { run: &run, path: &path })?);
+    }
+    if arguments.table.form().is_some() {
+        say!("Page: {}", path.display());
+        return Ok(());
     }
     Ok(writeln!(stdout(), "\nPage: {}", path.display())?)
 }
