@@ -6,7 +6,7 @@ const PLACE: &str = "<nav class=\"contents\" aria-label=\"Contents\"></nav>";
 /// Puts links to the sections that follow into each place for contents.
 ///
 /// A section is a heading `<h2>` without attributes, which no text can forge, since texts are
-/// escaped. Its anchor is its text, with the number of the contents from the second on.
+/// escaped. Its anchor is `section-` and its text, with the number of the contents from the second on.
 pub(super) fn with_contents(page: &str) -> String {
     let mut parts = page.split(PLACE);
     let mut written = parts.next().unwrap_or_default().to_owned();
@@ -34,7 +34,8 @@ fn anchor(title: &str, number: usize) -> String {
         .map(str::to_ascii_lowercase)
         .collect();
     let words = words.join("-");
-    if number == 1 { words } else { format!("{words}-{number}") }
+    // The prefix keeps anchors apart from the names of other elements.
+    if number == 1 { format!("section-{words}") } else { format!("section-{words}-{number}") }
 }
 
 #[cfg(test)]
@@ -47,9 +48,9 @@ mod tests {
             "<h2>Before</h2>{PLACE}<h2 class=\"x\">Not</h2><h2>By 1/(1−p)</h2>{PLACE}<h2>A b</h2>"
         );
         let with = with_contents(&page);
-        assert!(with.contains("<a href=\"#by-1-1-p\">By 1/(1−p)</a>"), "{with}");
-        assert!(with.contains("<h2 id=\"by-1-1-p\">By 1/(1−p)</h2>"), "{with}");
-        assert!(with.contains("<h2 id=\"a-b-2\">A b</h2>"), "{with}");
+        assert!(with.contains("<a href=\"#section-by-1-1-p\">By 1/(1−p)</a>"), "{with}");
+        assert!(with.contains("<h2 id=\"section-by-1-1-p\">By 1/(1−p)</h2>"), "{with}");
+        assert!(with.contains("<h2 id=\"section-a-b-2\">A b</h2>"), "{with}");
         assert!(
             with.starts_with("<h2>Before</h2>") && with.contains("<h2 class=\"x\">Not"),
             "{with}"
