@@ -52,14 +52,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'P
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s l -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s i -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
@@ -75,11 +75,11 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpu-dma-latenc
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l block-requests -d 'Size of requests to block devices: untouched, or single (one page); restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s d -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped [default: 20000000]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l seed -d 'Seed that determines the order of the cells and the random intervals [default: that of the experiment, or a new one]' -r
@@ -89,6 +89,9 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l page -d 'File 
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l no-page -d 'Write no HTML page'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l json -d 'Print events and results as JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l markdown -d 'Print the table as Markdown'
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s q -l quiet -d 'Show no progress'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -99,14 +102,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_s
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s l -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'How the load is scheduled [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s i -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
@@ -122,11 +125,11 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l block-requests -d 'Size of requests to block devices: untouched, or single (one page); restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s d -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped [default: 20000000]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l seed -d 'Seed that determines the order of the cells and the random intervals [default: that of the experiment, or a new one]' -r
@@ -139,19 +142,22 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l plan-only -d 'Print the cells and the estimated duration, without measuring'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l no-page -d 'Write no HTML page'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l json -d 'Print events and results as JSON, one object a line'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l markdown -d 'Print the table as Markdown'
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s q -l quiet -d 'Show no progress'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l exact -d 'Measure in deterministic (instruction-counted) time: every run with the same seed gives the same bytes'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'Baseline kernel, in the form of --kernel' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s l -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'How the load is scheduled [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s i -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
@@ -167,7 +173,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l block-requests -d 'Size of requests to block devices: untouched, or single (one page); restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l quantum -d 'Quantum of rr and ordinary tasks: 60ms, 6ticks, or untouched; set for the whole machine and restored afterwards [default: untouched]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l warmup -d 'How long the load runs before the measurement starts [default: 500ms]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s d -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l sample-limit -d 'Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped [default: 20000000]' -r
@@ -198,14 +204,14 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -s l -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sleep -d 'How the probe sleeps: nanosleep, nanosleep-relative, timerfd, posix-timer, signal-handler, itimer, futex, ppoll, io-uring [default: nanosleep]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l clock -d 'The clock for sleeping: monotonic, realtime, tai, boottime [default: monotonic]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -s i -l interval -d 'The time between wakeups: 1ms; 1ms..1s (uniform); 1ms~50us (dithered) [default: 1ms]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l frame-rate -d 'The desired frame rate of a player, in frames/s: 60; 59.94; 60000/1001 [default: 60]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick -d 'Simulated tick rate in Hz: a player\'s timers expire only at these ticks, as on a kernel without high-resolution timers; none for the kernel\'s own timers [default: none]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l tick-shift -d 'Time from the first frame to a tick: 5ms; sweep covers every shift in turn [default: sweep]' -r
@@ -225,7 +231,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand watch" -l sample-limit -d 
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l seed -d 'Seed of random intervals [default: a new one]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l scale -d 'Time between two lines of the scope [default: automatic]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l threshold -d 'Latency above which a sample is late and is explained' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l duration -d 'How long to watch [default: until you quit]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -s d -l duration -d 'How long to watch [default: until you quit]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l causes -d 'Record kernel events from the beginning, to explain late samples'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l plain -d 'Print one line a second instead of drawing'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l json -d 'Print JSON, one object a line: events, and the figures of every second'
@@ -251,6 +257,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand list" -s h -l help -d 'Pri
 complete -c tactus -n "__fish_tactus_using_subcommand list" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l for -d 'What the machine is for: audio:RATE/FRAMES, control:RATE:LATENESS, video:RATE, midi, or PERIOD:LATENESS, e.g. audio:48000/64, control:1kHz:50us, 2ms:100us; prints how often its deadlines are missed; may be repeated' -r
 complete -c tactus -n "__fish_tactus_using_subcommand show" -l json -d 'Print JSON, one object a line for each run, with the summary of every cell'
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
+complete -c tactus -n "__fish_tactus_using_subcommand show" -l markdown -d 'Print the table as Markdown'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand show" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand explain" -l cell -d 'Explain only this cell of a run, like RUN#CELL: its number from 1, its label, or a part of its label [default: all cells]' -r
@@ -299,6 +307,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand compare" -l page -d 'Also 
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l force -d 'Compare cells with different probes, sleeps, clocks or intervals too'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l fail-on-worse -d 'Exit with code 1 if any figure is worse'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -l json -d 'Print one JSON object'
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l csv -d 'Print the table as comma-separated values, durations in nanoseconds'
+complete -c tactus -n "__fish_tactus_using_subcommand compare" -l markdown -d 'Print the table as Markdown'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand compare" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -l max -d 'Require that no wakeup is later than this' -r
@@ -316,11 +326,12 @@ complete -c tactus -n "__fish_tactus_using_subcommand gate" -l json -d 'Print on
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s o -l output -d 'File to write [default: standard output]' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Export the recording of this cell of a run, like RUN#CELL: its number from 1, its label, or a part of its label [default: export the run]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'With RUN#CELL: round of the recording, counted from 1 [default: 1]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l as -d 'Format of an exported recording [default: json-lines]' -r -f -a "json-lines\t'One JSON object a line for each event'
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Export the recording of this cell of a run: its label, or its number, counted from 0 [default: export the run]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'With --cell: round of the recording, counted from 1' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l as -d 'Format: for a run, hdr [default: JSON]; for a recording, one of the others [default: json-lines]' -r -f -a "json-lines\t'One JSON object a line for each event'
 perfetto\t'Trace for ui.perfetto.dev'
-recording\t'File of `tactus record` (docs/recording-format.md)'"
+recording\t'File of `tactus record` (docs/recording-format.md)'
+hdr\t'Latencies of a run as an interval log of HdrHistogram'"
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l without-samples -d 'Leave out a run\'s single samples, which are most of its size'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s V -l version -d 'Print version'
@@ -330,6 +341,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand import" -l as-rounds -d 'I
 complete -c tactus -n "__fish_tactus_using_subcommand import" -l json -d 'Print JSON, one object a line for each run'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand import" -s V -l version -d 'Print version'
+complete -c tactus -n "__fish_tactus_using_subcommand delete" -s y -l yes -d 'Delete without asking'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand delete" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -13,6 +13,7 @@ use tactus_record::perfetto::{self, ExportError};
 use tactus_store::Store;
 use tactus_sys::whole_file::Readers;
 
+use crate::error::OrError;
 use crate::runs::Runs;
 use crate::{Error, ErrorKind, Result, files, recording};
 
@@ -34,13 +35,15 @@ pub enum Exported<'s> {
     Turn(Vec<u8>),
 }
 
-/// A form of a recording.
+/// A form of a recording or of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// One event a line.
     JsonLines,
     /// For ui.perfetto.dev.
     Perfetto,
+    /// A log of HdrHistogram, of a run.
+    Hdr,
     /// The format of `tactus record` (docs/recording-format.md).
     Recording,
 }
@@ -90,6 +93,10 @@ impl Exported<'_> {
     /// It cannot be read, or `out` cannot be written.
     pub fn write(self, form: Form, mut out: &mut dyn Write) -> Result<()> {
         match (self, form) {
+            (Self::Run { store, run, .. }, Form::Hdr) => {
+                let log = tactus_import::hdr_log(&store.load(&run)?).or_internal()?;
+                Ok(out.write_all(log.as_bytes())?)
+            }
             (Self::Run { store, run, with_samples }, _) => {
                 Ok(store.export(&run, out, with_samples)?)
             }
@@ -114,7 +121,7 @@ pub(crate) fn convert(recording: &Path, form: Form, target: &Path) -> Result<()>
 fn events(source: &mut dyn EventSource, form: Form, out: &mut dyn Write) -> Result<()> {
     let written = match form {
         Form::Perfetto => perfetto::export(source, out),
-        Form::JsonLines | Form::Recording => ndjson::export(source, out),
+        Form::JsonLines | Form::Recording | Form::Hdr => ndjson::export(source, out),
     };
     written.map_err(|error| match error {
         ExportError::Write(error) => error.into(),

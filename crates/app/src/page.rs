@@ -6,6 +6,9 @@ use tactus_report::Conclusions;
 
 use crate::{Result, Subject, accounts, explain, overview, tail};
 
+/// The largest run that its page contains as a file; a larger one would make the page slow to open.
+const DOCUMENT_BYTES: usize = 2 << 20;
+
 /// What a page contains besides the runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageOptions<'a> {
@@ -30,6 +33,8 @@ pub fn of_runs(subjects: Vec<Subject<'_>>, options: &PageOptions<'_>) -> Result<
                 accounts: accounts::of_run(subject, options.ticks)?,
                 tails: tail::of_run(subject)?,
                 purposes: overview::purposes(subject.run(), options.purposes),
+                document: Some(tactus_store::document(subject.run())?)
+                    .filter(|document| document.len() <= DOCUMENT_BYTES),
             })
         })
         .collect::<Result<Vec<_>>>()?;

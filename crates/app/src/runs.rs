@@ -136,18 +136,23 @@ pub fn list(store: &Store, newest: Option<usize>) -> Result<Listing> {
     Ok(Listing { runs: summaries.into_iter().map(listed).collect::<Result<_>>()?, older })
 }
 
-/// Deletes runs permanently. Every name is looked up before anything is deleted, so a typing
-/// error deletes nothing. Calls `on_deleted` for each deleted run.
+/// Deletes runs permanently, if `agreed` agrees to all of them. Every name is looked up before
+/// anything is deleted, so a typing error deletes nothing. Calls `on_deleted` for each deleted
+/// run.
 ///
 /// # Errors
-/// There is no such run, an address names a cell, or the store cannot be written.
+/// There is no such run, an address names a cell, those of `agreed`, or the store cannot be written.
 pub fn delete(
     store: &mut Store,
     addresses: &[Address],
+    agreed: impl FnOnce(&[RunId]) -> Result<bool>,
     mut on_deleted: impl FnMut(&RunId),
 ) -> Result<()> {
     let whole = |address: &Address| Ok(store.find(address.whole_run()?)?);
     let runs = addresses.iter().map(whole).collect::<Result<Vec<_>>>()?;
+    if !agreed(&runs)? {
+        return Ok(());
+    }
     for run in runs {
         store.delete(&run)?;
         on_deleted(&run);

@@ -10,10 +10,12 @@ mod groups;
 mod guest_options;
 mod json_lines;
 mod listener;
+pub mod manual;
 mod percentage;
 mod progress;
 mod setting_options;
 mod signals;
+mod table_form_options;
 mod terminal;
 mod usage;
 mod values;
@@ -32,11 +34,7 @@ use crate::error::CommandError;
 /// Start with `tactus doctor`, then `tactus measure`, then `tactus explain`.
 #[derive(Parser)]
 #[command(name = "tactus", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "\
-Exit codes: 0 success, also if the reader closes the output; 1 a demand or check failed; 2 wrong
-usage; 3 not permitted or not available on this machine; 4 a bug in tactus; 5 some or all turns of
-a measurement failed; 130 interrupted (SIGINT), 143 terminated (SIGTERM), 129 hung up (SIGHUP):
-what was measured is kept.")]
+#[command(after_help = manual::exit_codes())]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

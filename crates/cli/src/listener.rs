@@ -17,12 +17,14 @@ use crate::signals::on_interrupt;
 /// interrupt stops a run.
 pub(crate) struct RunListener {
     progress: Progress,
+    quiet: bool,
     lines: Option<JsonLines>,
 }
 
 impl RunListener {
-    pub(crate) fn new(json: bool) -> Self {
-        Self { progress: Progress::new(), lines: json.then(JsonLines::default) }
+    /// With `quiet`, failures and shortfalls remain.
+    pub(crate) fn new(json: bool, quiet: bool) -> Self {
+        Self { progress: Progress::new(quiet), quiet, lines: json.then(JsonLines::default) }
     }
 
     /// Fails if an event could not be written.
@@ -34,7 +36,7 @@ impl RunListener {
 
 impl Listener for RunListener {
     fn begins(&mut self, stopper: &Stopper) -> io::Result<()> {
-        self.progress = Progress::new();
+        self.progress = Progress::new(self.quiet);
         let stopper = stopper.clone();
         on_interrupt(move |_| stopper.stop())
     }

@@ -17,6 +17,8 @@ use crate::terminal::{say, shortfall_text};
 pub(crate) struct Progress {
     bar: ProgressBar,
     terminal: bool,
+    /// Shows only failures and shortfalls.
+    quiet: bool,
     total: Nanos,
     /// The part of `total` of the finished rounds.
     finished: Nanos,
@@ -30,14 +32,16 @@ const TICK: Duration = Duration::from_secs(5);
 
 impl Progress {
     /// Shows nothing until the first event.
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         let style = ProgressStyle::with_template("{bar:24} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar =
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style);
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style);
         Self {
             bar,
             terminal: std::io::stderr().is_terminal(),
+            quiet,
             total: Nanos::ZERO,
             finished: Nanos::ZERO,
             shortfalls: HashSet::new(),
@@ -48,6 +52,11 @@ impl Progress {
     /// Shows `event`.
     pub(crate) fn show(&mut self, event: &Event<'_>) {
         match event {
+            Event::RunStarted { .. }
+            | Event::TurnStarted { .. }
+            | Event::TurnFinished { .. }
+            | Event::RoundsTaken { .. }
+                if self.quiet => {}
             Event::RunStarted { run, plan, turns, estimate, .. } => {
                 self.total = *estimate;
                 self.bar.set_length(estimate.as_nanos() / 1_000_000);

@@ -61,6 +61,17 @@ fn check(setting: &'static Setting, value: &str) -> Result<String, String> {
     checked.map(|()| value.to_owned()).map_err(without_name)
 }
 
+/// The short option of the settings that are typed most.
+fn short(setting: &Setting) -> Option<char> {
+    match setting.name {
+        "load" => Some('l'),
+        "policy" => Some('p'),
+        "interval" => Some('i'),
+        "duration" => Some('d'),
+        _ => None,
+    }
+}
+
 /// The help of a setting, with its default.
 fn help(setting: &Setting, defaults: &Layer) -> String {
     let default = defaults.values(setting.name).unwrap_or_default().join(", ");
@@ -75,6 +86,7 @@ impl<const WATCHED: bool> Args for SettingOptions<WATCHED> {
             command.arg(
                 Arg::new(setting.name)
                     .long(setting.name)
+                    .short(short(setting))
                     .value_name(setting.value)
                     .help(help(setting, &defaults))
                     .help_heading("Settings (repeat one to compare its values; an experiment replaces defaults)")

@@ -6,15 +6,17 @@
 //! interval becomes a block of it, the basis of bootstrap intervals.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::Read;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flate2::read::ZlibDecoder;
-use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use tactus_model::cell::Cell;
 use tactus_model::facts::MachineFacts;
 use tactus_model::limits::COUNT;
-use tactus_model::result::Accounting;
+use tactus_model::result::{Accounting, Measurement};
+use tactus_model::run::Run;
 use tactus_model::time::{Instant, Nanos, Realtime};
 use tactus_stats::LatencyHistogram;
 
@@ -33,6 +35,8 @@ const MOST_INTERVALS: usize = 1 << 20;
 /// The maximum number of blocks of all tags together; beyond it, neighbouring intervals are
 /// merged. A block takes up to a megabyte, and a log of a day has 86 400 intervals of a second.
 const MOST_BLOCKS: usize = 256;
+/// The significant digits of written histograms: more than those of the stored ones.
+const DIGITS: u8 = 3;
 /// The most tags of a log that are read.
 const MOST_TAGS: usize = MOST_BLOCKS / 2;
 
@@ -260,6 +264,78 @@ impl Tagged {
     }
 }
 
+/// Writes the latencies of a run per wakeup, in nanoseconds: each turn is an interval, tagged with
+/// its cell.
+///
+/// # Errors
+/// A histogram cannot be encoded, which is a defect of Tactus.
+pub fn hdr_log(run: &Run) -> Result<String, HdrError> {
+    let seconds = run.header.created.as_nanos() as f64 / 1e9;
+    let mut log = format!(
+        "#[Logged with tactus {}]\n#[Histogram log format version 1.3]\n\
+         #[BaseTime: {seconds:.3} (seconds since epoch)]\n#[StartTime: {seconds:.3} (seconds since epoch)]\n\
+         \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+        run.header.version
+    );
+    let labels = run.header.plan.labels();
+    for measurement in &run.measurements {
+        let label = labels.get(measurement.turn.cell).map_or("", String::as_str);
+        let encoded = encoded(measurement)?;
+        // Writing to a String cannot fail. The maximum is in milliseconds by convention.
+        let _ = writeln!(
+            log,
+            "Tag={},{:.3},{:.3},{:.6},{}",
+            tag(label),
+            (measurement.started - run.header.created).as_secs_f64(),
+            measurement.window.as_secs_f64(),
+            encoded.max as f64 / 1e6,
+            encoded.text,
+        );
+    }
+    Ok(log)
+}
+
+/// Why a log cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("a histogram cannot be encoded for HdrHistogram: {0}")]
+pub struct HdrError(String);
+
+impl HdrError {
+    fn of(error: impl std::fmt::Debug) -> Self {
+        Self(format!("{error:?}"))
+    }
+}
+
+/// A label without what separates fields of a log.
+fn tag(label: &str) -> String {
+    let joined = label.replace(" · ", "/");
+    joined
+        .chars()
+        .map(|c| if c == ',' || c.is_whitespace() || c.is_control() { '_' } else { c })
+        .collect()
+}
+
+struct Encoded {
+    text: String,
+    max: u64,
+}
+
+/// The histogram of all tasks of a measurement.
+fn encoded(measurement: &Measurement) -> Result<Encoded, HdrError> {
+    let mut all = LatencyHistogram::new();
+    for block in measurement.tasks.iter().flat_map(|task| &task.blocks) {
+        all.merge_record(block);
+    }
+    let max = all.max().map_or(0, Nanos::as_nanos);
+    let mut histogram = hdrhistogram::Histogram::<u64>::new(DIGITS).map_err(HdrError::of)?;
+    for bucket in all.buckets() {
+        histogram.record_n(bucket.low.as_nanos(), bucket.count).map_err(HdrError::of)?;
+    }
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(&histogram, &mut bytes).map_err(HdrError::of)?;
+    Ok(Encoded { text: BASE64_STANDARD.encode(bytes), max })
+}
+
 /// Decodes a histogram. Its sizes are checked before the library allocates memory for them.
 fn histogram(text: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
     let bytes = BASE64_STANDARD
@@ -286,4 +362,46 @@ fn histogram(text: &str) -> Result<hdrhistogram::Histogram<u64>, String> {
     Deserializer::new()
         .deserialize(&mut &content[..])
         .map_err(|error| format!("the histogram cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, Format, Options, run_of};
+
+    fn imported(name: &str, content: Vec<u8>) -> Run {
+        run_of(&[File { name: name.to_owned(), content, modified: None }], &Options::default())
+            .unwrap()
+    }
+
+    #[test]
+    fn a_written_log_reads_back_with_its_counts_and_quantiles() {
+        let text = br#"{"cpu": {"0": {"histogram": {"3": 90, "40": 9, "900": 1}, "count": 100, "min": 3, "max": 900}}}"#;
+        let run = imported("results.json", text.to_vec());
+        let log = hdr_log(&run).unwrap().into_bytes();
+        assert_eq!(Format::recognise(&log).unwrap(), Format::HdrLog);
+        let again = imported("latency.hlog", log);
+        assert_eq!(
+            again.header.created.as_nanos() / 1_000_000,
+            run.header.created.as_nanos() / 1_000_000
+        );
+        let pooled = |run: &Run| {
+            let mut all = LatencyHistogram::new();
+            let tasks = run.measurements.iter().flat_map(|measurement| &measurement.tasks);
+            tasks.flat_map(|task| &task.blocks).for_each(|block| all.merge_record(block));
+            all
+        };
+        let (before, after) = (pooled(&run), pooled(&again));
+        assert_eq!(after.count(), before.count());
+        for share in [0.5, 0.95, 1.0] {
+            let [before, after] =
+                [&before, &after].map(|it| it.quantile(share).unwrap().as_nanos());
+            assert!(before.abs_diff(after) * 100 <= before, "{share}: {before} and {after}");
+        }
+    }
+
+    #[test]
+    fn a_tag_has_no_separator() {
+        assert_eq!(tag("cmd:\"a, b\" · fifo:90"), "cmd:\"a__b\"/fifo:90");
+    }
 }

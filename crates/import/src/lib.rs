@@ -35,3 +35,4 @@ mod timerlat;
 pub use assemble::{File, Options, run_of};
 pub use error::ImportError;
 pub use format::Format;
+pub use hdr_log::{HdrError, hdr_log};

@@ -9,6 +9,7 @@ mod explanations;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use tactus_judge::purpose::PurposeVerdict;
 use tactus_model::time::Nanos;
 use tactus_report::{CellExplanation, CellTail, TableOptions, TracingCost};
 use tactus_stats::UnseenBound;
@@ -27,6 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let concluded = tactus_report::Conclusions {
         explanations: explained,
         tails: tails(),
+        purposes: PurposeVerdict::of_run(&quick, "control:1kHz:500us".parse()?),
         ..tactus_report::Conclusions::default()
     };
     let page = tactus_report::page_of(std::slice::from_ref(&quick), &[concluded])?;

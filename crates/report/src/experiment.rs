@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use tactus_model::cell::Cell;
-use tactus_model::experiment::{Experiment, Overrides, Plan};
+use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
 use tactus_model::label::differing_settings;
-use tactus_model::settings::SETTINGS;
+use tactus_model::settings::{Layer, SETTINGS};
 
 /// Writes `plan` as an experiment file; `tactus measure FILE` runs the same plan.
 ///
@@ -18,6 +18,49 @@ pub fn experiment_file(plan: &Plan) -> String {
     varied.extend(SETTINGS.iter().map(|setting| setting.name).filter(|name| !shared(name)));
     let product = head(plan) + &settings(&plan.cells, &varied);
     if plans_the_same(&product, plan) { product } else { head(plan) + &matrices(plan, &varied) }
+}
+
+/// The command that measures the cells of `plan` in the same rounds and order, without a file.
+///
+/// `None` if the cells are not all combinations of some values, or are measured in guests.
+pub fn measure_command(plan: &Plan) -> Option<String> {
+    let defaults = Experiment::parse(DEFAULTS).ok()?;
+    let mut settings = Layer::default();
+    let mut command = "tactus measure".to_owned();
+    for name in SETTINGS.iter().map(|setting| setting.name) {
+        let values = distinct_values(&plan.cells, name);
+        if values.is_empty() || defaults.settings().values(name).unwrap_or_default() == values {
+            continue;
+        }
+        for value in &values {
+            let _ = write!(command, " --{name} {}", shell_word(value));
+        }
+        settings.set(name, values).ok()?;
+    }
+    let overrides = Overrides {
+        settings,
+        rounds: Some(plan.rounds),
+        seed: Some(plan.seed),
+        until: plan.until.map(|until| until.aim),
+        limit: plan.until.map(|until| until.limit),
+        guest_time: None,
+    };
+    let _ = write!(command, " --rounds {} --seed {}", plan.rounds, plan.seed);
+    if let Some(until) = plan.until {
+        let _ = write!(command, " --until {} --limit {}", until.aim, until.limit);
+    }
+    let again = defaults.plan(&overrides).ok()?;
+    let named = Plan { name: plan.name.clone(), about: plan.about.clone(), ..again };
+    (named == *plan).then_some(command)
+}
+
+/// A value as one word of a shell.
+fn shell_word(value: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
+    match !value.is_empty() && value.chars().all(is_plain) {
+        true => value.to_owned(),
+        false => format!("'{}'", value.replace('\'', r"'\''")),
+    }
 }
 
 fn head(plan: &Plan) -> String {
@@ -47,16 +90,21 @@ fn settings(cells: &[Cell], varied: &[&str]) -> String {
     text
 }
 
-/// The distinct values of a setting, in order of first appearance.
 fn list(cells: &[Cell], name: &str) -> String {
+    let values: Vec<String> =
+        distinct_values(cells, name).iter().map(|value| quoted(value)).collect();
+    format!("[{}]", values.join(", "))
+}
+
+/// The distinct values of a setting, in order of first appearance.
+fn distinct_values(cells: &[Cell], name: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for value in cells.iter().filter_map(|cell| value_of(cell, name)) {
-        let value = quoted(&value);
         if !values.contains(&value) {
             values.push(value);
         }
     }
-    format!("[{}]", values.join(", "))
+    values
 }
 
 fn matrices(plan: &Plan, varied: &[&str]) -> String {
@@ -126,6 +174,21 @@ mod tests {
         check("until = \"p99.9:5%\"\nlimit = \"90s\"\nrounds = 4");
         check("guest-time = \"exact:500\"\n[settings]\nkernel = [\"debian\", \"debian-rt\"]");
         check("[settings]\nload = \"cmd:\\\"printf a\\\\n # \\u007F\\t\\\"\"");
+    }
+
+    #[test]
+    fn the_command_names_what_differs_from_the_defaults() {
+        let command = |text: &str| {
+            let plan = Experiment::parse(text).unwrap().plan(&Overrides::default()).unwrap();
+            measure_command(&plan)
+        };
+        let text = "seed = 7\nrounds = 2\n[settings]\nload = [\"idle\", 'cmd:\"make -j4\"']\npolicy = \"fifo:90\"";
+        assert_eq!(
+            command(text).unwrap(),
+            "tactus measure --load idle --load 'cmd:\"make -j4\"' --policy fifo:90 --rounds 2 --seed 7"
+        );
+        let matrices = "seed = 7\n[[matrix]]\nload = \"idle\"\npolicy = \"other\"\n[[matrix]]\nload = \"file\"\npolicy = \"fifo:90\"";
+        assert_eq!(command(matrices), None);
     }
 
     #[test]

@@ -49,7 +49,10 @@ pub use page::comparison::comparison_page;
 pub use page::{Conclusions, ReportError, accounts_page, page, page_of, page_with};
 pub use purpose::purposes_text;
 pub use reproduction::{Measured, papers_table, reproduction_page, reproduction_text};
-pub use table::{TableOptions, cells_table, lines, paragraph, plan_table, run_details, runs_table};
+pub use table::{
+    TableForm, TableOptions, cells_file, cells_table, comparison_file, lines, paragraph,
+    plan_table, run_details, runs_table,
+};
 pub use tail::{CauseTail, CellTail, tail_text};
 pub use until::{narrowing_line, rounds_taken_text, rounds_text, until_text};
 pub use verdict::verdict_text;

@@ -88,6 +88,28 @@
       return kept;
     }
 
+    /** Draws a line for each tolerated latency. */
+    function drawLimits(plot) {
+      const { left, width, top, height } = plot.bbox;
+      plot.ctx.save();
+      plot.ctx.strokeStyle = plot.ctx.fillStyle = style("--bad");
+      plot.ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+      plot.ctx.textAlign = "left";
+      plot.ctx.textBaseline = "bottom";
+      plot.ctx.lineWidth = 1.5 * devicePixelRatio;
+      plot.ctx.setLineDash([]);
+      for (const limit of data.limits) {
+        const y = plot.valToPos(limit.value, "y", true);
+        if (y < top || y > top + height) continue;
+        plot.ctx.beginPath();
+        plot.ctx.moveTo(left, y);
+        plot.ctx.lineTo(left + width, y);
+        plot.ctx.stroke();
+        plot.ctx.fillText(limit.name, left + 6, y - 3);
+      }
+      plot.ctx.restore();
+    }
+
     function draw() {
       plot?.destroy();
       const width = mount.clientWidth;
@@ -101,8 +123,8 @@
         cursor: { points: { size: 7 }, drag: { x: true, y: false } },
         scales: { x: { time: false, range: (_, low, high) => [low ?? 0, high ?? 1] }, y: { distr: 3 } },
         axes: [
-          { ...line, font, splits: () => shown.map((mark) => mark.place), values: () => shown.map((mark) => mark.text) },
-          { ...line, font, size: 64, values: (_, splits) => splits.map((value) => value === null ? null : latency(value).replace(/\.?0+(?=\u202f)/, (zeros) => zeros.startsWith(".") ? "" : zeros)) },
+          { ...line, font, label: axis.name, labelFont: font, labelSize: 20, splits: () => shown.map((mark) => mark.place), values: () => shown.map((mark) => mark.text) },
+          { ...line, font, label: "latency", labelFont: font, labelSize: 18, size: 64, values: (_, splits) => splits.map((value) => value === null ? null : latency(value).replace(/\.?0+(?=\u202f)/, (zeros) => zeros.startsWith(".") ? "" : zeros)) },
         ],
         series: [{}, ...curves.map((curve, index) => ({
           label: curve.name,
@@ -112,7 +134,7 @@
           width: 2,
           points: { show: false },
         }))],
-        hooks: { setCursor: [(plot) => { if (plot.cursor.idx !== null && plot.cursor.idx !== undefined && plot.cursor.left >= 0) ask(plot.cursor.idx); }] },
+        hooks: { draw: [drawLimits], setCursor: [(plot) => { if (plot.cursor.idx !== null && plot.cursor.idx !== undefined && plot.cursor.left >= 0) ask(plot.cursor.idx); }] },
       }, [axis.places, ...curves.map((curve) => data.shares.map((_, index) => index < curve.values.length ? Math.max(1, curve.values[index]) : null))], mount);
     }
 

@@ -4,8 +4,8 @@ use std::io::{BufWriter, Write};
 
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use tactus_model::result::Measurement;
-use tactus_model::run::RunId;
+use tactus_model::result::{Failure, Measurement};
+use tactus_model::run::{Run, RunHeader, RunId};
 use tactus_model::sample::SampleBlock;
 
 use crate::fault::Fault;
@@ -26,6 +26,12 @@ pub(crate) struct ExportedResult {
     pub(crate) samples: Vec<ExportedBlock>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) traced: Option<ExportedTraced>,
+}
+
+/// An [`ExportedResult`] without samples.
+#[derive(Serialize)]
+struct WithoutSamples<'m> {
+    measurement: &'m Measurement,
 }
 
 /// The recording and the samples of a traced window in an export.
@@ -64,6 +70,21 @@ impl Store {
     }
 }
 
+/// The JSON of a run without samples and recordings, as [`Store::export`] writes it.
+///
+/// # Errors
+/// [`StoreError::Export`] if a value cannot be written as JSON.
+pub fn document(run: &Run) -> Result<Vec<u8>, StoreError> {
+    let mut document = Document(Vec::new());
+    document.head(&run.header, &run.failures)?;
+    for (index, measurement) in run.measurements.iter().enumerate() {
+        document.text(if index == 0 { "\n" } else { ",\n" })?;
+        document.value(&WithoutSamples { measurement })?;
+    }
+    document.text("\n]}\n")?;
+    Ok(document.0)
+}
+
 /// One result per line, so that only one is in memory at a time and line-based tools can
 /// separate them.
 ///
@@ -76,20 +97,12 @@ fn write_run(
     with_samples: bool,
 ) -> Result<(), Fault> {
     let row = find::row(database, run)?;
-    document.text("{\"format\":")?;
-    document.value(&FORMAT)?;
-    document.text(",\n\"format_version\":")?;
-    document.value(&FORMAT_VERSION)?;
-    document.text(",\n\"header\":")?;
-    document.value(&load::header(database, &row)?)?;
-    document.text(",\n\"failures\":")?;
-    document.value(&load::failures(database, &row)?)?;
-    document.text(",\n\"results\":[")?;
+    document.head(&load::header(database, &row)?, &load::failures(database, &row)?)?;
     for (index, number) in load::measurement_numbers(database, &row)?.into_iter().enumerate() {
         document.text(if index == 0 { "\n" } else { ",\n" })?;
         document.value(&result(database, number, with_samples)?)?;
     }
-    document.text("\n]}\n")
+    Ok(document.text("\n]}\n")?)
 }
 
 fn result(database: &Connection, number: i64, with_samples: bool) -> Result<ExportedResult, Fault> {
@@ -113,12 +126,24 @@ fn exported(samples: Vec<(u32, SampleBlock)>) -> Vec<ExportedBlock> {
 struct Document<W: Write>(W);
 
 impl<W: Write> Document<W> {
-    fn text(&mut self, text: &str) -> Result<(), Fault> {
-        Ok(self.0.write_all(text.as_bytes()).map_err(StoreError::Export)?)
+    /// Writes everything before the results.
+    fn head(&mut self, header: &RunHeader, failures: &[Failure]) -> Result<(), StoreError> {
+        self.text("{\"format\":")?;
+        self.value(&FORMAT)?;
+        self.text(",\n\"format_version\":")?;
+        self.value(&FORMAT_VERSION)?;
+        self.text(",\n\"header\":")?;
+        self.value(header)?;
+        self.text(",\n\"failures\":")?;
+        self.value(&failures)?;
+        self.text(",\n\"results\":[")
     }
 
-    fn value(&mut self, value: &impl Serialize) -> Result<(), Fault> {
-        serde_json::to_writer(&mut self.0, value)
-            .map_err(|error| StoreError::Export(error.into()).into())
+    fn text(&mut self, text: &str) -> Result<(), StoreError> {
+        self.0.write_all(text.as_bytes()).map_err(StoreError::Export)
+    }
+
+    fn value(&mut self, value: &impl Serialize) -> Result<(), StoreError> {
+        serde_json::to_writer(&mut self.0, value).map_err(|error| StoreError::Export(error.into()))
     }
 }

@@ -27,7 +27,7 @@ mod store;
 
 pub use balance::Imbalance;
 pub use error::StoreError;
-pub use export::{FORMAT, FORMAT_VERSION};
+pub use export::{FORMAT, FORMAT_VERSION, document};
 pub use file_run::FileRun;
 pub use location::default_path;
 pub use store::Store;

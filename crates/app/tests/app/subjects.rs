@@ -187,10 +187,11 @@ fn an_unknown_name_deletes_nothing() {
     let here = Here::new();
     let mut store = here.places.open_store().unwrap();
     let run = recorded_run(&mut store).to_string();
-    delete(&mut store, &[address(&run), address("none")], |run| panic!("{run}")).unwrap_err();
+    let both = [address(&run), address("none")];
+    delete(&mut store, &both, |_| Ok(true), |run| panic!("{run}")).unwrap_err();
     assert_eq!(list(&store, None).unwrap().runs.len(), 1);
     assert_eq!(list(&store, Some(0)).unwrap().older, 1);
     let mut gone = Vec::new();
-    delete(&mut store, &[address(&run)], |run| gone.push(run.to_string())).unwrap();
+    delete(&mut store, &[address(&run)], |_| Ok(true), |run| gone.push(run.to_string())).unwrap();
     assert_eq!(gone, [run]);
 }

@@ -9,11 +9,12 @@ use tactus_app::runs::Runs;
 use tactus_app::{Places, files};
 use tactus_judge::compare::CompareOptions;
 use tactus_model::address::Address;
-use tactus_report::{comparison_page, comparison_text};
+use tactus_report::{comparison_file, comparison_page, comparison_text};
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::percentage::margin;
+use crate::table_form_options::TableFormOptions;
 use crate::terminal::stdout;
 
 /// Compare two runs, or two cells, with confidence intervals.
@@ -51,6 +52,8 @@ pub(crate) struct CompareArguments {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    table: TableFormOptions,
 }
 
 pub(crate) fn run(arguments: &CompareArguments, places: &Places) -> CommandResult {
@@ -62,6 +65,8 @@ pub(crate) fn run(arguments: &CompareArguments, places: &Places) -> CommandResul
     }
     if arguments.json {
         write_line(&comparison)?;
+    } else if let Some(form) = arguments.table.form() {
+        write!(stdout(), "{}", comparison_file(&comparison, form))?;
     } else {
         write!(stdout(), "{}", comparison_text(&comparison, a.run(), b.run()))?;
     }

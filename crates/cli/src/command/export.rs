@@ -22,7 +22,8 @@ use crate::values::whole;
 /// recording of one turn of a run (RUN#CELL, --round).
 ///
 /// Examples: tactus export -o baseline.json;
-/// tactus export last#1 --as perfetto -o trace.pftrace
+/// tactus export last#1 --as perfetto -o trace.pftrace;
+/// tactus export last --as hdr -o latency.hlog
 #[derive(Args)]
 pub(crate) struct ExportArguments {
     /// Run: its name, a unique prefix of the name, or `last`; or RUN#CELL, for the recording of a cell; or the file of a recording
@@ -40,12 +41,12 @@ pub(crate) struct ExportArguments {
     /// With RUN#CELL: round of the recording, counted from 1 [default: 1]
     #[arg(long, value_name = "N", value_parser = whole(1..=Plan::MAX_ROUNDS))]
     round: Option<u32>,
-    /// Format of an exported recording [default: json-lines]
+    /// Format: for a run, hdr [default: JSON]; for a recording, one of the others [default: json-lines]
     #[arg(long = "as", value_name = "FORM")]
     form: Option<Form>,
 }
 
-/// A form of a recording.
+/// A form of a recording or of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// One JSON object a line for each event
@@ -54,6 +55,8 @@ enum Form {
     Perfetto,
     /// File of `tactus record` (docs/recording-format.md)
     Recording,
+    /// Latencies of a run as an interval log of HdrHistogram
+    Hdr,
 }
 
 impl From<Form> for export::Form {
@@ -62,6 +65,7 @@ impl From<Form> for export::Form {
             Form::JsonLines => Self::JsonLines,
             Form::Perfetto => Self::Perfetto,
             Form::Recording => Self::Recording,
+            Form::Hdr => Self::Hdr,
         }
     }
 }
@@ -100,6 +104,10 @@ impl ExportArguments {
     fn chosen<'r>(&self, runs: &'r Runs<'_>) -> CommandResult<Exported<'r>> {
         let source = chosen(&self.source, self.cell.as_deref())?;
         let path = Path::new(source.as_str());
+        if self.form == Some(Form::Hdr) && (path.is_file() || source.cell().is_some()) {
+            let message = "`--as hdr` applies to runs in the store, not to recordings";
+            return Err(CommandError::usage(message));
+        }
         if path.is_file() {
             if self.without_samples || self.round.is_some() {
                 let message = "`--without-samples` and `--round` apply to runs, not to recordings";
@@ -115,8 +123,8 @@ impl ExportArguments {
             return Ok(export::recording_of(runs, &source, self.round.unwrap_or(1))?);
         }
         let run = export::run(runs, source.run(), !self.without_samples)?;
-        if self.form.is_some() || self.round.is_some() {
-            let message = "`--as` and `--round` apply to recordings; name the file of a recording, \
+        if self.form.is_some_and(|form| form != Form::Hdr) || self.round.is_some() {
+            let message = "this format and `--round` are for recordings; name the file of a recording, \
                            or a cell as RUN#CELL";
             return Err(CommandError::usage(message));
         }

@@ -22,7 +22,8 @@ use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
 use crate::setting_options::SettingOptions;
-use crate::terminal::{print_plan, stdout, table_options};
+use crate::table_form_options::TableFormOptions;
+use crate::terminal::{print_plan, say, stdout, table_options};
 use crate::values::{positive, seed, whole};
 
 /// Measure wakeup latency under loads and policies, store the run, and print the results.
@@ -45,7 +46,7 @@ pub(crate) struct MeasureArguments {
     #[command(flatten)]
     settings: SettingOptions,
     /// Number of rounds; each round measures every cell once [default: that of the experiment, or 1]
-    #[arg(long, value_name = "N", conflicts_with = "continued",
+    #[arg(short, long, value_name = "N", conflicts_with = "continued",
         value_parser = whole(1..=Plan::MAX_ROUNDS))]
     rounds: Option<u32>,
     /// Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share
@@ -80,6 +81,11 @@ pub(crate) struct MeasureArguments {
     /// Print events and results as JSON, one object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    table: TableFormOptions,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// The lines that `--json` adds after the events of a run.
@@ -127,7 +133,7 @@ pub(super) fn run_with(
     places: &Places,
 ) -> CommandResult {
     arguments.page.as_deref().map_or(Ok(()), files::check)?;
-    let mut listener = RunListener::new(arguments.json);
+    let mut listener = RunListener::new(arguments.json, arguments.quiet);
     let (store, done) = match &arguments.continued {
         Some(name) => {
             arguments.check_continued()?;
@@ -137,6 +143,10 @@ pub(super) fn run_with(
         }
         None => {
             let plan = arguments.plan(guests.time)?;
+            if arguments.plan_only && arguments.table.form().is_some() {
+                let message = "`--csv` and `--markdown` apply to results, not to `--plan-only`";
+                return Err(CommandError::usage(message));
+            }
             if arguments.plan_only {
                 return print_plan(&plan, arguments.json);
             }
@@ -201,6 +211,9 @@ fn print_conclusions(
         }
         return Ok(());
     }
+    if let Some(form) = arguments.table.form() {
+        return Ok(write!(stdout(), "{}", tactus_report::cells_file(&[run], form))?);
+    }
     let mut out = stdout();
     let options = table_options();
     write!(out, "{}", tactus_report::outcome_text(run, &options))?;
@@ -227,6 +240,10 @@ fn write_page(
     let path = files::write_page(arguments.page.as_deref(), || places.page(&run), &page)?;
     if arguments.json {
         return Ok(write_line(&Conclusion::Page { run: &run, path: &path })?);
+    }
+    if arguments.table.form().is_some() {
+        say!("Page: {}", path.display());
+        return Ok(());
     }
     Ok(writeln!(stdout(), "\nPage: {}", path.display())?)
 }

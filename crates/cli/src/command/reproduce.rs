@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
     if arguments.plan_only {
         return plans.iter().try_for_each(|plan| print_plan(&plan.plan, arguments.json));
     }
-    let (mut store, mut listener) = (places.open_store()?, RunListener::new(arguments.json));
+    let (mut store, mut listener) = (places.open_store()?, RunListener::new(arguments.json, false));
     let runs =
         study.measure(places, &mut store, &plans, &wanted.guests, &mut listener, print_next)?;
     listener.end()?;

@@ -11,11 +11,14 @@ use tactus_model::address::Address;
 
 use crate::error::CommandResult;
 use crate::json_lines::write_line;
+use crate::table_form_options::TableFormOptions;
 use crate::terminal::{stdout, table_options};
 
 /// Show a run: verdict, cells, shortfalls, the machine, estimates for longer times.
 ///
-/// Example: tactus show last --for audio:48000/64
+/// With --csv or --markdown, the cells of all runs are one table.
+///
+/// Examples: tactus show last --for audio:48000/64; tactus show before after --csv
 #[derive(Args)]
 pub(crate) struct ShowArguments {
     /// Runs: names, unique prefixes of names, `last`, or files of exported runs; or single cells, as RUN#CELL [default: last]
@@ -29,11 +32,18 @@ pub(crate) struct ShowArguments {
     /// Print JSON, one object a line for each run, with the summary of every cell
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    table: TableFormOptions,
 }
 
 pub(crate) fn run(arguments: &ShowArguments, places: &Places) -> CommandResult {
     let runs = Runs::new(places);
-    for subject in runs.find_all(&arguments.runs)? {
+    let subjects = runs.find_all(&arguments.runs)?;
+    if let Some(form) = arguments.table.form() {
+        let runs: Vec<_> = subjects.iter().map(Subject::run).collect();
+        return Ok(write!(stdout(), "{}", tactus_report::cells_file(&runs, form))?);
+    }
+    for subject in subjects {
         if arguments.json {
             write_line(&RunOverview::of(&subject, &arguments.purposes)?)?;
         } else {

@@ -103,7 +103,15 @@ fn a_run_is_measured_stored_shown_exported_and_imported() {
     tactus.fail(2, &["export", &format!("{run}#1"), "--round", "9"]);
     tactus.fail(2, &["export", &run, "--as", "perfetto"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), exported);
-    tactus.succeed(&["delete", &run]);
+    let log = tactus.folder().join("run.hlog");
+    tactus.succeed(&["export", &run, "--as", "hdr", "-o", log.to_str().unwrap()]);
+    let imported = tactus.succeed(&["import", log.to_str().unwrap()]);
+    let table = tactus.succeed(&["show", &run, imported.trim(), "--csv"]);
+    assert!(table.starts_with("run,cell,") && table.contains(&run), "{table}");
+    let table = tactus.succeed(&["show", &run, "--markdown"]);
+    assert!(table.starts_with("| run | cell |"), "{table}");
+    tactus.fail(2, &["delete", &run]);
+    tactus.succeed(&["delete", &run, "--yes"]);
     assert!(!tactus.succeed(&["list"]).contains(&run));
     assert_eq!(tactus.succeed(&["import", file.to_str().unwrap()]).trim(), run);
     assert_eq!(tactus.succeed(&["export", &run]), exported, "the import is complete");

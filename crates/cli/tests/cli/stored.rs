@@ -138,7 +138,7 @@ fn needs_root_every_reading_command_reads_another_users_store() {
     let Some(_) = require(Need::Root, started) else { return };
     let before = fs::read(tactus.store()).unwrap();
     check_reading(|arguments| as_nobody(arguments).unwrap());
-    let error = text(&as_nobody(&["delete", "last"]).unwrap().stderr);
+    let error = text(&as_nobody(&["delete", "last", "--yes"]).unwrap().stderr);
     assert!(error.contains("cannot write the results database"), "{error}");
     assert_eq!(fs::read(tactus.store()).unwrap(), before);
     assert!(!tactus.folder().join("runs.sqlite-shm").exists());
@@ -186,7 +186,7 @@ fn needs_root_a_full_disk_ends_a_measurement_with_an_error_and_runs_can_be_delet
     let script = format!(
         "tactus {short}; tactus {short} --rounds 300; tactus list; tactus show last
         dd if=/dev/zero of=$there/rest bs=512 2>/dev/null
-        tactus {short}; tactus list --json; tactus delete last; tactus delete last
+        tactus {short}; tactus list --json; tactus delete last --yes; tactus delete last --yes
         tactus list --json",
         short = SHORT.join(" ")
     );

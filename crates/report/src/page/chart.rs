@@ -11,6 +11,7 @@ use super::figures::drawn;
 use crate::format;
 use crate::layout::{Panel, panels};
 use crate::summary::{CellResult, quantiles};
+use crate::svg::percentiles::{Limit, axis_name};
 use crate::svg::style::CurveStyle;
 
 /// Points of a curve per decade of rarity.
@@ -27,11 +28,20 @@ struct Data {
     reciprocal: Axis,
     exponential: Axis,
     curves: Vec<Curve>,
+    limits: Vec<Line>,
+}
+
+/// A tolerated latency, in nanoseconds.
+#[derive(Serialize)]
+struct Line {
+    name: String,
+    value: u64,
 }
 
 /// One of the two axes.
 #[derive(Serialize)]
 struct Axis {
+    name: &'static str,
     /// The place of each share: 0 at the left end, 1 at the right.
     places: Vec<f64>,
     marks: Vec<Mark>,
@@ -58,7 +68,10 @@ struct Curve {
 }
 
 /// The data of all runs, safe inside a script element.
-pub(super) fn data(runs: &[(&Run, Vec<CellResult<'_>>)]) -> Result<String, serde_json::Error> {
+pub(super) fn data(
+    runs: &[(&Run, Vec<CellResult<'_>>)],
+    limits: &[Limit],
+) -> Result<String, serde_json::Error> {
     let counts = runs.iter().flat_map(|(_, results)| results);
     let shares = shares(counts.map(|result| result.accounting().observed).max().unwrap_or(0));
     let last = shares.last().copied().unwrap_or_default();
@@ -73,6 +86,10 @@ pub(super) fn data(runs: &[(&Run, Vec<CellResult<'_>>)]) -> Result<String, serde
         exponential: Axis::of(PercentileAxis::Exponential, &shares, last),
         shares,
         curves,
+        limits: limits
+            .iter()
+            .map(|limit| Line { name: limit.name.clone(), value: limit.latency.as_nanos() })
+            .collect(),
     };
     Ok(safe_in_script(&serde_json::to_string(&data)?))
 }
@@ -164,6 +181,7 @@ impl Axis {
             place: tick.position,
         };
         Self {
+            name: axis_name(axis),
             places: shares.iter().map(|share| place(*share)).collect(),
             marks: axis.ticks(last).into_iter().map(mark).collect(),
         }

@@ -36,7 +36,10 @@ pub fn comparison_page(comparison: &Comparison, a: &Run, b: &Run) -> Result<Stri
         not_compared: not_compared(pair),
         missed: missed(pair),
         unknown: pair.unknown.join(", "),
-        graphs: shared.map(|shared| percentiles::panel("", curves, shared).inline()).to_vec(),
+        graphs: shared
+            .each_ref()
+            .map(|shared| percentiles::panel("", curves, shared).inline())
+            .to_vec(),
     });
     let page = Page {
         title: title_of(comparison),

@@ -12,7 +12,7 @@ use tactus_stats::{PercentileAxis, percentile_curve};
 use crate::layout::{CurvePlace, Panel, panels};
 use crate::summary::CellResult;
 use crate::svg::density::{self, Density, Ranges};
-use crate::svg::percentiles::{self, Curve, Shared};
+use crate::svg::percentiles::{self, Curve, Limit, Shared};
 use crate::svg::scope::{self, Scope};
 use crate::svg::series::{self, Round, Series};
 use crate::svg::style::CurveStyle;
@@ -35,8 +35,12 @@ pub(super) struct Figure {
     pub(super) folded: Vec<String>,
 }
 
-/// The drawings of a run, and the number of cells not drawn.
-pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, usize) {
+/// The drawings of a run, with lines for tolerated latencies, and the number of cells not drawn.
+pub(super) fn figures(
+    run: &Run,
+    results: &[CellResult<'_>],
+    limits: &[Limit],
+) -> (Vec<Figure>, usize) {
     let drawn = drawn(results);
     let indices: Vec<usize> = drawn.iter().map(|result| result.index).collect();
     let groups: Vec<Grouped<'_, '_>> = panels(&run.header.plan.cells, &indices)
@@ -47,13 +51,16 @@ pub(super) fn figures(run: &Run, results: &[CellResult<'_>]) -> (Vec<Figure>, us
     figures.extend([
         percentiles(
             &groups,
+            limits,
             PercentileAxis::Reciprocal,
             "Percentiles by 1/(1−p)",
             "Latency per wakeup. Wakeups are rarer to the right: at 99.9, one wakeup in a thousand has a \
-             higher latency. Lower is better, flatter is more predictable; each curve ends at its worst case.",
+             higher latency. Lower is better, flatter is more predictable; each curve ends at its worst case. \
+             Dashes only distinguish curves, like colours, here and in all drawings.",
         ),
         percentiles(
             &groups,
+            limits,
             PercentileAxis::Exponential,
             "Percentiles on an exponential axis",
             "The same on the axis of Faller (1992), the exponential of the percentile: the bulk is compressed \
@@ -101,6 +108,7 @@ impl<'a, 'r> Grouped<'a, 'r> {
 
 fn percentiles(
     groups: &[Grouped<'_, '_>],
+    limits: &[Limit],
     axis: PercentileAxis,
     title: &'static str,
     about: &str,
@@ -113,13 +121,13 @@ fn percentiles(
         })
         .collect();
     let all = || curves.iter().flat_map(|(_, curves)| curves);
-    let shared = Shared::of(axis, all());
+    let shared = Shared::of(axis, all()).with_limits(limits);
     Figure {
         title,
         about: about.to_owned(),
         panels: curves
             .iter()
-            .map(|(head, curves)| percentiles::panel(head, curves, shared).inline())
+            .map(|(head, curves)| percentiles::panel(head, curves, &shared).inline())
             .collect(),
         folded: Vec::new(),
     }

@@ -6,6 +6,7 @@
 
 mod chart;
 pub mod comparison;
+mod contents;
 pub(crate) mod figures;
 pub(crate) mod frame;
 pub(crate) mod view;
@@ -83,6 +84,9 @@ pub struct Conclusions {
     pub tails: Vec<CellTail>,
     /// The verdicts of its cells for each purpose; empty if none was requested.
     pub purposes: Vec<PurposeVerdict>,
+    /// The run as an exported file, to download from the page; `None` for a page without it, which
+    /// names the command that exports it.
+    pub document: Option<Vec<u8>>,
 }
 
 /// Writes the page of `runs` with the conclusions from their recordings: one entry for each run, in
@@ -103,6 +107,9 @@ pub fn page_of(runs: &[Run], concluded: &[Conclusions]) -> Result<String, Report
         .zip(&found)
         .zip(concluded)
         .map(|((number, (run, results)), concluded)| RunView::of(run, results, concluded, number));
+    let mut limits: Vec<_> =
+        concluded.iter().flat_map(|concluded| view::limits(&concluded.purposes)).collect();
+    limits.dedup();
     let error_script = include_str!("../../templates/errors.js");
     let chart_script = include_str!("../../vendor/uplot/uPlot.iife.min.js");
     let script = include_str!("../../templates/page.js");
@@ -117,9 +124,9 @@ pub fn page_of(runs: &[Run], concluded: &[Conclusions]) -> Result<String, Report
         error_script,
         chart_script,
         script,
-        data: chart::data(&found)?,
+        data: chart::data(&found, &limits)?,
     };
-    Ok(written(&page)?)
+    Ok(contents::with_contents(&written(&page)?))
 }
 
 fn title(runs: &[Run]) -> String {

@@ -1,6 +1,9 @@
 //! The texts of a run in the order of the template.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use tactus_judge::doctor::{Finding, State};
+use tactus_judge::purpose::PurposeVerdict;
 use tactus_judge::verdict::{Validity, Verdict, changed_facts, verdict as judged};
 use tactus_model::facts::FactRow;
 use tactus_model::label::differing_settings;
@@ -9,16 +12,18 @@ use tactus_model::run::Run;
 use super::Conclusions;
 use super::figures::{Figure, figures};
 use crate::accounts::section::AccountsView;
-use crate::experiment::experiment_file;
+use crate::experiment::{experiment_file, measure_command};
 use crate::explanation::section::ExplanationView;
 use crate::format;
 use crate::guests::{self, guests_note};
 use crate::purpose::PurposeView;
 use crate::summary::{CellResult, cost_in_words};
+use crate::svg::percentiles::Limit;
 use crate::table::column::{Column, Entry};
 use crate::table::content;
 use crate::table::details::{by_tactus, origin};
 use crate::table::kernels;
+use crate::table::{TableForm, cells_file};
 use crate::tail::TailView;
 use crate::until::rounds_taken_text;
 use crate::{outcome, verdict};
@@ -60,6 +65,11 @@ pub(super) struct RunView {
     pub(super) made: Vec<(&'static str, String)>,
     /// The plan as a file; `None` if another program measured.
     pub(super) experiment: Option<String>,
+    /// The command that repeats the run without that file, if there is one.
+    pub(super) command: Option<String>,
+    pub(super) downloads: Vec<Download>,
+    /// Whether the run itself is among the downloads.
+    pub(super) has_document: bool,
 }
 
 /// Whether the run is valid.
@@ -77,7 +87,7 @@ pub(super) struct FindingView {
     pub(super) check: &'static str,
     pub(super) why: &'static str,
     pub(super) text: String,
-    pub(super) fix: Option<String>,
+    pub(super) fix: Option<Words>,
 }
 
 impl VerdictView {
@@ -105,9 +115,52 @@ impl FindingView {
             check: finding.check,
             why: finding.why,
             text: verdict::sentence(finding),
-            fix: fix.map(str::to_owned),
+            fix: fix.map(Words::of),
         }
     }
+}
+
+/// Words that may contain code between backticks.
+pub(super) struct Words(pub(super) Vec<(String, bool)>);
+
+impl Words {
+    fn of(text: &str) -> Self {
+        let parts = text.split('`').enumerate();
+        Self(parts.map(|(place, part)| (part.to_owned(), place % 2 == 1)).collect())
+    }
+}
+
+/// A file that the page contains.
+pub(super) struct Download {
+    pub(super) name: String,
+    pub(super) about: &'static str,
+    /// Its content as a `data:` address.
+    pub(super) address: String,
+}
+
+impl Download {
+    fn of(name: String, about: &'static str, kind: &str, content: &[u8]) -> Self {
+        let content = BASE64_STANDARD.encode(content);
+        Self { name, about, address: format!("data:{kind};base64,{content}") }
+    }
+}
+
+fn downloads(run: &Run, document: Option<&[u8]>) -> Vec<Download> {
+    let id = &run.header.id;
+    let table = cells_file(&[run], TableForm::Csv);
+    let about = "the table of cells, durations in nanoseconds";
+    let mut files = vec![Download::of(format!("{id}.csv"), about, "text/csv", table.as_bytes())];
+    if let Some(document) = document {
+        let about = "the run without single samples; tactus show, compare and import read it";
+        files.push(Download::of(format!("{id}.json"), about, "application/json", document));
+    }
+    if run.header.origin.is_none() {
+        let plan = experiment_file(&run.header.plan);
+        let about = "the experiment; tactus measure FILE repeats the run";
+        let name = format!("{id}.toml");
+        files.push(Download::of(name, about, "application/toml", plan.as_bytes()));
+    }
+    files
 }
 
 /// A turn without a result.
@@ -131,11 +184,11 @@ impl Table {
         self.columns.first().is_none_or(|names| names.entries.is_empty())
     }
 
-    /// The entries row by row.
-    pub(crate) fn rows(&self) -> Vec<Vec<&Entry>> {
+    /// The entries row by row, with their columns.
+    pub(crate) fn rows(&self) -> Vec<Vec<(&Column, &Entry)>> {
         let count = self.columns.first().map_or(0, |names| names.entries.len());
         (0..count)
-            .map(|row| self.columns.iter().map(|column| &column.entries[row]).collect())
+            .map(|row| self.columns.iter().map(|column| (column, &column.entries[row])).collect())
             .collect()
     }
 }
@@ -161,7 +214,7 @@ impl RunView {
         number: usize,
     ) -> Self {
         let header = &run.header;
-        let (figures, not_drawn) = figures(run, results);
+        let (figures, not_drawn) = figures(run, results, &limits(&concluded.purposes));
         Self {
             number,
             id: header.id.to_string(),
@@ -197,8 +250,27 @@ impl RunView {
             facts_after_known: header.facts_after.is_some(),
             made: made(run),
             experiment: header.origin.is_none().then(|| experiment_file(&header.plan)),
+            command: match header.origin {
+                None => measure_command(&header.plan),
+                Some(_) => None,
+            },
+            has_document: concluded.document.is_some(),
+            downloads: downloads(run, concluded.document.as_deref()),
         }
     }
+}
+
+/// The latency that each purpose tolerates.
+pub(super) fn limits(purposes: &[PurposeVerdict]) -> Vec<Limit> {
+    let mut limits: Vec<Limit> = purposes
+        .iter()
+        .map(|verdict| Limit {
+            name: format!("for {}: {}", verdict.purpose, format::axis_length(verdict.deadline)),
+            latency: verdict.deadline,
+        })
+        .collect();
+    limits.dedup();
+    limits
 }
 
 fn machine(run: &Run) -> String {

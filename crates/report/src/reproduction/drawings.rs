@@ -52,7 +52,7 @@ fn percentiles(view: &View<'_>, beside: &[View<'_>], axis: PercentileAxis) -> Ve
     let panels = groups_of(view).into_iter().map(|(measure, head, curves)| {
         let same = all.iter().filter(|(other, ..)| *other == measure);
         let shared = Shared::of(axis, same.flat_map(|(.., curves)| curves));
-        panel(&head, &curves, shared).inline()
+        panel(&head, &curves, &shared).inline()
     });
     panels.collect()
 }

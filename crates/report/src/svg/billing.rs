@@ -68,7 +68,8 @@ pub fn panel(billed: &Billed<'_>, reach: f64) -> Drawing {
     drawing.line("axis", (frame.left, frame.top), (frame.left, frame.bottom));
     drawing.line("axis", (frame.left, frame.bottom), (frame.right, frame.bottom));
     drawing.line("nominal", (frame.left, frame.bottom), (frame.right, frame.top));
-    frame.name_below(&mut drawing, "effective quantum; upward: ticks billed");
+    frame.name_below(&mut drawing, "effective quantum");
+    frame.name_beside(&mut drawing, "ticks billed");
     let most = billing.scatter.iter().map(|point| point.count).max().unwrap_or(1) as f64;
     let mut beyond = 0;
     for point in &billing.scatter {

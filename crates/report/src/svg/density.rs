@@ -70,7 +70,8 @@ pub fn panel(head: &str, densities: &[Density], ranges: Ranges) -> Drawing {
     let mut drawing = frame.begin(head, title, describe(densities));
     let along = LogScale::covering(ranges.low, ranges.high, frame.left, frame.right);
     frame.lengths_along(&mut drawing, &along);
-    frame.name_below(&mut drawing, "latency; upward: wakeups, both logarithmic");
+    frame.name_below(&mut drawing, "latency");
+    frame.name_beside(&mut drawing, "wakeups");
     for (place, density) in densities.iter().enumerate() {
         let top = frame.top + (STRIP + NAME_ROOM) * place as f64 + NAME_ROOM;
         let strip = Frame { top, bottom: top + STRIP, ..frame };

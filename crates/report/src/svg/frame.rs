@@ -30,7 +30,7 @@ pub(super) struct Frame {
 impl Frame {
     /// A box of a height, with `names` units of room on its right.
     pub(super) const fn new(height: f64, names: f64) -> Self {
-        Self { left: 52.0, right: WIDTH - names, top: 26.0, bottom: 26.0 + height }
+        Self { left: 60.0, right: WIDTH - names, top: 26.0, bottom: 26.0 + height }
     }
 
     /// The height of a drawing with this box, its marks and the text below them.
@@ -52,8 +52,8 @@ impl Frame {
         drawing
     }
 
-    /// Draws the horizontal lines of a logarithmic scale of durations, with labels.
-    pub(super) fn lengths_upward(&self, drawing: &mut Drawing, scale: &LogScale) {
+    /// Draws the horizontal lines of a logarithmic scale of durations, with labels and a title.
+    pub(super) fn lengths_upward(&self, drawing: &mut Drawing, scale: &LogScale, title: &str) {
         for mark in scale.marks() {
             let y = scale.at(mark.value);
             drawing.line("grid", (self.left, y), (self.right, y));
@@ -63,6 +63,7 @@ impl Frame {
             }
         }
         self.outline(drawing);
+        self.name_beside(drawing, title);
     }
 
     /// Draws the horizontal lines of a logarithmic scale of counts, with labels.
@@ -120,6 +121,11 @@ impl Frame {
     pub(super) fn name_below(&self, drawing: &mut Drawing, text: &str) {
         let middle = f64::midpoint(self.left, self.right);
         drawing.text("mark", Anchor::Middle, (middle, self.bottom + 28.0), text);
+    }
+
+    /// Writes the name of the vertical axis.
+    pub(super) fn name_beside(&self, drawing: &mut Drawing, text: &str) {
+        drawing.upward_text("mark", (10.0, f64::midpoint(self.top, self.bottom)), text);
     }
 
     fn outline(&self, drawing: &mut Drawing) {

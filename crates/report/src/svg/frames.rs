@@ -46,7 +46,8 @@ pub fn rates(head: &str, players: &[Players]) -> Drawing {
     }
     drawing.line("axis", (frame.left, frame.top), (frame.left, frame.bottom));
     drawing.line("axis", (frame.left, frame.bottom), (frame.right, frame.bottom));
-    frame.name_below(&mut drawing, "desired frames per second; upward: achieved");
+    frame.name_below(&mut drawing, "desired frames per second");
+    frame.name_beside(&mut drawing, "achieved frames per second");
     let at = |(desired, achieved): &(f64, f64)| (along.at(*desired), upward.at(*achieved));
     for of in players {
         drawing.path(&of.style.line(), of.model.iter().map(|point| Some(at(point))));

@@ -161,6 +161,16 @@ impl Drawing {
         ));
     }
 
+    /// Writes a text that reads upward, centred on a point.
+    pub fn upward_text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
+        self.put(format_args!(
+            r#"<text class="{class}" text-anchor="middle" transform="translate({} {})rotate(-90)">{}</text>"#,
+            Unit(x),
+            Unit(y),
+            escape(text)
+        ));
+    }
+
     /// The drawing for a page that includes [`style::STYLE`].
     pub fn inline(&self) -> String {
         format!(

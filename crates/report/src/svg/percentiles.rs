@@ -52,13 +52,23 @@ impl TimeRange {
     }
 }
 
+/// A tolerated latency: a horizontal line with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Its name, e.g. `for audio:48000/64`.
+    pub name: String,
+    /// The latency.
+    pub latency: Nanos,
+}
+
 /// What the panels of a group share, so that they are comparable.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Shared {
     axis: PercentileAxis,
     times: TimeRange,
     rarest: f64,
     names: f64,
+    limits: Vec<Limit>,
 }
 
 impl Shared {
@@ -70,13 +80,24 @@ impl Shared {
             rarest: ends.fold(0.9, f64::max),
             names: Frame::room_for(curves.clone().map(|curve| curve.name.as_str())),
             times: TimeRange::of(curves),
+            limits: Vec::new(),
         }
+    }
+
+    /// The same with a line for each limit; the panels reach to all of them.
+    pub fn with_limits(mut self, limits: &[Limit]) -> Self {
+        for Limit { latency, .. } in limits {
+            self.times.low = self.times.low.min(*latency);
+            self.times.high = self.times.high.max(*latency);
+        }
+        self.limits = limits.to_vec();
+        self
     }
 }
 
 /// Draws the curves of one panel.
-pub fn panel(head: &str, curves: &[Curve], shared: Shared) -> Drawing {
-    let Shared { axis, times, rarest, names } = shared;
+pub fn panel(head: &str, curves: &[Curve], shared: &Shared) -> Drawing {
+    let Shared { axis, times, rarest, names, .. } = *shared;
     let frame = Frame::new(190.0, names);
     let title = match head {
         "" => format!("Latency by percentile, {}", axis_name(axis)),
@@ -84,10 +105,17 @@ pub fn panel(head: &str, curves: &[Curve], shared: Shared) -> Drawing {
     };
     let mut drawing = frame.begin(head, title, describe(curves));
     let upward = times.scale(frame.bottom, frame.top);
-    frame.lengths_upward(&mut drawing, &upward);
+    frame.lengths_upward(&mut drawing, &upward, "latency");
     let along = |share: f64| frame.left + axis.position(share, rarest) * (frame.right - frame.left);
     marks(&mut drawing, &frame, shared, along);
     frame.name_below(&mut drawing, axis_name(axis));
+    for Limit { name, latency } in &shared.limits {
+        let y = upward.at(latency.as_nanos() as f64);
+        drawing.line("asked line", (frame.left, y), (frame.right, y));
+        let place = (frame.left + 4.0, y - 3.0);
+        let name = shorten(name, frame.right - frame.left - 8.0);
+        drawing.text("asked mark halo", Anchor::Start, place, &name);
+    }
     for curve in curves {
         let points = curve
             .points
@@ -110,7 +138,7 @@ pub fn axis_name(axis: PercentileAxis) -> &'static str {
     }
 }
 
-fn marks(drawing: &mut Drawing, frame: &Frame, shared: Shared, along: impl Fn(f64) -> f64) {
+fn marks(drawing: &mut Drawing, frame: &Frame, shared: &Shared, along: impl Fn(f64) -> f64) {
     let mut free = f64::MIN;
     for tick in shared.axis.ticks(shared.rarest) {
         let x = along(tick.share);

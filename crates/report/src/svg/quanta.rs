@@ -37,7 +37,8 @@ pub fn panel(head: &str, curves: &[Curve]) -> Drawing {
     drawing.line("axis", (frame.left, frame.top), (frame.left, frame.bottom));
     drawing.line("axis", (frame.left, frame.bottom), (frame.right, frame.bottom));
     frame.lengths_along(&mut drawing, &along);
-    frame.name_below(&mut drawing, "effective quantum, logarithmic");
+    frame.name_below(&mut drawing, "effective quantum");
+    frame.name_beside(&mut drawing, "share of the quanta");
     for curve in curves {
         let points = curve
             .points

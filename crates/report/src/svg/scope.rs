@@ -59,6 +59,7 @@ pub fn panel(scope: &Scope) -> Drawing {
     let along = LinearScale::new(0.0, scope.window.as_secs_f64(), frame.left, frame.right);
     frame.seconds_along(&mut drawing, &along);
     frame.name_below(&mut drawing, "seconds into the window");
+    frame.name_beside(&mut drawing, "time between wakeups");
     draw(&mut drawing, &frame, scope, &upward);
     let corner = (frame.right - 4.0, frame.bottom - 6.0);
     let worst = format!("worst case {}", format::latency(scope.worst));

@@ -68,7 +68,7 @@ pub fn panel(series: &Series, times: TimeRange) -> Drawing {
     let title = format!("Latency second by second: {}", series.name);
     let mut drawing = frame.begin(&series.name, title, describe(series));
     let upward = times.scale(frame.bottom, frame.top);
-    frame.lengths_upward(&mut drawing, &upward);
+    frame.lengths_upward(&mut drawing, &upward, "latency in the second");
     let measured: Nanos = series.rounds.iter().map(|round| round.window).sum();
     let along = LinearScale::new(0.0, measured.as_secs_f64(), frame.left, frame.right);
     frame.seconds_along(&mut drawing, &along);

@@ -47,7 +47,8 @@ impl CurveStyle {
 const DASHES: [&[f64]; COLOURS] =
     [&[], &[6.0, 3.0], &[1.5, 2.5], &[9.0, 3.0, 1.5, 3.0], &[3.0, 2.0], &[12.0, 3.0]];
 
-/// The styles of all drawings.
+/// The styles of all drawings. Dashes, like colours, only distinguish curves; nothing else is
+/// dashed.
 ///
 /// The colours are those of Okabe and Ito (*Color universal design*, 2008), darkened to a contrast
 /// of 4.5 : 1 against white.
@@ -55,7 +56,7 @@ pub const STYLE: &str = "\
 .drawing{font:11px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:var(--ink,#1d2327)}\
 .drawing .grid{stroke:var(--grid,#e3e5e8);stroke-width:1}\
 .drawing .axis{stroke:var(--axis,#8b949e);stroke-width:1}\
-.drawing .nominal{stroke:var(--axis,#8b949e);stroke-width:1;stroke-dasharray:2 2}\
+.drawing .nominal{stroke:var(--axis,#8b949e);stroke-width:1}\
 .drawing .mark{fill:var(--quiet,#5b6570);font-size:10px;font-variant-numeric:tabular-nums}\
 .drawing .head{font-weight:600;font-size:12px}\
 .drawing .corner{font-weight:600;font-variant-numeric:tabular-nums}\
@@ -73,8 +74,10 @@ pub const STYLE: &str = "\
 .drawing .t3{fill:var(--grid,#e3e5e8)}\
 .drawing .several{fill:var(--grid,#e3e5e8)}\
 .drawing .block{stroke:var(--paper,#fff);stroke-width:.4}\
-.drawing .several.block{stroke:var(--axis,#8b949e);stroke-dasharray:1 2}\
-.drawing .asked.block{stroke:var(--ink,#1d2327);stroke-width:1;stroke-dasharray:3 2}\
+.drawing .several.block{stroke:var(--axis,#8b949e)}\
+.drawing .asked.block{stroke:var(--ink,#1d2327);stroke-width:1}\
+.drawing .band{opacity:.2}\
+.drawing .asked.line{stroke:var(--bad,#b3261e);stroke-width:1.2}.drawing .asked.mark{fill:var(--bad,#b3261e)}\
 .drawing .curve.c0,.drawing .leader.c0{stroke:var(--c0,#0067b0)}.drawing .fill.c0{fill:var(--c0,#0067b0)}\
 .drawing .curve.c1,.drawing .leader.c1{stroke:var(--c1,#c14600)}.drawing .fill.c1{fill:var(--c1,#c14600)}\
 .drawing .curve.c2,.drawing .leader.c2{stroke:var(--c2,#00785a)}.drawing .fill.c2{fill:var(--c2,#00785a)}\

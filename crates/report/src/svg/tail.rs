@@ -6,7 +6,6 @@ use tactus_stats::extreme::TailEstimate;
 use super::Drawing;
 use super::frame::Frame;
 use super::scale::LogScale;
-use super::style::CurveStyle;
 use crate::format;
 
 /// The height of the box.
@@ -47,7 +46,7 @@ pub fn panel(head: &str, estimate: &TailEstimate, longest: Nanos) -> Drawing {
 
     let title = format!("Latency exceeded once per recurrence interval: {head}");
     let mut drawing = frame.begin(head, title, describe(estimate));
-    frame.lengths_upward(&mut drawing, &upward);
+    frame.lengths_upward(&mut drawing, &upward, "latency");
     times_along(&frame, &mut drawing, &along);
     frame.name_below(&mut drawing, "mean recurrence interval");
     let place = |time: f64, latency: f64| (along.at(time), upward.at(latency));
@@ -55,16 +54,13 @@ pub fn panel(head: &str, estimate: &TailEstimate, longest: Nanos) -> Drawing {
         let (x, y) = place(*time, *latency);
         drawing.rectangle("fill c0", (x - 1.3, y - 1.3), (2.6, 2.6));
     }
-    let style = CurveStyle::numbered(1);
     let curve = |which: usize| -> Vec<Option<(f64, f64)>> {
         let point =
             |(time, levels): &(f64, [Nanos; 3])| place(*time, levels[which].as_nanos() as f64);
         levels.iter().map(|level| Some(point(level))).collect()
     };
-    drawing.path(&format!("curve c{}", style.colour()), curve(0));
-    for end in [1, 2] {
-        drawing.path(&format!("{} thin", style.line()), curve(end));
-    }
+    drawing.path("band fill c1", curve(1).into_iter().chain(curve(2).into_iter().rev()));
+    drawing.path("curve c1", curve(0));
     drawing
 }
 
@@ -118,7 +114,8 @@ mod tests {
         let estimate = TailEstimate::of(&[window]).unwrap();
         let svg = panel("idle", &estimate, Nanos::from_secs(3_600)).inline();
         assert_eq!(svg.matches("<rect").count(), DRAWN);
-        assert_eq!(svg.matches("<path class=\"curve").count(), 3);
+        assert_eq!(svg.matches("<path class=\"curve").count(), 1);
+        assert_eq!(svg.matches("<path class=\"band").count(), 1);
         assert!(svg.contains(">10 min</text>") && svg.contains(">1 h</text>"), "{svg}");
     }
 }

@@ -32,6 +32,22 @@ pub(crate) struct Entry {
     pub(crate) text: String,
     /// The sort key; `None` for texts, which sort alphabetically.
     pub(crate) order: Option<u64>,
+    /// The value without rounding, for programs.
+    pub(crate) exact: Exact,
+}
+
+/// The value of an entry for programs that read the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Exact {
+    /// The text of the entry.
+    #[default]
+    Text,
+    /// A number.
+    Count(u64),
+    /// A duration; `None` if it is unknown.
+    Length(Option<Nanos>),
+    /// The ends of an interval of durations.
+    Interval(Nanos, Nanos),
 }
 
 impl Entry {
@@ -41,7 +57,7 @@ impl Entry {
     }
 
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), order: None }
+        Self { text: text.into(), ..Self::default() }
     }
 
     /// A text, or an empty entry.
@@ -50,22 +66,34 @@ impl Entry {
     }
 
     pub(crate) fn number(text: String, order: u64) -> Self {
-        Self { text, order: Some(order) }
+        Self { text, order: Some(order), exact: Exact::Text }
     }
 
     pub(crate) fn count(count: u64) -> Self {
-        Self::number(format::count(count), count)
+        Self::counted(format::count(count), count)
+    }
+
+    /// A text that contains a count.
+    pub(crate) fn counted(text: String, count: u64) -> Self {
+        Self { exact: Exact::Count(count), ..Self::number(text, count) }
+    }
+
+    /// A text that contains an interval.
+    pub(crate) fn interval(text: String, low: Nanos, high: Nanos) -> Self {
+        Self { exact: Exact::Interval(low, high), ..Self::text(text) }
     }
 
     /// A latency of a cell in the precision it was measured with, or a dash.
     pub(crate) fn latency_of(result: &CellResult<'_>, length: Option<Nanos>) -> Self {
-        Self::number(result.latency_text(length), length.map_or(0, Nanos::as_nanos))
+        let order = length.map_or(0, Nanos::as_nanos);
+        Self { exact: Exact::Length(length), ..Self::number(result.latency_text(length), order) }
     }
 
     /// A latency, or a dash if there is none.
     pub(crate) fn latency(length: Option<Nanos>) -> Self {
         let order = length.map_or(0, Nanos::as_nanos);
-        Self::number(format::latency_or_nothing(length), order)
+        let text = format::latency_or_nothing(length);
+        Self { exact: Exact::Length(length), ..Self::number(text, order) }
     }
 }
 

@@ -5,7 +5,7 @@ use tactus_stats::Interval;
 use tactus_stats::cell::{LateSample, QUANTILES};
 use tactus_stats::frames::PlayerSummary;
 
-use super::column::{Column, Entry};
+use super::column::{Column, Entry, Exact};
 use crate::format;
 use crate::outcome::named_share;
 use crate::summary::{CellResult, RATES};
@@ -58,7 +58,7 @@ pub(crate) fn cells(results: &[CellResult<'_>]) -> Vec<Column> {
     }
     columns.extend([
         Column::of("95 % CI of p99", results, |result| {
-            Entry::optional(result.interval(0.99).map(|found| interval(result, found)))
+            result.interval(0.99).map_or_else(Entry::empty, |found| interval(result, found))
         })
         .meaning("95 % confidence interval of the p99 per wakeup, by block bootstrap")
         .dispensable(4),
@@ -226,14 +226,15 @@ fn missed(result: &CellResult<'_>) -> Entry {
     let accounting = result.accounting();
     match accounting.missed {
         _ if !result.missed_known() => Entry::text(UNKNOWN),
-        0 => Entry::empty(),
-        missed => Entry::number(
+        0 => Entry { exact: Exact::Count(0), ..Entry::empty() },
+        missed => Entry::counted(
             format!("{} ({})", format::count(missed), format::share(missed, accounting.intended)),
             missed,
         ),
     }
 }
 
-fn interval(result: &CellResult<'_>, Interval { low, high }: Interval) -> String {
-    format!("{}–{}", result.latency_text(Some(low)), result.latency_text(Some(high)))
+fn interval(result: &CellResult<'_>, Interval { low, high }: Interval) -> Entry {
+    let text = format!("{}–{}", result.latency_text(Some(low)), result.latency_text(Some(high)));
+    Entry::interval(text, low, high)
 }

@@ -4,6 +4,7 @@ mod cells;
 pub(crate) mod column;
 pub(crate) mod content;
 pub(crate) mod details;
+mod file;
 mod grid;
 pub(crate) mod kernels;
 mod plan;
@@ -11,6 +12,7 @@ mod runs;
 
 pub use cells::cells_table;
 pub use details::run_details;
+pub use file::{TableForm, cells_file, comparison_file};
 pub use plan::plan_table;
 pub use runs::runs_table;
 

@@ -29,7 +29,23 @@ pub fn tail_text(cells: &[CellTail], options: &TableOptions) -> String {
     if !text.is_empty() {
         text.push('\n');
     }
+    for (lead, about) in shared_remarks(cells) {
+        match about {
+            Some(about) => {
+                text.push_str(&wrapped(&format!("{lead}:"), "", options.width));
+                text.push_str(&wrapped(&format!("{about}."), "  ", options.width));
+            }
+            None => text.push_str(&wrapped(&format!("{lead}."), "", options.width)),
+        }
+    }
+    text
+}
+
+/// The remarks about cells, each once for all its cells: its lead, and the cells with their
+/// figures; no cells if it holds for all of them without figures.
+pub(super) fn shared_remarks(cells: &[CellTail]) -> Vec<(String, Option<String>)> {
     let of_cells: Vec<[Option<Remark>; 3]> = cells.iter().map(remarks).collect();
+    let mut all_shared = Vec::new();
     for kind in 0..3 {
         let mut shared: Vec<(&str, Vec<String>)> = Vec::new();
         for (cell, remarks) in cells.iter().zip(&of_cells) {
@@ -43,30 +59,16 @@ pub fn tail_text(cells: &[CellTail], options: &TableOptions) -> String {
                 None => shared.push((lead, vec![about])),
             }
         }
-        for (lead, about) in shared {
-            if cells.iter().map(|cell| &cell.label).eq(&about) {
-                text.push_str(&wrapped(&format!("{lead}."), "", options.width));
-            } else {
-                text.push_str(&wrapped(&format!("{lead}:"), "", options.width));
-                text.push_str(&wrapped(&format!("{}.", about.join("; ")), "  ", options.width));
-            }
-        }
+        all_shared.extend(shared.into_iter().map(|(lead, about)| {
+            let of_all = cells.iter().map(|cell| &cell.label).eq(&about);
+            (lead.to_owned(), (!of_all).then(|| about.join("; ")))
+        }));
     }
-    text
-}
-
-/// The sentences about a cell.
-pub(super) fn of_cell(cell: &CellTail) -> Vec<String> {
-    let remark = |Remark { lead, figures }| match figures {
-        Some(figures) => format!("{lead}: {figures}."),
-        None => format!("{lead}."),
-    };
-    let remarks = remarks(cell).into_iter().flatten();
-    estimates(cell).into_iter().chain(remarks.map(remark)).collect()
+    all_shared
 }
 
 /// The sentences of the estimates of a cell; empty if there are none.
-fn estimates(CellTail { all_causes, by_cause, .. }: &CellTail) -> Vec<String> {
+pub(super) fn estimates(CellTail { all_causes, by_cause, .. }: &CellTail) -> Vec<String> {
     let mut words = match all_causes {
         TailEstimation::Estimate { .. } => sentences(all_causes),
         TailEstimation::Refused { .. } => Vec::new(),

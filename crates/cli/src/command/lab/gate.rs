@@ -144,7 +144,7 @@ fn gate(arguments: &LabGateArguments, places: &Places) -> CommandResult {
             if arguments.plan_only {
                 return print_plan(&plan, arguments.json);
             }
-            let (mut store, mut listener) = (places.open_store()?, RunListener::new(false));
+            let (mut store, mut listener) = (places.open_store()?, RunListener::new(false, false));
             let limit = arguments.guest_limit;
             kernel_gate::measure(places, &mut store, &plan, limit, &mut listener)?
         }
