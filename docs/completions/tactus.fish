@@ -52,8 +52,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s h -l help -d 'P
 complete -c tactus -n "__fish_tactus_using_subcommand doctor" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -s l -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'How the load is scheduled [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
@@ -78,7 +78,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand measure" -l warmup -d 'How
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s d -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped [default: 20000000]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
@@ -102,8 +102,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_s
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and not __fish_seen_subcommand_from measure gate kernels help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l kernel -d 'The kernel to measure: host, or a guest kernel such as debian, debian-cloud, debian-rt, debian:preempt=none, debian-rt@VERSION, installed, or a file [default: host]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s l -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'How the load is scheduled [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
@@ -128,7 +128,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s d -l duration -d 'How long each cell is measured in each round [default: 10s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced -d 'Duration of a second measurement in which kernel events are recorded, for explanations; 0s for none [default: 1s]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l traced-events -d 'Which events are recorded: all; wakeup-path (interrupts, block I/O and the measured tasks only); scheduling (which task ran when) [default: all]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory; further samples are counted as dropped [default: 20000000]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l sample-limit -d 'Maximum number of samples a task keeps in memory, 16 bytes each, 1 to 10000000000; further samples are counted as dropped [default: 20000000]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s r -l rounds -d 'Number of rounds; each round measures every cell once [default: that of the experiment, or 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l until -d 'Add rounds until the 95 % interval of this percentile is no wider than WIDTH in every cell: a share of the percentile (p99.9:5%) or a duration (p99:2us); at least three rounds' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -l limit -d 'With --until: time limit; a round that would end later is not started [default: 10min]' -r
@@ -150,8 +150,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from measure" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l against -d 'Baseline kernel, in the form of --kernel' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s l -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'How the load is scheduled [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from gate" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
@@ -204,8 +204,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subco
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "kernels" -d 'List the kernels for guests, or fetch or build kernels'
 complete -c tactus -n "__fish_tactus_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l probe -d 'What is measured: timer (wakeup latency of a sleeping task), frames (frames that a player shows and skips), sort (duration of sorting an array, repeatedly) [default: timer]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -s l -l load -d 'Competing work, with its number of copies: idle, compute:2, compile:cpus, player@60+display, cmd:"make -j4", stress-ng:"--vm 2", … [default: idle]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'How the load is scheduled [default: other]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -s l -l load -d 'Competing work: idle, compute, memory, compile, file, disk, net, serial, process, syscall, pagefault, message, timer, build-over-network, editor, player, adaptive, display, each with its copies, e.g. compute:2 or compile:cpus; cmd:"make -j4"; stress-ng:"--vm 2"; several together: player@60+display [default: idle]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-policy -d 'Scheduling of the load: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l load-cpus -d 'The CPUs the load may use: all, or a list such as 0,2-3 [default: all]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -s p -l policy -d 'Scheduling of the probe: other[:NICE], batch[:NICE], idle, fifo:N, rr:N, deadline:RUNTIME/DEADLINE/PERIOD [default: other]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand watch" -l cpus -d 'The measured CPUs: all, or a list such as 0,2-3 [default: all]' -r
@@ -326,8 +326,8 @@ complete -c tactus -n "__fish_tactus_using_subcommand gate" -l json -d 'Print on
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand gate" -s V -l version -d 'Print version'
 complete -c tactus -n "__fish_tactus_using_subcommand export" -s o -l output -d 'File to write [default: standard output]' -r -F
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Export the recording of this cell of a run: its label, or its number, counted from 0 [default: export the run]' -r
-complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'With --cell: round of the recording, counted from 1' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l cell -d 'Export the recording of this cell of a run, like RUN#CELL: its number from 1, its label, or a part of its label [default: export the run]' -r
+complete -c tactus -n "__fish_tactus_using_subcommand export" -l round -d 'With RUN#CELL: round of the recording, counted from 1 [default: 1]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand export" -l as -d 'Format: for a run, hdr [default: JSON]; for a recording, one of the others [default: json-lines]' -r -f -a "json-lines\t'One JSON object a line for each event'
 perfetto\t'Trace for ui.perfetto.dev'
 recording\t'File of `tactus record` (docs/recording-format.md)'
