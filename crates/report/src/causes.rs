@@ -11,7 +11,7 @@ use crate::summary::cell_results;
 /// run of one policy has one line.
 ///
 /// The explanations of a policy's cells are combined. Policies are ranked as in
-/// [`outcome`](mod@crate::outcome).
+/// `outcome`.
 pub fn causes(run: &Run, explanations: &[CellExplanation]) -> Vec<String> {
     let results = cell_results(run);
     let groups = ranked(&results);
