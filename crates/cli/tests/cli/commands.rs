@@ -138,7 +138,8 @@ fn a_load_that_cannot_run_fails_its_cell_only() {
     };
     assert_eq!((count(&output, "turn-finished"), count(&output, "turn-failed")), (1, 1));
     let error = support::text(&output.stderr);
-    assert!(error.contains("incomplete: 1 of 2 turns of measure-"), "{error}");
+    assert!(error.contains("incomplete: failed turns of measure-"), "{error}");
+    assert!(error.contains(": 1 of 2; the others are kept"), "{error}");
     assert!(error.contains("hint: measure the failed turns again: tactus measure --continue"));
 
     fs::write(go, "").unwrap();
@@ -154,7 +155,7 @@ fn a_load_that_cannot_run_fails_its_cell_only() {
 fn a_measurement_without_any_result_has_an_exit_code_of_its_own() {
     let tactus = Tactus::new();
     let error = tactus.fail(5, &short(&["--load", "cmd:\"exit 1\""]));
-    assert!(error.contains("1 of 1 turns") && error.contains("nothing was measured"), "{error}");
+    assert!(error.contains(": 1 of 1; nothing was measured"), "{error}");
     let overview = json_lines(&tactus.succeed(&["list", "--json"])).remove(0);
     assert_eq!(overview["status"], "partial");
 }
