@@ -169,7 +169,7 @@ fn a_refusal_is_reported_once_with_its_fix() {
         fix: Some("sudo prlimit --rtprio=99 --pid $$".to_owned()),
     };
     in_every(&mut run, |found| found.shortfalls.extend([refused.clone(), refused.clone()]));
-    let found = check(&run, State::Warning, "granted", "requested policy fifo:90, got");
+    let found = check(&run, State::Warning, "policy", "requested policy fifo:90, got");
     assert_eq!(found.effect.as_deref(), Some("Figures are for policy other."));
     assert_eq!(found.fix, refused.fix);
 }
