@@ -163,7 +163,7 @@
     const body = table.tBodies[0];
     const key = (row, column) => row.cells[column].dataset.order ?? row.cells[column].textContent;
     [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const button = element("button", { type: "button" }, head.textContent);
+      const button = element("button", { type: "button" }, ...head.childNodes);
       head.replaceChildren(button);
       button.addEventListener("click", () => {
         const descending = head.ariaSort !== "descending" && column > 0 || head.ariaSort === "ascending";
