@@ -234,6 +234,15 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
+/// A value as one word of a shell, quoted if necessary.
+pub fn shell_word(value: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
+    match !value.is_empty() && value.chars().all(is_plain) {
+        true => value.to_owned(),
+        false => format!("'{}'", value.replace('\'', r"'\''")),
+    }
+}
+
 /// Rounds `value` to three significant digits.
 fn three_digits(value: f64) -> f64 {
     significant(value).parse().unwrap_or(value)

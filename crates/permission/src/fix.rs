@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tactus_model::cpus::CpuList;
 use tactus_model::facts::{MachineFacts, PermissionFacts};
+use tactus_model::format::shell_word;
 
 use crate::{container, is_root};
 
@@ -76,7 +77,7 @@ fn setcap(activity: Activity, permission: &PermissionFacts) -> String {
         }
     };
     let program = permission.program.as_deref();
-    let program = program.map_or_else(|| "\"$(command -v tactus)\"".to_owned(), quoted);
+    let program = program.map_or_else(|| "\"$(command -v tactus)\"".to_owned(), shell_word);
     let capabilities: Vec<String> = capabilities.into_iter().collect();
     format!("sudo setcap {}+ep {program}{remark}", capabilities.join(","))
 }
@@ -232,16 +233,6 @@ fn container_capabilities(missing: Missing<'_>, facts: &MachineFacts) -> Vec<Str
             || (name == "CAP_SYS_ADMIN" && missing == Missing::Namespaces)
     });
     named.map(str::to_owned).collect()
-}
-
-/// A path, quoted for a shell if necessary.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
-    if !path.is_empty() && path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', r"'\''"))
-    }
 }
 
 /// A resource limit that can replace a capability.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tactus_model::cell::Cell;
 use tactus_model::experiment::{DEFAULTS, Experiment, Overrides, Plan};
+use tactus_model::format::shell_word;
 use tactus_model::label::differing_settings;
 use tactus_model::settings::{Layer, SETTINGS};
 
@@ -52,15 +53,6 @@ pub fn measure_command(plan: &Plan) -> Option<String> {
     let again = defaults.plan(&overrides).ok()?;
     let named = Plan { name: plan.name.clone(), about: plan.about.clone(), ..again };
     (named == *plan).then_some(command)
-}
-
-/// A value as one word of a shell.
-fn shell_word(value: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%:=".contains(c);
-    match !value.is_empty() && value.chars().all(is_plain) {
-        true => value.to_owned(),
-        false => format!("'{}'", value.replace('\'', r"'\''")),
-    }
 }
 
 fn head(plan: &Plan) -> String {
