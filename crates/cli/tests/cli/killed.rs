@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -155,6 +155,16 @@ const QUANTUM: &str = "proc/sys/kernel/sched_rr_timeslice_ms";
 /// Held by the test that changes the quantum.
 static CHANGES_QUANTUM: Mutex<()> = Mutex::new(());
 
+/// Starts a measurement that changes the quantum; returns it with the lines of its output.
+fn changing_quantum(tactus: &Tactus, duration: &str) -> (Child, impl Iterator<Item = String>) {
+    let options = ["--policy", "rr:5", "--load", "idle", "--quantum", "60ms", "--traced", "0s"];
+    let output = ["measure", "--duration", duration, "--no-page", "--json"];
+    let mut command = tactus.command(&[&output[..], &options].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    (child, lines)
+}
+
 #[test]
 fn a_killed_guardian_is_reported_and_its_setting_restored_as_root() {
     let quantum = Setting::open(&Path::new("/").join(QUANTUM));
@@ -162,11 +172,7 @@ fn a_killed_guardian_is_reported_and_its_setting_restored_as_root() {
     let _alone = CHANGES_QUANTUM.lock();
     let before = quantum.get().unwrap();
     let tactus = Tactus::new();
-    let options = ["--policy", "rr:5", "--load", "idle", "--quantum", "60ms", "--traced", "0s"];
-    let output = ["measure", "--duration", "500ms", "--no-page", "--json"];
-    let mut command = tactus.command(&[&output[..], &options].concat());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let (mut child, mut lines) = changing_quantum(&tactus, "500ms");
     let opened: Vec<String> =
         lines.by_ref().take_while(|line| !line.contains("\"window-opened\"")).collect();
     if opened.iter().any(|line| line.contains("quantum untouched")) {
@@ -191,11 +197,7 @@ fn settings_left_by_killed_processes_are_listed_by_the_doctor_and_restored_as_ro
     let _alone = CHANGES_QUANTUM.lock();
     let before = quantum.get().unwrap();
     let tactus = Tactus::new();
-    let options = ["--policy", "rr:5", "--load", "idle", "--quantum", "60ms", "--traced", "0s"];
-    let output = ["measure", "--duration", "60s", "--no-page", "--json"];
-    let mut command = tactus.command(&[&output[..], &options].concat());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let (mut child, mut lines) = changing_quantum(&tactus, "60s");
     lines.by_ref().find(|line| line.contains("\"window-opened\"")).unwrap();
     // The guardian first: it would restore the setting.
     let mut processes = tactus.processes();
