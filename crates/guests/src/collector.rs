@@ -227,11 +227,12 @@ mod tests {
     use std::thread;
 
     use tactus_model::facts::MachineFacts;
-    use tactus_model::guest::{Guest, GuestAccount};
+    use tactus_model::guest::Guest;
     use tactus_model::time::Instant as Moment;
 
     use super::*;
     use crate::emulator::Emulator;
+    use crate::transcript::planted_account;
 
     /// The failure of a turn whose machine sends `line` again and again.
     fn failure_of(time: &str, line: &'static str) -> String {
@@ -250,18 +251,7 @@ mod tests {
             next: AtomicUsize::new(0),
             saved: Arc::default(),
         };
-        let account = GuestAccount {
-            kernel_release: None,
-            kernel_sha256: String::new(),
-            program_sha256: String::new(),
-            archive_sha256: String::new(),
-            emulator: String::new(),
-            accelerator: "tcg".to_owned(),
-            command_line: Vec::new(),
-            seed: 1,
-            proof: None,
-            facts: MachineFacts::unknown(Moment::from_nanos(0)),
-        };
+        let account = planted_account(MachineFacts::unknown(Moment::from_nanos(0)));
         let (sender, inputs) = channel();
         let collector = Collector::new(
             Arc::new(turn),

@@ -152,6 +152,23 @@ pub fn end_of(console: &str) -> Option<&str> {
     lines().find(|line| line.contains("Kernel panic")).or_else(|| lines().next_back())
 }
 
+/// An account for tests, of a guest with these facts.
+#[cfg(test)]
+pub(crate) fn planted_account(facts: MachineFacts) -> GuestAccount {
+    GuestAccount {
+        kernel_release: None,
+        kernel_sha256: String::new(),
+        program_sha256: String::new(),
+        archive_sha256: String::new(),
+        emulator: String::new(),
+        accelerator: "tcg".to_owned(),
+        command_line: Vec::new(),
+        seed: 1,
+        proof: None,
+        facts,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,18 +186,7 @@ mod tests {
     }
 
     fn account() -> GuestAccount {
-        GuestAccount {
-            kernel_release: None,
-            kernel_sha256: String::new(),
-            program_sha256: String::new(),
-            archive_sha256: String::new(),
-            emulator: String::new(),
-            accelerator: "tcg".to_owned(),
-            command_line: Vec::new(),
-            seed: 1,
-            proof: None,
-            facts: facts("tsc", "none"),
-        }
+        planted_account(facts("tsc", "none"))
     }
 
     fn check_refused(kernel: &str, time: &str, facts: &MachineFacts, part: &str) {
