@@ -69,6 +69,14 @@ impl Decoder {
         }
     }
 
+    /// Whether the facts of the first machine, the first line of its output, do not match the
+    /// request.
+    pub fn refuses(&self, transcripts: &[Vec<String>]) -> bool {
+        let facts = transcripts.first().and_then(|lines| lines.first());
+        let facts = facts.and_then(|line| parse::<MachineFacts>(line.as_bytes()).ok());
+        facts.is_some_and(|facts| refusal(&self.guest, &facts).is_some())
+    }
+
     fn message(&self, line: &str) -> Input<Message> {
         match parse(line.as_bytes()) {
             Ok(Message::Finished(mut measurement)) => {
@@ -191,8 +199,9 @@ mod tests {
 
     fn check_refused(kernel: &str, time: &str, facts: &MachineFacts, part: &str) {
         let mut decoder = Decoder::new(guest(kernel, time), account());
-        let input = decoder.decode(&serde_json::to_string(facts).unwrap());
-        match input {
+        let line = serde_json::to_string(facts).unwrap();
+        assert!(decoder.refuses(&[vec![line.clone()], lines("of another boot")]));
+        match decoder.decode(&line) {
             Some(Input::Message(Message::Failed { reason, hint: Some(_) })) => {
                 assert!(reason.contains(part), "{reason}");
             }
@@ -216,6 +225,7 @@ mod tests {
     fn a_guest_that_matches_the_request_is_decoded_to_its_last_message() {
         let mut decoder = Decoder::new(guest("debian:preempt=full", "wall"), account());
         let facts = serde_json::to_string(&facts("kvm-clock", "full")).unwrap();
+        assert!(!decoder.refuses(&[vec![facts.clone()], Vec::new()]));
         assert!(decoder.decode(&facts).is_none());
         let opened = decoder.decode("{\"message\":\"opened\"}");
         assert!(matches!(opened, Some(Input::Message(Message::Opened))));

@@ -186,7 +186,7 @@ fn needs_root_a_full_disk_ends_a_measurement_with_an_error_and_runs_can_be_delet
     let script = format!(
         "tactus {short}; tactus {short} --rounds 300; tactus list; tactus show last
         dd if=/dev/zero of=$there/rest bs=512 2>/dev/null
-        tactus {short}; tactus list --json; tactus delete last --yes; tactus delete last --yes
+        tactus {short} --rounds 300; tactus list --json; tactus delete last --yes; tactus delete last --yes
         tactus list --json",
         short = SHORT.join(" ")
     );
