@@ -24,6 +24,7 @@ use crate::cell::{Cell, Inconsistent, Target};
 use crate::guest::GuestTime;
 use crate::label::labels;
 use crate::load::LoadPlan;
+use crate::place::{Place, WrongAt, scalar};
 use crate::probe::ProbeKind;
 use crate::random::SplitMix64;
 use crate::settings::{Layer, find};
@@ -79,13 +80,8 @@ pub enum BadExperiment {
     #[error("{0}")]
     Syntax(String),
     /// A key or a value is wrong.
-    #[error("line {line}: {reason}")]
-    At {
-        /// The line, counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        reason: String,
-    },
+    #[error(transparent)]
+    At(#[from] WrongAt),
     /// Settings of a cell contradict each other.
     #[error(transparent)]
     Cell(#[from] Inconsistent),
@@ -138,19 +134,19 @@ impl Experiment {
             matrices: Vec::new(),
         };
         for (key, value) in document.get_ref() {
-            let place = Place { text, offset: key.span().start };
+            let place = Place::new(text, key.span().start);
             let value = value.get_ref();
             match key.get_ref().as_ref() {
-                "name" => experiment.name = place.name(value)?,
+                "name" => experiment.name = name(place, value)?,
                 "about" => experiment.about = place.string(value)?,
                 "rounds" => experiment.rounds = Some(place.number(value)?),
                 "seed" => experiment.seed = Some(place.number(value)?),
                 "until" => experiment.until = Some(place.written(value)?),
                 "limit" => experiment.limit = Some(place.written(value)?),
                 "guest-time" => experiment.guest_time = Some(place.written(value)?),
-                "settings" => experiment.settings = place.layer(value)?,
-                "matrix" => experiment.matrices = place.layers(value)?,
-                unknown => return Err(place.unknown_key(unknown)),
+                "settings" => experiment.settings = layer(place, value)?,
+                "matrix" => experiment.matrices = layers(place, value)?,
+                unknown => return Err(unknown_key(place, unknown).into()),
             }
         }
         Ok(experiment)
@@ -236,114 +232,60 @@ impl Experiment {
     }
 }
 
-/// A position in the text, for error messages.
-struct Place<'t> {
-    text: &'t str,
-    offset: usize,
+fn unknown_key(place: Place<'_>, key: &str) -> WrongAt {
+    let reason = if find(key).is_ok() {
+        format!("`{key}` is a setting; put it under [settings]")
+    } else {
+        UnknownWord::new("key", key, &TOP_LEVEL_KEYS).to_string()
+    };
+    place.error(reason)
 }
 
-impl Place<'_> {
-    fn error(&self, reason: impl Into<String>) -> BadExperiment {
-        let line = self.text[..self.offset].matches('\n').count() + 1;
-        BadExperiment::At { line, reason: reason.into() }
+fn name(place: Place<'_>, value: &DeValue<'_>) -> Result<String, WrongAt> {
+    let name = place.string(value)?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    if name.is_empty() || !name.chars().all(allowed) {
+        return Err(place.error(format!(
+            "name: `{name}` is empty or contains a character other than letters, digits, `-`, `_`, `.` and `/`"
+        )));
     }
-
-    fn unknown_key(&self, key: &str) -> BadExperiment {
-        let reason = if find(key).is_ok() {
-            format!("`{key}` is a setting; put it under [settings]")
-        } else {
-            UnknownWord::new("key", key, &TOP_LEVEL_KEYS).to_string()
-        };
-        self.error(reason)
+    // Runs are named after experiments, and files after runs.
+    if name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+        return Err(place
+            .error(format!("name: a part of `{name}` between `/` is empty or begins with `.`")));
     }
-
-    fn string(&self, value: &DeValue<'_>) -> Result<String, BadExperiment> {
-        match value {
-            DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.error("this value must be a string in double quotes")),
-        }
-    }
-
-    fn name(&self, value: &DeValue<'_>) -> Result<String, BadExperiment> {
-        let name = self.string(value)?;
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
-        if name.is_empty() || !name.chars().all(allowed) {
-            return Err(self.error(format!(
-                "name: `{name}` is empty or contains a character other than letters, digits, `-`, `_`, `.` and `/`"
-            )));
-        }
-        // Runs are named after experiments, and files after runs.
-        if name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
-            return Err(self.error(format!(
-                "name: a part of `{name}` between `/` is empty or begins with `.`"
-            )));
-        }
-        Ok(name)
-    }
-
-    fn number<T: std::str::FromStr>(&self, value: &DeValue<'_>) -> Result<T, BadExperiment> {
-        scalar(value)
-            .and_then(|text| text.parse().ok())
-            .ok_or_else(|| self.error("this value must be a non-negative integer"))
-    }
-
-    /// A value with a text form of its own.
-    fn written<T: std::str::FromStr<Err: std::fmt::Display>>(
-        &self,
-        value: &DeValue<'_>,
-    ) -> Result<T, BadExperiment> {
-        self.string(value)?.parse().map_err(|error: T::Err| self.error(error.to_string()))
-    }
-
-    fn layer(&self, value: &DeValue<'_>) -> Result<Layer, BadExperiment> {
-        let DeValue::Table(table) = value else {
-            return Err(self.error("this value must be a table of settings"));
-        };
-        let mut layer = Layer::default();
-        for (key, value) in table {
-            let place = Place { text: self.text, offset: key.span().start };
-            let values = match value.get_ref() {
-                DeValue::Array(values) => {
-                    values.iter().map(|value| scalar(value.get_ref())).collect::<Option<Vec<_>>>()
-                }
-                single => scalar(single).map(|text| vec![text]),
-            };
-            let values = values.ok_or_else(|| {
-                place.error(format!(
-                    "{}: the value must be a string, a number, a boolean or a list of these",
-                    key.get_ref()
-                ))
-            })?;
-            layer.set(key.get_ref(), values).map_err(|reason| place.error(reason))?;
-        }
-        Ok(layer)
-    }
-
-    fn layers(&self, value: &DeValue<'_>) -> Result<Vec<Layer>, BadExperiment> {
-        let DeValue::Array(tables) = value else {
-            return Err(self.error("each matrix must be a table of its own: [[matrix]]"));
-        };
-        tables
-            .iter()
-            .map(|table| {
-                Place { text: self.text, offset: table.span().start }.layer(table.get_ref())
-            })
-            .collect()
-    }
+    Ok(name)
 }
 
-/// The text of a string, number or boolean.
-fn scalar(value: &DeValue<'_>) -> Option<String> {
-    match value {
-        DeValue::String(text) => Some(text.to_string()),
-        // TOML writes integers in several bases; settings use decimal.
-        DeValue::Integer(number) => {
-            i128::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n.to_string())
-        }
-        DeValue::Float(number) => Some(number.as_str().to_owned()),
-        DeValue::Boolean(flag) => Some(flag.to_string()),
-        _ => None,
+fn layer(place: Place<'_>, value: &DeValue<'_>) -> Result<Layer, WrongAt> {
+    let DeValue::Table(table) = value else {
+        return Err(place.error("this value must be a table of settings"));
+    };
+    let mut layer = Layer::default();
+    for (key, value) in table {
+        let place = place.at(key.span().start);
+        let values = match value.get_ref() {
+            DeValue::Array(values) => {
+                values.iter().map(|value| scalar(value.get_ref())).collect::<Option<Vec<_>>>()
+            }
+            single => scalar(single).map(|text| vec![text]),
+        };
+        let values = values.ok_or_else(|| {
+            place.error(format!(
+                "{}: the value must be a string, a number, a boolean or a list of these",
+                key.get_ref()
+            ))
+        })?;
+        layer.set(key.get_ref(), values).map_err(|reason| place.error(reason))?;
     }
+    Ok(layer)
+}
+
+fn layers(place: Place<'_>, value: &DeValue<'_>) -> Result<Vec<Layer>, WrongAt> {
+    let DeValue::Array(tables) = value else {
+        return Err(place.error("each matrix must be a table of its own: [[matrix]]"));
+    };
+    tables.iter().map(|table| layer(place.at(table.span().start), table.get_ref())).collect()
 }
 
 /// The resolved cells of an experiment, with the seed of their order: the input of a run.

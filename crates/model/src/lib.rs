@@ -22,6 +22,7 @@ pub mod live;
 pub mod load;
 pub mod message;
 pub mod origin;
+pub mod place;
 pub mod policy;
 pub mod probe;
 pub mod quantum;
