@@ -68,3 +68,9 @@ pub const RECORDED_NAME_BYTES: usize = 1 << 10;
 /// Frames of a call chain in a recording: the kernel records at most 127
 /// (`PERF_MAX_STACK_DEPTH`) for each of its sections.
 pub const CHAIN_FRAMES: usize = 1 << 10;
+
+/// Bytes of a plan for `tactus admit`.
+pub const ADMISSION_BYTES: u64 = 1 << 20;
+
+/// Tasks in a plan for `tactus admit`: the time of the exact tests grows with its square.
+pub const ADMISSION_TASKS: usize = 256;
