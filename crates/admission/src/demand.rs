@@ -115,7 +115,7 @@ fn examine(tasks: &[Task], steps: &mut Steps) -> Result<Option<Nanos>, OutOfStep
     Ok(None)
 }
 
-/// A window that must be overloaded if any is: the shorter of two bounds.
+/// A window such that if any is overloaded, one that is not longer is: the shortest of three bounds.
 fn longest_window(tasks: &[Task], total: Ratio, steps: &mut Steps) -> Result<Nanos, OutOfSteps> {
     let blocking = tasks.iter().map(Task::blocking).max().unwrap_or_default();
     // Each task demands at most U·window + U·(T − D), rounded up here.
@@ -127,26 +127,31 @@ fn longest_window(tasks: &[Task], total: Ratio, steps: &mut Steps) -> Result<Nan
     let excess = excess.fold(blocking.as_nanos(), u64::saturating_add);
     let by_rest = total.amount_over_rest(excess).map_or(Nanos::MAX, Nanos::from_nanos);
     let last_first = tasks.iter().map(Task::urgency).max().unwrap_or_default();
-    let by_rest = by_rest.max(last_first);
+    let shorter = by_rest.max(last_first).min(cycle(tasks) + last_first);
     // The busy window that begins when all tasks become ready together.
     let mut busy = tasks.iter().map(Task::cost).sum::<Nanos>() + blocking;
-    loop {
-        if busy >= by_rest {
-            break;
-        }
+    while busy < shorter {
         steps.take(tasks.len())?;
         let next = blocking + tasks.iter().map(|task| released(task, busy)).sum();
         if next <= busy {
             break;
         }
-        if next > WINDOW_LIMIT {
-            busy = Nanos::MAX;
-            break;
-        }
         busy = next;
     }
-    let longest = busy.min(by_rest);
+    let longest = busy.min(shorter);
     if longest > WINDOW_LIMIT { Err(OutOfSteps) } else { Ok(longest) }
+}
+
+/// The least common multiple of the periods, after which the room only grows. It decides where the
+/// CPU is fully used.
+fn cycle(tasks: &[Task]) -> Nanos {
+    tasks.iter().map(|task| task.period().as_nanos()).fold(Nanos::from_nanos(1), |cycle, period| {
+        let (mut a, mut b) = (cycle.as_nanos(), period);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        cycle.saturating_mul(period / a)
+    })
 }
 
 /// The last deadline before an instant, of jobs that arrive as soon as possible.

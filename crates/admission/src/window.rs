@@ -11,7 +11,7 @@ use crate::{Steps, Task};
 const RUNS_MOST: usize = 2_000;
 
 /// How many deadlines are compared for the tightest window.
-const DEADLINES: usize = 10_000;
+const DEADLINES: usize = 1_000;
 
 /// The schedule of one CPU from the worst instant: all tasks become ready together, as late after
 /// their arrival as their jitter permits, and then as soon as they may.
@@ -111,7 +111,7 @@ impl Window {
         Self::scheduled(placed, Order::Deadline, overload.task, blocked, moments)
     }
 
-    /// The window with the least room under EDF, among the first ten thousand.
+    /// The window with the least room under EDF, among the first thousand.
     pub(crate) fn tightest(placed: &[Placed<'_>], steps: &mut Steps) -> Self {
         let tasks: Vec<Task> = placed.iter().map(|placed| placed.task.clone()).collect();
         let (mut instant, mut best) = (Nanos::ZERO, None::<(Nanos, Nanos)>);
