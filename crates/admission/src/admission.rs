@@ -49,6 +49,11 @@ pub enum Strength {
 }
 
 impl Test {
+    /// Whether it is a bound on the utilisation, beside which an exact test always stands.
+    const fn is_bound(self) -> bool {
+        matches!(self, Self::LiuLayland | Self::Hyperbolic | Self::AverageBreakdown)
+    }
+
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,8 +95,12 @@ pub enum Outcome {
     Passes,
     /// It fails.
     Fails,
+    /// A sufficient test fails, which decides nothing.
+    NotShown,
     /// The plan probably fits, without a guarantee.
     Likely,
+    /// The plan probably does not fit; an exact test decides.
+    LessLikely,
     /// The test says nothing about such plans.
     NotApplicable,
     /// The test ran out of steps.
@@ -99,11 +108,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    const fn of(passes: Option<bool>) -> Self {
-        match passes {
-            Some(true) => Self::Passes,
-            Some(false) => Self::Fails,
-            None => Self::Undecided,
+    const fn of(passes: Option<bool>, strength: Strength) -> Self {
+        match (passes, strength) {
+            (Some(true), _) => Self::Passes,
+            (Some(false), Strength::Sufficient) => Self::NotShown,
+            (Some(false), _) => Self::Fails,
+            (None, _) => Self::Undecided,
         }
     }
 
@@ -112,7 +122,9 @@ impl Outcome {
         match self {
             Self::Passes => "passes",
             Self::Fails => "fails",
+            Self::NotShown => "not shown",
             Self::Likely => "likely",
+            Self::LessLikely => "less likely",
             Self::NotApplicable => "not applicable",
             Self::Undecided => "undecided",
         }
@@ -191,17 +203,15 @@ impl Admission {
         draft.answer()
     }
 
-    /// The finding that decides: the first that fails and matters, or the one that admits.
+    /// The finding that decides: the one that admits, or the strongest that does not.
     pub fn decisive(&self) -> Option<&Finding> {
-        let decides = |finding: &&Finding| match finding.strength {
-            Strength::Exact | Strength::Bandwidth => finding.outcome != Outcome::Passes,
-            Strength::Sufficient | Strength::Advisory => false,
-        };
+        let mut decisive = self.findings.iter().filter(|finding| !finding.test.is_bound());
         match self.admitted {
-            true => self.findings.iter().find(|finding| finding.outcome == Outcome::Passes),
-            false => self.findings.iter().find(decides).or_else(|| {
-                self.findings.iter().find(|finding| finding.outcome != Outcome::Passes)
-            }),
+            true => decisive.find(|finding| finding.outcome == Outcome::Passes),
+            false => {
+                let failing = decisive.filter(|finding| finding.outcome != Outcome::Passes);
+                failing.min_by_key(|finding| finding.strength == Strength::Sufficient)
+            }
         }
     }
 }
@@ -240,6 +250,10 @@ impl<'p> Draft<'p> {
         self.findings.push(Finding { test, strength, outcome, reason });
     }
 
+    fn judge(&mut self, test: Test, strength: Strength, passes: Option<bool>, reason: String) {
+        self.find(test, strength, Outcome::of(passes, strength), reason);
+    }
+
     fn name(&self, index: usize) -> &str {
         self.plan.tasks[index].name()
     }
@@ -275,7 +289,7 @@ impl<'p> Draft<'p> {
             let relation = if passes { "is within" } else { "is above" };
             let reason =
                 format!("the utilisation of {used} {relation} the bound of {bound} for {count}");
-            self.find(Test::LiuLayland, Strength::Sufficient, Outcome::of(Some(passes)), reason);
+            self.judge(Test::LiuLayland, Strength::Sufficient, Some(passes), reason);
             let product = bounds::hyperbolic(tasks);
             let passes = product.is_at_most(2);
             let relation = if passes { "at most 2" } else { "above 2" };
@@ -283,11 +297,11 @@ impl<'p> Draft<'p> {
                 "the product of 1 + U over all tasks is {}, {relation}",
                 decimal(product.as_f64())
             );
-            self.find(Test::Hyperbolic, Strength::Sufficient, Outcome::of(Some(passes)), reason);
+            self.judge(Test::Hyperbolic, Strength::Sufficient, Some(passes), reason);
         }
         let below = bounds::is_below_average_breakdown(total);
         let relation = if below { "is below" } else { "is above" };
-        let outcome = if below { Outcome::Likely } else { Outcome::Fails };
+        let outcome = if below { Outcome::Likely } else { Outcome::LessLikely };
         let reason = format!(
             "the utilisation of {used} {relation} 88 %, where random tasks begin to miss deadlines on average"
         );
@@ -309,11 +323,13 @@ impl<'p> Draft<'p> {
             () if meets.contains(&None) => None,
             () => Some(true),
         };
-        // The task of the highest priority that fails, or the one with the least to spare.
+        // The task of the highest priority that fails, or the one that comes closest to its deadline.
         let failing = (0..tasks.len()).filter(|row| meets[*row] != Some(true));
-        let spare = |row: &usize| tasks[*row].deadline() - found[*row].worst;
+        let taken = |row: &usize| {
+            found[*row].worst.as_nanos() as f64 / tasks[*row].deadline().as_nanos() as f64
+        };
         let decisive = match passes {
-            Some(true) => (0..tasks.len()).min_by_key(spare),
+            Some(true) => (0..tasks.len()).max_by(|a, b| taken(a).total_cmp(&taken(b))),
             _ => failing.min_by_key(|row| (meets[*row].is_none(), ranks[*row])),
         };
         let Some(decisive) = decisive else { return };
@@ -334,7 +350,7 @@ impl<'p> Draft<'p> {
         if is_tied {
             reason.push_str("; it shares its priority, so the response is an upper bound");
         }
-        self.find(Test::ResponseTimes, strength, Outcome::of(passes), reason);
+        self.judge(Test::ResponseTimes, strength, passes, reason);
         if response.worst > Nanos::ZERO {
             let placed = placed(indices, self.plan);
             self.window = Some(Window::of_response(&placed, ranks, decisive, &response));
@@ -382,7 +398,7 @@ impl<'p> Draft<'p> {
             }
         };
         self.is_guaranteed = found.fits() == Some(true);
-        self.find(Test::Demand, strength, Outcome::of(found.fits()), reason);
+        self.judge(Test::Demand, strength, found.fits(), reason);
     }
 
     fn partitioned(&mut self) {
@@ -398,7 +414,7 @@ impl<'p> Draft<'p> {
                 Assignment::NoRoom { task, is_undecided } => {
                     self.culprit.get_or_insert(task);
                     let name = self.name(task);
-                    let outcome = if is_undecided { Outcome::Undecided } else { Outcome::Fails };
+                    let outcome = if is_undecided { Outcome::Undecided } else { Outcome::NotShown };
                     (
                         outcome,
                         format!("`{name}` fits on no CPU beside the tasks assigned before it"),
@@ -458,12 +474,8 @@ impl<'p> Draft<'p> {
                     .push_str("; deadlines may be missed, by a bounded time (Devi, Anderson 2008)");
             }
         }
-        self.find(
-            Test::GlobalDensity,
-            Strength::Sufficient,
-            Outcome::of(Some(self.is_guaranteed)),
-            reason,
-        );
+        let holds = Some(self.is_guaranteed);
+        self.judge(Test::GlobalDensity, Strength::Sufficient, holds, reason);
     }
 
     /// What `SCHED_DEADLINE` admits. Tasks on CPUs of their own are counted for each CPU.
@@ -497,7 +509,8 @@ impl<'p> Draft<'p> {
                 self.culprit = self.culprit.or_else(|| heaviest(self.plan, &all));
             }
         }
-        self.find(Test::Kernel, Strength::Bandwidth, Outcome::of(Some(self.is_accepted)), reason);
+        let accepted = Some(self.is_accepted);
+        self.judge(Test::Kernel, Strength::Bandwidth, accepted, reason);
     }
 
     fn answer(self) -> Admission {
@@ -540,7 +553,7 @@ fn response_in_words(task: &Task, response: &Response) -> String {
     let (name, deadline, worst) = (task.name(), task.deadline(), response.worst);
     match (response.meets(deadline), response.extent) {
         (Some(true), _) => format!(
-            "every task meets its deadline; `{name}` has the least to spare: it responds within {worst} of {deadline}"
+            "every task meets its deadline; `{name}` comes closest: it responds within {worst}, and its deadline is {deadline}"
         ),
         (_, Extent::Unbounded) => format!(
             "`{name}` and the tasks of higher priority demand more than the CPU, so its responses grow without limit"

@@ -67,6 +67,10 @@ pub fn demand(tasks: &[Task], steps: &mut Steps) -> Demand {
 
 /// Whether the demand fits in every window; `None` if that is undecided.
 pub(crate) fn fits(tasks: &[Task], steps: &mut Steps) -> Option<bool> {
+    // A sum of ratios takes about as long as this many demands.
+    if steps.take(16 * tasks.len()).is_err() {
+        return None;
+    }
     if !utilisation(tasks).is_at_most(1) {
         return Some(false);
     }

@@ -6,11 +6,12 @@
 //! there may be more room than is found. Every value that is returned has passed.
 
 use serde::Serialize;
+use tactus_model::policy::RealtimePriority;
 use tactus_model::time::Nanos;
 
 use crate::global::DensityBound;
 use crate::partition::{Assignment, Heuristic, assign, fits_on_one, kernel_admits};
-use crate::{LONGEST, Plan, Policy, Steps, Task, kernel};
+use crate::{BadTask, LONGEST, Plan, Policy, Steps, Task, kernel};
 
 /// A value that fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,6 +20,88 @@ pub struct Fit {
     pub value: Nanos,
     /// Whether no better value fits: the test is exact and was decided everywhere.
     pub is_limit: bool,
+}
+
+/// A question about one more task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// The largest cost with this period and deadline.
+    Cost {
+        /// The period.
+        period: Nanos,
+        /// The deadline.
+        deadline: Nanos,
+    },
+    /// The shortest period, at whose end the deadline is, with this cost.
+    Period {
+        /// The cost.
+        cost: Nanos,
+    },
+}
+
+impl Question {
+    /// Reads the question for a cost: `PERIOD` or `PERIOD:DEADLINE`.
+    ///
+    /// # Errors
+    /// A duration is wrong.
+    pub fn cost_for(text: &str) -> Result<Self, String> {
+        let (period, deadline) = text.split_once(':').unwrap_or((text, text));
+        let read = |text: &str| text.parse::<Nanos>().map_err(|error| error.to_string());
+        let (period, deadline) = (read(period)?, read(deadline)?);
+        let possible = Self::task(period.min(deadline), period, deadline, None);
+        possible.map_err(|error| error.to_string())?;
+        Ok(Self::Cost { period, deadline })
+    }
+
+    /// Reads the question for a period: `COST`.
+    ///
+    /// # Errors
+    /// The duration is wrong.
+    pub fn period_for(text: &str) -> Result<Self, String> {
+        let cost = text.parse::<Nanos>().map_err(|error| error.to_string())?;
+        Self::task(cost, LONGEST, LONGEST, None).map_err(|error| error.to_string())?;
+        Ok(Self::Period { cost })
+    }
+
+    /// The answer for a plan. In a plan with priorities the new task has priority 1, the lowest.
+    pub fn answer(self, plan: &Plan) -> Room {
+        let has_priorities = plan.tasks.iter().any(|task| task.priority().is_some());
+        let priority = RealtimePriority::new(1).filter(|_| has_priorities);
+        let mut steps = Steps::default();
+        let fit = match self {
+            Self::Cost { period, deadline } => {
+                Self::task(least_cost(plan), period, deadline, priority)
+                    .ok()
+                    .and_then(|new| largest_cost(plan, &new, &mut steps))
+            }
+            Self::Period { cost } => {
+                let longest = longest_period(plan);
+                let new = Self::task(cost, longest, longest, priority).ok();
+                new.and_then(|new| shortest_period(plan, &new, &mut steps))
+            }
+        };
+        Room { question: self, fit }
+    }
+
+    fn task(
+        cost: Nanos,
+        period: Nanos,
+        deadline: Nanos,
+        priority: Option<RealtimePriority>,
+    ) -> Result<Task, BadTask> {
+        let task = Task::new("new", cost, period)?.with_deadline(deadline)?;
+        Ok(task.with_priority(priority))
+    }
+}
+
+/// The room for one more task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Room {
+    /// What was asked.
+    pub question: Question,
+    /// The answer; `None` if no such task fits.
+    pub fit: Option<Fit>,
 }
 
 /// Whether every task of a plan meets its deadline by the test that decides; `None` if that is
@@ -170,5 +253,19 @@ mod tests {
         let plan = plan("capacity = \"100%\"", &[(4, 4)]);
         assert_eq!(largest_cost(&plan, &new(1, 16), &mut Steps::default()), None);
         assert_eq!(shortest_period(&plan, &new(1, 16), &mut Steps::default()), None);
+    }
+
+    #[test]
+    fn a_question_is_a_period_with_a_deadline_or_a_cost() {
+        let ms = Nanos::from_millis;
+        let question = Question::cost_for("10ms:5ms");
+        assert_eq!(question, Ok(Question::Cost { period: ms(10), deadline: ms(5) }));
+        assert_eq!(Question::period_for("2ms"), Ok(Question::Period { cost: ms(2) }));
+        assert!(Question::cost_for("10").unwrap_err().contains("write a number and a unit"));
+        assert!(Question::cost_for("2h").unwrap_err().contains("the limit is 1h"));
+        assert!(Question::period_for("0s").unwrap_err().contains("is zero"));
+        let plan = plan("policy = \"fifo\"", &[(1, 4)]);
+        let room = Question::Period { cost: ms(3) }.answer(&plan);
+        assert_eq!(room.fit.unwrap().value, ms(4));
     }
 }

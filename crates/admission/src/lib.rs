@@ -49,7 +49,7 @@ mod steps;
 mod task;
 mod window;
 
-pub use admission::{Admission, Finding, Outcome, Strength, TaskAnswer, Test};
+pub use admission::{Admission, Change, Finding, Outcome, Strength, TaskAnswer, Test};
 pub use plan::{BadPlan, Placement, Plan, Policy};
 pub use ratio::Ratio;
 pub use steps::{Steps, WINDOW_LIMIT};

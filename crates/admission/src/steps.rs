@@ -20,8 +20,8 @@ pub struct Steps(u64);
 pub(crate) struct OutOfSteps;
 
 impl Steps {
-    /// Enough for any plan of 256 tasks at less than full utilisation; below a second.
-    pub const USUAL: u64 = 50_000_000;
+    /// Enough for a plan of 256 tasks up to about 99 % of the CPU; a fraction of a second.
+    pub const USUAL: u64 = 10_000_000;
 
     /// At most `count` steps.
     pub const fn limited(count: u64) -> Self {

@@ -1,12 +1,23 @@
-//! Writing pages, reports and exports to files, which appear complete or not at all.
+//! Reading plans, and writing pages, reports and exports to files, which appear complete or not at
+//! all.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tactus_sys::whole_file::{Readers, WholeFile};
 
 use crate::{Error, ErrorKind, Result};
+
+/// Reads a text of at most `most` bytes.
+pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        return Err(io::Error::other(format!("it is larger than {} KiB", most >> 10)));
+    }
+    Ok(text)
+}
 
 /// Writes `content` to a file.
 ///

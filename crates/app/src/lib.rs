@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accounts;
+pub mod admit;
 pub mod catalogue;
 pub mod compare;
 pub mod doctor;

@@ -1,8 +1,8 @@
 //! From an experiment and its overrides to a plan.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+use std::path::Path;
 
 use tactus_judge::purpose::Purpose;
 use tactus_lab::shipped;
@@ -15,7 +15,7 @@ use tactus_model::time::Realtime;
 
 use crate::error::OrError;
 use crate::places::facts;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, files};
 
 /// A new seed, short enough to type again.
 pub fn new_seed() -> u64 {
@@ -74,7 +74,7 @@ pub(crate) fn read(name: &str) -> Result<Experiment> {
 }
 
 fn read_file(name: &str) -> Result<String> {
-    let error = match read_text(name) {
+    let error = match files::read_text(Path::new(name), EXPERIMENT_BYTES) {
         Ok(text) => return Ok(text),
         Err(error) => error,
     };
@@ -88,16 +88,6 @@ fn read_file(name: &str) -> Result<String> {
         None => format!("name a file or one of: {}", names.join(", ")),
     };
     Err(Error::usage(format!("{what}: no such experiment")).with_hint(hint))
-}
-
-/// The text of a file of at most [`EXPERIMENT_BYTES`].
-fn read_text(name: &str) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(name)?.take(EXPERIMENT_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > EXPERIMENT_BYTES {
-        return Err(io::Error::other(format!("it is larger than {} KiB", EXPERIMENT_BYTES >> 10)));
-    }
-    Ok(text)
 }
 
 /// Requires that CPUs which cells on this machine name are online.

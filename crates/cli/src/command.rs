@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod admit;
 mod compare;
 mod completions;
 mod delete;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Lab(lab::LabArguments),
     Watch(watch::WatchArguments),
     Record(record::RecordArguments),
+    Admit(admit::AdmitArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -59,7 +61,8 @@ impl Command {
             | Self::Record(_)
             | Self::Reproduce(_) => true,
             Self::Internal(arguments) => arguments.may_record(),
-            Self::List(_)
+            Self::Admit(_)
+            | Self::List(_)
             | Self::Show(_)
             | Self::Explain(_)
             | Self::Quanta(_)
@@ -80,6 +83,7 @@ impl Command {
             Self::Lab(arguments) => lab::run(arguments, places),
             Self::Watch(arguments) => watch::run(&arguments, places),
             Self::Record(arguments) => record::run(&arguments),
+            Self::Admit(arguments) => admit::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

@@ -10,6 +10,7 @@
 //! by coverage.
 #![forbid(unsafe_code)]
 
+mod admissions;
 mod experiments;
 mod exports;
 mod imports;
@@ -31,7 +32,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "recording", seeds: recordings::seeds, run: recordings::run },
     Target { name: "export", seeds: exports::seeds, run: exports::run },
     Target { name: "import", seeds: imports::seeds, run: imports::run },
@@ -39,6 +40,7 @@ pub const TARGETS: [Target; 10] = [
     Target { name: "page", seeds: tracing::page_seeds, run: tracing::page },
     Target { name: "perf", seeds: tracing::perf_seeds, run: tracing::perf },
     Target { name: "experiment", seeds: experiments::seeds, run: experiments::run },
+    Target { name: "admission", seeds: admissions::seeds, run: admissions::run },
     Target { name: "message", seeds: messages::seeds, run: messages::run },
     Target { name: "wire", seeds: messages::stream_seeds, run: messages::stream },
     Target { name: "peer", seeds: messages::peer_seeds, run: messages::peer },

@@ -53,7 +53,7 @@ macro_rules! targets {
     };
 }
 
-targets!(recording, export, import, format, page, perf, experiment, message, wire, peer);
+targets!(recording, export, import, format, page, perf, experiment, admission, message, wire, peer);
 
 fn fuzz(target: Target) {
     match std::env::var_os(NUMBER) {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod admission;
 mod causes;
 mod columns;
 mod comparison;
@@ -38,6 +39,7 @@ mod explanation_fixture;
 pub use tactus_model::format;
 
 pub use accounts::{AccountsBy, NamedAccounts, accounts_text};
+pub use admission::{admission_page, admission_text};
 pub use causes::causes;
 pub use comparison::comparison_text;
 pub use doctor::findings_text;

@@ -8,7 +8,7 @@ use crate::support::{Tactus, text};
 /// `{run}` is the name of a stored run with two cells.
 type Row = (&'static [&'static str], &'static str, i32);
 
-const ROWS: [Row; 42] = [
+const ROWS: [Row; 48] = [
     // CPUs.
     (&["measure", "--cpus", "8000"], "CPU 8000 does not exist or is offline", 2),
     (&["measure", "--cpus", "0,8000"], "the online CPUs of this machine are 0", 2),
@@ -55,6 +55,12 @@ const ROWS: [Row; 42] = [
     (&["measure", "--page", "{dir}/no/x.html"], "mkdir -p {dir}/no", 2),
     (&["report", "-o", "{dir}"], "is a directory", 2),
     (&["report", "-o", "{dir}/cpus.toml/x.html"], "ot a directory", 2),
+    (&["admit", "{dir}/no.toml"], "cannot open plan {dir}/no.toml", 2),
+    (&["admit", "{dir}/limit.toml"], "line 1: unknown key `name`", 2),
+    (&["admit", "{dir}/tasks.toml"], "the largest cost is 10ms", 2),
+    (&["admit", "{dir}/tasks.toml", "--cost-for", "10"], "write a number and a unit", 2),
+    (&["admit", "{dir}/tasks.toml", "--cost-for", "2h"], "the limit is 1h", 2),
+    (&["admit", "{dir}/tasks.toml", "--period-for", "0s"], "is zero", 2),
     // Options that would be ignored.
     (&["watch", "--traced", "1s"], "unexpected argument '--traced'", 2),
     (&["watch", "--plain", "--load", "idle", "--load", "compute"], "has several values", 2),
@@ -68,6 +74,7 @@ fn wrong_input_is_answered_before_anything_is_done() {
     let plan = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
     plan("cpus.toml", "name = \"cpus\"\n[settings]\ncpus = \"8000\"\n");
     plan("limit.toml", "name = \"limit\"\nuntil = \"p99:5%\"\nlimit = \"0s\"\n");
+    plan("tasks.toml", "[[task]]\ncost = \"11ms\"\nperiod = \"10ms\"\n");
     let cells = ["--policy", "other", "--policy", "idle"];
     let short = ["--duration", "20ms", "--traced", "0s", "--warmup", "0s", "--no-page"];
     tactus.succeed(&[&["measure"], &cells[..], &short[..]].concat());
@@ -85,7 +92,7 @@ fn wrong_input_is_answered_before_anything_is_done() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
     }
     assert_eq!(tactus.succeed(&["list", "--json"]), listed, "nothing was measured");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing was written");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 3, "nothing was written");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod label;
 pub mod percentiles;
 pub mod quanta;
 pub mod scale;
+pub mod schedule;
 pub mod scope;
 pub mod segments;
 pub mod series;
