@@ -16,6 +16,9 @@ _tactus() {
             ",$1")
                 cmd="tactus"
                 ;;
+            tactus,admit)
+                cmd="tactus__subcmd__admit"
+                ;;
             tactus,compare)
                 cmd="tactus__subcmd__compare"
                 ;;
@@ -72,6 +75,9 @@ _tactus() {
                 ;;
             tactus,watch)
                 cmd="tactus__subcmd__watch"
+                ;;
+            tactus__subcmd__help,admit)
+                cmd="tactus__subcmd__help__subcmd__admit"
                 ;;
             tactus__subcmd__help,compare)
                 cmd="tactus__subcmd__help__subcmd__compare"
@@ -239,12 +245,38 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --help --version doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="-h -V --help --version doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__admit)
+            opts="-h -V --cost-for --period-for --page --json --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cost-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period-for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -435,8 +467,22 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="doctor measure lab watch record admit list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__admit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

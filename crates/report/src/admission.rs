@@ -234,12 +234,14 @@ pub(crate) fn shown_rows(window: &Window) -> Vec<&WindowRow> {
 /// The schedule: a line for each task, a column for each part of the window.
 fn schedule_text(window: &Window, width: usize) -> String {
     let rows = shown_rows(window);
-    let names = rows.iter().map(|row| columns_of(&row.name)).max().unwrap_or(0).min(NAME);
+    let blocking = (window.blocked > Nanos::ZERO).then_some("blocking");
+    let names = rows.iter().map(|row| row.name.as_str()).chain(blocking);
+    let names = names.map(columns_of).max().unwrap_or(0).min(NAME);
     let columns = width.saturating_sub(names + 3).clamp(20, SCHEDULE);
     let mut text = String::new();
-    if window.blocked > Nanos::ZERO {
+    if let Some(name) = blocking {
         let blocked = tactus_admission::Run { from: Nanos::ZERO, to: window.blocked };
-        put_row(&mut text, "blocking", names, &cells(window.length, columns, &[blocked], &[]));
+        put_row(&mut text, name, names, &cells(window.length, columns, &[blocked], &[]));
     }
     for row in &rows {
         put_row(
