@@ -56,7 +56,7 @@ const ROWS: [Row; 48] = [
     (&["report", "-o", "{dir}"], "is a directory", 2),
     (&["report", "-o", "{dir}/cpus.toml/x.html"], "ot a directory", 2),
     (&["admit", "{dir}/no.toml"], "cannot open plan {dir}/no.toml", 2),
-    (&["admit", "{dir}/limit.toml"], "line 1: unknown key `name`", 2),
+    (&["admit", "{dir}/limit.toml"], "line 3: unknown key `limit`", 2),
     (&["admit", "{dir}/tasks.toml"], "the largest cost is 10ms", 2),
     (&["admit", "{dir}/tasks.toml", "--cost-for", "10"], "write a number and a unit", 2),
     (&["admit", "{dir}/tasks.toml", "--cost-for", "2h"], "the limit is 1h", 2),

@@ -1,5 +1,6 @@
 //! The command from the outside; each file tests one group of subcommands.
 
+mod admit;
 mod bad_input;
 mod commands;
 mod doctor;
