@@ -3,7 +3,8 @@
 //! The command parses arguments and prints; a daemon or a results site receives requests and
 //! replies. All of them call this crate: [`plan`] and [`measure`] carry out an experiment,
 //! [`runs`] finds a run in the store or in a file, and [`overview`], [`explain`], [`accounts`],
-//! [`tail`], [`compare`], [`gate`] and [`page`] draw conclusions from it, wherever it is.
+//! [`tail`], [`compare`], [`gate`] and [`page`] draw conclusions from it, wherever it is. [`admit`]
+//! reads a plan of tasks.
 //!
 //! Nothing here prints, and only [`Places::of_process`] reads the environment. Progress goes to
 //! a listener. An [`Error`] has a kind and a hint. Neither text refers to options of the caller; a hint may
