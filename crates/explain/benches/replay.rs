@@ -9,8 +9,8 @@ use tactus_explain::machine::{Machine, Observer};
 use tactus_explain::{Options, Origin, ProbeTask, explain};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
-    About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Priority, Recording,
-    TaskState, ThreadId, Wakeup,
+    About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Observers, Priority,
+    Recording, TaskState, ThreadId, Wakeup,
 };
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Nanos};
@@ -133,6 +133,7 @@ fn recording() -> (Recording, ProbeTask) {
         kernel: None,
         mechanism: None,
         timer_tick: None,
+        observers: Observers::default(),
     };
     let dictionary = Dictionary::new();
     let recording = Recording { about, dictionary, events: maker.events, losses: Vec::new() };

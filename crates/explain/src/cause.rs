@@ -72,6 +72,12 @@ pub enum Cause {
         /// The thread.
         thread: Culprit,
     },
+    /// A thread of the recorder or of the program that requested the measurement: an effect of the
+    /// observation, which reports show apart from the causes.
+    Observer {
+        /// The thread.
+        thread: Culprit,
+    },
     /// A thread ran a section of kernel code with interrupts or preemption off.
     KernelSection {
         /// The thread.
@@ -183,6 +189,8 @@ pub enum Throttle {
 pub enum CauseKind {
     /// It is an explanation.
     Explanation,
+    /// It is an explanation, but an effect of the observation.
+    Observer,
     /// It is a part of the remainder, of which the place is known.
     PlacedGap,
     /// It is the rest of the remainder.
@@ -212,6 +220,7 @@ impl Cause {
             | Self::AwaitedInterrupt { .. }
             | Self::Switch
             | Self::BelowKernel { .. } => CauseKind::Explanation,
+            Self::Observer { .. } => CauseKind::Observer,
             Self::GapInKernel { .. } | Self::GapInThread { .. } => CauseKind::PlacedGap,
             Self::UnexplainedGap => CauseKind::Gap,
         }
@@ -219,7 +228,19 @@ impl Cause {
 
     /// Whether the cause is an explanation, not an unexplained remainder.
     pub const fn explains(&self) -> bool {
-        matches!(self.kind(), CauseKind::Explanation)
+        matches!(self.kind(), CauseKind::Explanation | CauseKind::Observer)
+    }
+
+    /// The cause to report if the threads for which `observes` is true are the observer.
+    pub(crate) fn with_observers(self, observes: impl Fn(ThreadId) -> bool) -> Self {
+        match self {
+            Self::OtherThread { thread } | Self::KernelSection { thread, .. }
+                if thread.thread.is_some_and(&observes) =>
+            {
+                Self::Observer { thread }
+            }
+            other => other,
+        }
     }
 
     /// The same cause without thread ids and without the function of a gap, so that
@@ -229,6 +250,7 @@ impl Cause {
         let mut cause = self.clone();
         match &mut cause {
             Self::OtherThread { thread }
+            | Self::Observer { thread }
             | Self::KernelSection { thread, .. }
             | Self::Stopped { thread }
             | Self::GapInThread { thread }
@@ -281,6 +303,7 @@ impl fmt::Display for Cause {
                 write!(f, "C-state exit of CPU {cpu} and switch (missing sched_switch event)")
             }
             Self::OtherThread { thread } => write!(f, "thread {thread}"),
+            Self::Observer { thread } => write!(f, "observer: thread {thread}"),
             Self::KernelSection { thread, hold, site } => {
                 let held = match hold {
                     Hold::Interrupts => "IRQ-off section",

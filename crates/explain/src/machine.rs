@@ -18,7 +18,7 @@ mod thread;
 mod timer;
 
 use tactus_model::recording::{
-    About, Event, EventKind, InterruptVector, Lost, NameId, Priority, ThreadId, Wakeup,
+    About, Event, EventKind, InterruptVector, Lost, NameId, Observers, Priority, ThreadId, Wakeup,
 };
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
@@ -71,6 +71,7 @@ pub struct Machine {
     /// The tick period if timers expire only at ticks.
     timer_tick: Option<Nanos>,
     charging: Charging,
+    observers: Observers,
     started: Instant<Monotonic>,
     /// The end of the last loss of events.
     lost_until: Instant<Monotonic>,
@@ -93,6 +94,7 @@ impl Machine {
             closed_vectors,
             timer_tick: about.timer_tick,
             charging: Charging::default(),
+            observers: about.observers.clone(),
             started: about.started,
             lost_until: about.started,
             now: about.started,
@@ -111,6 +113,11 @@ impl Machine {
                 cpu.watched = Some(index);
             }
         }
+    }
+
+    /// Who ran only because of the recording.
+    pub(crate) fn observers(&self) -> &Observers {
+        &self.observers
     }
 
     /// The time of the last event.

@@ -14,7 +14,9 @@ mod source;
 mod syscall;
 mod thread;
 
-pub use account::{About, AbsentEvent, CpuAccount, EventAccount, EventCount, Lost, Mechanism};
+pub use account::{
+    About, AbsentEvent, CpuAccount, EventAccount, EventCount, Lost, Mechanism, Observers,
+};
 pub use dictionary::{ChainId, Dictionary, Function, FunctionId, NameId};
 pub use event::{Context, Event, EventKind, PageFault, Wakeup};
 pub use interrupt::{InterruptVector, Softirq};

@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use tactus_model::recording::{
-    Context, Event, EventKind, EventSource, Item, Mechanism, Recording, ThreadId,
+    Context, Event, EventKind, EventSource, Item, Mechanism, Observers, Recording, ThreadId,
 };
 use tactus_model::time::{Monotonic, Nanos};
 use tactus_record::RecordingSummary;
 use tactus_record::file::RecordingFile;
 use tactus_record::live::{
-    CallChains, Control, Keep, LiveSource, Options, RecordError, RecordEvent, Recorder, Source,
-    record,
+    CallChains, Control, DrainerOptions, Keep, LiveSource, Options, RecordError, RecordEvent,
+    Recorder, Source, record,
 };
 use tactus_testing::{Need, skip};
 
@@ -46,6 +46,8 @@ by_each_mechanism! {
     a_command_is_recorded_until_it_ends,
     a_truncated_file_is_read_to_its_last_complete_block,
     a_switch_shows_where_its_thread_rescheduled,
+    a_recording_names_the_threads_of_the_recorder,
+    a_recorder_beside_a_window_drains_only_at_the_end,
 }
 
 /// Returns what was started, or prints why the test is skipped.
@@ -278,6 +280,35 @@ fn a_switch_shows_where_its_thread_rescheduled(source: Source) {
     let wakeups =
         recording.events.iter().filter(|event| matches!(event.kind, EventKind::Wakeup(_)));
     assert!(wakeups.map(|event| event.chain).all(|chain| chain.is_none()));
+}
+
+fn a_recording_names_the_threads_of_the_recorder(source: Source) {
+    let asked = Observers::of_processes([7]);
+    let options = Options { observers: asked.clone(), ..options(source) };
+    let Some(recorder) = permitted(Recorder::start(options)) else { return };
+    let of_live = recorder.about().observers.clone();
+    let name = |thread: &ThreadId| {
+        let name = std::fs::read_to_string(format!("/proc/self/task/{thread}/comm"));
+        name.unwrap().trim_end().to_owned()
+    };
+    let names: Vec<String> = of_live.threads.iter().map(name).collect();
+    assert_eq!(names, ["tactus-drainer", "tactus-writer"]);
+    assert_eq!(of_live.processes, asked.processes);
+    let recorded = recorder.stop().unwrap();
+    assert_eq!(recorded.recording.about().observers, of_live);
+}
+
+fn a_recorder_beside_a_window_drains_only_at_the_end(source: Source) {
+    let often =
+        DrainerOptions { longest_sleep: Nanos::from_millis(1), ..DrainerOptions::default() };
+    let beside = often.clone().after(Nanos::from_secs(60));
+    for (drainer, is_quiet) in [(often, false), (beside, true)] {
+        let options = Options { drainer, ..options(source) };
+        let Some(recorder) = permitted(Recorder::start(options)) else { return };
+        std::thread::sleep(Duration::from_millis(100));
+        let drains = recorder.stop().unwrap().summary.cost.drains;
+        assert_eq!(drains == 1, is_quiet, "{drains} drains");
+    }
 }
 
 /// The switches of one CPU between two instants, each with the CPU's context; without

@@ -113,6 +113,8 @@ impl<'a> Case<'a> {
         if time == Nanos::ZERO {
             return;
         }
+        let Scene { machine, names, .. } = self.scene;
+        let cause = cause.with_observers(|thread| machine.observers().include(thread, names));
         match self.parts.iter_mut().find(|part| part.cause == cause) {
             Some(part) => part.time = part.time + time,
             None => self.parts.push(Part { cause, time }),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tactus_model::cpus::{CpuChoice, CpuList};
 use tactus_model::policy::RealtimePriority;
-use tactus_model::recording::{InterruptVector, Mechanism, SleepingCall, ThreadId};
+use tactus_model::recording::{InterruptVector, Mechanism, Observers, SleepingCall, ThreadId};
 use tactus_model::text::UnknownWord;
 use tactus_model::time::Nanos;
 
@@ -67,8 +67,10 @@ pub struct Options {
     /// The events with which the kernel's call chain is recorded.
     pub call_chains: CallChains,
     /// The size of each CPU's buffer in bytes, for perf a power of two; halved until
-    /// the kernel grants it.
+    /// the kernel grants it. tracefs keeps events with call chains in buffers of their own.
     pub ring_size: usize,
+    /// Who else runs only because of the recording; the recorder adds its own threads.
+    pub observers: Observers,
     /// The thread that empties the rings.
     pub drainer: DrainerOptions,
     /// Where to store the events.
@@ -126,6 +128,9 @@ pub struct DrainerOptions {
     /// The maximum time between two drains, and so the maximum loss if the recorder is
     /// killed.
     pub longest_sleep: Nanos,
+    /// The fill level of a buffer, in percent, at which the kernel wakes it: the rest is for the
+    /// time until it runs.
+    pub watermark: u8,
 }
 
 /// Where to store the events.
@@ -164,6 +169,7 @@ impl Default for Options {
             only_their_scheduling: false,
             call_chains: CallChains::Never,
             ring_size: Self::RING_SIZE,
+            observers: Observers::default(),
             drainer: DrainerOptions::default(),
             keep: Keep::Memory { limit: 256 << 20 },
             symbols: None,
@@ -215,7 +221,18 @@ impl Options {
 impl Default for DrainerOptions {
     fn default() -> Self {
         const LOWEST: RealtimePriority = RealtimePriority::new(1).expect("1 is a priority");
-        Self { priority: LOWEST, cpus: None, longest_sleep: Nanos::from_secs(1) }
+        Self { priority: LOWEST, cpus: None, longest_sleep: Nanos::from_secs(1), watermark: 25 }
+    }
+}
+
+impl DrainerOptions {
+    /// For a recording that includes a measured `window`: the drainer leaves everything in the
+    /// buffers until the end, unless one of them is nearly full.
+    #[must_use]
+    pub fn after(self, window: Nanos) -> Self {
+        // The recording starts some time before the window.
+        let longest_sleep = self.longest_sleep.max(window.saturating_mul(2));
+        Self { longest_sleep, watermark: 75, ..self }
     }
 }
 

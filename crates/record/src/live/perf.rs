@@ -39,7 +39,7 @@ pub(super) fn open(
     cpus: &CpuList,
 ) -> Result<Opened, RecordError> {
     let _limit = OpenFileLimit::raise();
-    let rings = Rings::open(cpus, options.ring_size)?;
+    let rings = Rings::open(cpus, options)?;
     let mut perf = Perf {
         tracepoints: cpus.iter().map(|_| Vec::new()).collect(),
         leaders: rings.leaders,
@@ -76,12 +76,13 @@ struct Rings {
 }
 
 impl Rings {
-    /// Creates a ring on each CPU, as large as the kernel grants, up to `wanted` bytes.
-    fn open(cpus: &CpuList, wanted: usize) -> Result<Self, RecordError> {
+    /// Creates a ring on each CPU, as large as the kernel grants, up to the size in `options`.
+    fn open(cpus: &CpuList, options: &Options) -> Result<Self, RecordError> {
+        let wanted = options.ring_size;
         let mut size = wanted.next_power_of_two();
         let mut refused = None;
         loop {
-            match Self::of_size(cpus, size) {
+            match Self::of_size(cpus, size, options.drainer.watermark) {
                 Ok((leaders, rings)) => {
                     let shortfall = refused.map(|errno| smaller_rings(wanted, size, errno));
                     return Ok(Self { leaders, rings, shortfall });
@@ -104,10 +105,14 @@ impl Rings {
         }
     }
 
-    fn of_size(cpus: &CpuList, size: usize) -> Result<(Vec<CpuEvent>, Vec<Ring>), SysError> {
+    fn of_size(
+        cpus: &CpuList,
+        size: usize,
+        percent: u8,
+    ) -> Result<(Vec<CpuEvent>, Vec<Ring>), SysError> {
         let (mut leaders, mut rings) = (Vec::new(), Vec::new());
         for cpu in cpus.iter() {
-            let leader = CpuEvent::tasks(cpu, watermark(size))?;
+            let leader = CpuEvent::tasks(cpu, watermark(size, percent))?;
             rings.push(Ring::map(&leader, size)?);
             leaders.push(leader);
         }
@@ -126,10 +131,9 @@ fn smaller_rings(wanted: usize, size: usize, errno: Errno) -> Shortfall {
     }
 }
 
-/// Wakes the drainer when a quarter of the ring is used: the rest is for the time until
-/// the drainer runs.
-fn watermark(ring_size: usize) -> u32 {
-    u32::try_from(ring_size / 4).unwrap_or(u32::MAX)
+/// The number of bytes in a ring at which the kernel wakes the drainer.
+fn watermark(ring_size: usize, percent: u8) -> u32 {
+    u32::try_from(ring_size / 100 * usize::from(percent)).unwrap_or(u32::MAX)
 }
 
 impl Perf {

@@ -86,6 +86,7 @@ impl CellView {
         let sentences = [
             words::divided(explanation),
             words::remainder(explanation),
+            words::observer(explanation),
             words::circumstances(explanation),
             Some(words::matched(explanation)),
             Some(words::cost(cell.tracing_cost.as_ref())),

@@ -40,6 +40,7 @@ fn cell_text(cell: &CellExplanation, width: usize) -> String {
     let sentences = [
         words::divided(explanation),
         words::remainder(explanation),
+        words::observer(explanation),
         words::circumstances(explanation),
         Some(words::matched(explanation)),
         Some(words::cost(cell.tracing_cost.as_ref())),
@@ -205,6 +206,30 @@ mod tests {
             text.replace(format::THIN_SPACE, " ").contains("explain 100 % of that time."),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_observer_stands_apart_from_the_causes() {
+        let planted = |observes: bool| {
+            let mut cell = explanation_fixture::cell("net", &["ordinary-spinner"], None);
+            for row in &mut cell.explanation.pareto.rows {
+                if let (true, tactus_explain::Cause::OtherThread { thread }) =
+                    (observes, &row.cause)
+                {
+                    row.cause = tactus_explain::Cause::Observer { thread: thread.clone() };
+                }
+            }
+            explanation_text(&[cell], &TableOptions::default())
+        };
+        let control = planted(false);
+        let headline = |text: &str| text.lines().nth(2).unwrap_or_default().to_owned();
+        assert!(headline(&control).contains("thread spinner"), "{control}");
+        assert!(!control.contains("bserver"), "{control}");
+        let text = planted(true);
+        assert!(!headline(&text).contains("spinner"), "{text}");
+        assert!(text.contains("Observer: Tactus's own threads took"), "{text}");
+        let table = text.split("The worst samples").next().unwrap_or_default();
+        assert!(table.find("unexplained gap") < table.find("observer: thread"), "{text}");
     }
 
     #[test]

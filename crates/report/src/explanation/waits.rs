@@ -86,7 +86,8 @@ fn group_text(waits: &WaitExplanation, width: usize) -> String {
         format::latency(explanation.pareto.time)
     );
     let headline = (explanation.samples > 0).then(|| words::headline(explanation, Subject::Waits));
-    for sentence in [headline, Some(late), words::remainder(explanation)].into_iter().flatten() {
+    let (remainder, observer) = (words::remainder(explanation), words::observer(explanation));
+    for sentence in [headline, Some(late), remainder, observer].into_iter().flatten() {
         written.push_str(&wrapped(&sentence, "", width));
     }
     written.push_str(&text::pareto(explanation, Subject::Waits, width));

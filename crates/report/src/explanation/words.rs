@@ -49,7 +49,8 @@ impl Subject {
 pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
     let pareto = &explanation.pareto;
     let (noun, over) = (subject.noun(), subject.over(explanation.threshold));
-    match pareto.rows.first() {
+    // If nothing but the observer delayed the samples, the table alone says so.
+    match causes(pareto).next().or(pareto.rows.first()) {
         Some(row) => {
             let rank = if row.cause.explains() { "Main cause" } else { "Largest share" };
             let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
@@ -67,9 +68,9 @@ pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
 
 /// The main cause, the next, and how many samples were late, in a line.
 pub(crate) fn main_causes(explanation: &Explanation) -> String {
-    let Pareto { samples, undivided, time, rows } = &explanation.pareto;
+    let Pareto { samples, undivided, time, .. } = &explanation.pareto;
     let mut said = headline(explanation, Subject::Samples);
-    if let Some(second) = rows.get(1) {
+    if let Some(second) = causes(&explanation.pareto).nth(1) {
         let share = format::share(second.time.as_nanos(), time.as_nanos());
         said.push_str(&format!(" Next: {}, {share}.", second.cause));
     }
@@ -125,6 +126,28 @@ pub(super) fn remainder(explanation: &Explanation) -> Option<String> {
             format::latency(Nanos::from_nanos(gap))
         ),
     })
+}
+
+/// The share of the total latency that is an effect of the observation; `None` if nothing is.
+pub(super) fn observer(explanation: &Explanation) -> Option<String> {
+    let Pareto { time, rows, .. } = &explanation.pareto;
+    let taken: Nanos = rows.iter().filter(|row| is_observer(row)).map(|row| row.time).sum();
+    (taken > Nanos::ZERO).then(|| {
+        format!(
+            "Observer: Tactus's own threads took {} ({}) of that time. Without the recording, they would not have run.",
+            format::latency(taken),
+            format::share(taken.as_nanos(), time.as_nanos()),
+        )
+    })
+}
+
+/// The rows of a table that are not of the observer, the greatest first.
+fn causes(pareto: &Pareto) -> impl Iterator<Item = &ParetoRow> {
+    pareto.rows.iter().filter(|row| !is_observer(row))
+}
+
+fn is_observer(row: &ParetoRow) -> bool {
+    row.cause.kind() == CauseKind::Observer
 }
 
 fn unexplained(explanation: &Explanation) -> Nanos {
@@ -190,14 +213,16 @@ pub(super) struct Row {
     pub(super) max: Nanos,
 }
 
-/// The rows of the Pareto table: the greatest causes, the smaller ones together, and last the
-/// unexplained gap, even if it is zero.
+/// The rows of the Pareto table: the greatest causes, the smaller ones together, the unexplained
+/// gap, even if it is zero, and last the observer.
 pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
-    let (causes, gaps): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
-        explanation.pareto.rows.iter().partition(|row| row.cause.explains());
-    if causes.is_empty() && gaps.is_empty() {
+    let Pareto { rows, .. } = &explanation.pareto;
+    if rows.is_empty() {
         return Vec::new();
     }
+    let (causes, gaps): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
+        causes(&explanation.pareto).partition(|row| row.cause.explains());
+    let observers = rows.iter().filter(|row| is_observer(row));
     // A group of one cause takes as much room as the cause itself.
     let own = if causes.len() > ROWS + 1 { ROWS } else { causes.len() };
     let (greatest, lesser) = causes.split_at(own);
@@ -221,6 +246,7 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
     rows.extend(greatest.iter().map(|row| together(row.cause.to_string(), &[*row])));
     nowhere.extend(lesser);
     rows.push(together(Cause::UnexplainedGap.to_string(), &nowhere));
+    rows.extend(observers.map(|row| together(row.cause.to_string(), &[row])));
     rows
 }
 
