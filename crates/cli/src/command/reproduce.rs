@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 use tactus_app::reproduce::{Next, PartRuns, Study, Wanted, papers};
-use tactus_app::{Error, Places, files};
+use tactus_app::{Places, files};
 use tactus_model::address::Address;
 use tactus_report::format;
 use tactus_reproduce::{Paper, Reproduction, reproduce};
@@ -23,7 +23,7 @@ use crate::values::seed;
 /// Without a paper, it lists the papers. It measures a quick form of the paper's experiments (with
 /// --full, for the paper's own durations) and reports whether each claim of the paper holds here.
 ///
-/// With --kernel, it measures in guest kernels, like `tactus lab measure`, and compares them. Claims that
+/// With --kernel, it measures in guest kernels, like `tactus measure --kernel`, and compares them. Claims that
 /// a guest or deterministic time cannot show are not judged.
 ///
 /// Examples: tactus reproduce latency-method;
@@ -95,11 +95,7 @@ pub(crate) fn run(arguments: &ReproduceArguments, places: &Places) -> CommandRes
         let runs = study.from_runs(&store, &arguments.from)?;
         return conclude(&study.paper, runs, arguments, places);
     }
-    if arguments.kernel.is_empty() && !arguments.guests.are_absent() {
-        let error =
-            Error::usage("`--exact`, `--mips`, `--proofs` and `--guest-limit` apply to guests");
-        return Err(error.with_hint("name a kernel, e.g. `--kernel debian`").into());
-    }
+    arguments.guests.require_guests(!arguments.kernel.is_empty())?;
     let wanted = Wanted {
         full: arguments.full,
         seed: arguments.seed,
