@@ -27,7 +27,7 @@ pub fn cell(settings: &Layer) -> Result<Cell> {
         return Err(Error::usage("cannot watch a guest")
             .with_hint("measure in a guest with: tactus measure --kernel KERNEL"));
     }
-    plan::require_cpus(std::slice::from_ref(&cell))?;
+    plan::require_cpus(std::slice::from_ref(&cell), settings)?;
     if settings.values("duration").is_none() {
         cell.duration = WITHOUT_END;
     }
