@@ -22,7 +22,7 @@ pub(crate) struct LabArguments {
 
 #[derive(Subcommand)]
 enum LabCommand {
-    Gate(gate::LabGateArguments),
+    Gate(Box<gate::LabGateArguments>),
     Kernels(kernels::KernelsArguments),
 }
 

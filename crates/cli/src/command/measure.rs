@@ -22,6 +22,7 @@ use crate::error::{CommandError, CommandResult};
 use crate::guest_options::GuestOptions;
 use crate::json_lines::write_line;
 use crate::listener::RunListener;
+use crate::quietness::Quietness;
 use crate::setting_options::SettingOptions;
 use crate::table_form_options::TableFormOptions;
 use crate::terminal::{print_plan, say, stdout, table_options};
@@ -92,9 +93,8 @@ pub(crate) struct MeasureArguments {
     json: bool,
     #[command(flatten)]
     table: TableFormOptions,
-    /// Show no progress
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    quietness: Quietness,
 }
 
 /// The lines that `--json` adds after the events of a run.
@@ -125,7 +125,9 @@ enum Conclusion<'a> {
 pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResult {
     arguments.page.as_deref().map_or(Ok(()), files::check)?;
     let guests = arguments.guests.settings()?;
-    let mut listener = RunListener::new(arguments.json, arguments.quiet);
+    let verdict_follows = !arguments.json && arguments.table.form().is_none();
+    let mut listener =
+        RunListener::new(arguments.json, arguments.quietness).before_verdict(verdict_follows);
     let (store, done) = match &arguments.continued {
         Some(name) => {
             arguments.check_continued(&guests)?;

@@ -29,8 +29,8 @@ fn errors_of_wrong_kernels_and_times_name_the_nearest_choice() {
         (&["lab", "kernels", "debain"], "did you mean `debian`?"),
         (&["lab", "kernels", "built+hz=50"], "did you mean `100`?"),
         (&["lab", "kernels", "built+timers=periodc"], "did you mean `periodic`?"),
-        (&["lab", "kernels", "--background"], "<KERNEL>"),
-        (&["watch", "--kernel", "debian", "--plain"], "unexpected argument '--kernel'"),
+        (&["lab", "kernels", "--background"], "missing: <KERNEL>"),
+        (&["watch", "--kernel", "debian", "--plain"], "unknown option `--kernel`"),
     ];
     for (arguments, expected) in cases {
         let error = tactus.fail(2, arguments);
