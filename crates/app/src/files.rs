@@ -1,4 +1,5 @@
-//! Writing pages, reports and exports to files, which appear complete or not at all.
+//! Files that the user names: opening them, and writing pages, reports and exports, which appear
+//! complete or not at all.
 
 use std::fs;
 use std::io::{self, Write};
@@ -7,6 +8,19 @@ use std::path::{Path, PathBuf};
 use tactus_sys::whole_file::{Readers, WholeFile};
 
 use crate::{Error, ErrorKind, Result};
+
+/// Opens a file to read it. A pipe or a device is refused: opening or reading it may wait for ever.
+///
+/// # Errors
+/// The file cannot be read, or is not a regular file.
+pub(crate) fn open(path: &Path) -> io::Result<fs::File> {
+    let there = fs::metadata(path)?;
+    // Reading a directory fails with a better reason.
+    if !there.is_file() && !there.is_dir() {
+        return Err(io::Error::other("it is a pipe or a device; copy its content to a file"));
+    }
+    fs::File::open(path)
+}
 
 /// Writes `content` to a file.
 ///

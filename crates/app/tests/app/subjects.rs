@@ -46,7 +46,7 @@ fn data(name: &str) -> PathBuf {
 
 /// Stores a run of one turn with a golden recording, without measuring.
 fn recorded_run(store: &mut Store) -> RunId {
-    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED).unwrap();
+    let run = store.create_run(&plan(1), &facts(), "0.1.0", CREATED, None).unwrap();
     let (measured, samples) = measurement(turn(0, 0), 1, Size::SMALL);
     let (mut measured, traced_data) = with_traced(measured, 1);
     let golden: Value =

@@ -1,6 +1,6 @@
 //! `tactus record`: records kernel events, of a command or of the system.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt as _;
@@ -14,7 +14,7 @@ use tactus_app::flight::{self, Caught, Found, Lookback, Lookout};
 use tactus_app::record::{self, Made, Wanted};
 use tactus_app::waits;
 use tactus_explain::WaitExplanation;
-use tactus_model::recording::ThreadId;
+use tactus_model::recording::{AbsentEvent, ThreadId};
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
 use tactus_record::live::{CallChains, Control, RecordEvent, Source};
@@ -22,6 +22,7 @@ use tactus_report::format;
 
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
+use crate::quietness::Quietness;
 use crate::signals::{self, on_interrupt};
 use crate::terminal::{say, shortfall_text, stdout, table_options};
 use crate::values::{positive, whole};
@@ -84,6 +85,8 @@ pub(crate) struct RecordArguments {
     /// Print the summary of the recording as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    quietness: Quietness,
     /// Command to run while recording, after `--` [default: none]
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -106,7 +109,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
         true => stopper.interrupt(request.signal),
         false => stopper.stop(),
     })?;
-    let mut command = RecordedCommand::default();
+    let mut command = RecordedCommand { quietness: arguments.quietness, ..Default::default() };
     record_it(arguments, &control, &mut command).inspect_err(|_| command.say_if_it_continues())?;
     command.end(&control)
 }
@@ -154,6 +157,7 @@ impl RecordArguments {
 /// The recorded command, if there is one.
 #[derive(Default)]
 struct RecordedCommand {
+    quietness: Quietness,
     process: Option<u32>,
     ended: Option<ExitStatus>,
 }
@@ -163,7 +167,9 @@ impl RecordedCommand {
     /// `hint` says how to stop it.
     fn take(&mut self, event: &RecordEvent, hint: Option<&str>) {
         match event {
-            RecordEvent::Started(_) => hint.iter().for_each(|hint| say!("{hint}")),
+            RecordEvent::Started(_) => {
+                hint.iter().for_each(|hint| self.quietness.note(format_args!("{hint}")));
+            }
             RecordEvent::CommandStarted { process } => self.process = Some(*process),
             RecordEvent::CommandEnded(status) => {
                 if !status.success() {
@@ -205,7 +211,7 @@ fn succeeded(status: ExitStatus) -> CommandResult {
 }
 
 fn finish(arguments: &RecordArguments, made: &Made) -> CommandResult {
-    print_summary(&made.summary);
+    print_summary(&made.summary, arguments.quietness);
     if arguments.json {
         return Ok(write_line(&made.summary)?);
     }
@@ -232,14 +238,16 @@ fn until_late(
     };
     let Lookback { summary, late, saved, not_saved } =
         flight::until_late(&arguments.wanted(), last, &lookout, control, on_event, on_found)?;
-    print_summary(&summary);
+    print_summary(&summary, arguments.quietness);
     match late {
-        0 => say!("no thread waited longer than {over}; nothing was saved"),
-        _ => say!(
+        0 => arguments
+            .quietness
+            .note(format_args!("no thread waited longer than {over}; nothing was saved")),
+        _ => arguments.quietness.note(format_args!(
             "found {} longer than {over}; saved {}",
             format::counted(late, "wait"),
             format::counted(saved.into(), "recording")
-        ),
+        )),
     }
     if arguments.json {
         write_line(&summary)?;
@@ -275,29 +283,71 @@ fn failure_text(status: ExitStatus) -> String {
 }
 
 /// Prints the summary of a recording.
-fn print_summary(summary: &RecordingSummary) {
+fn print_summary(summary: &RecordingSummary, quietness: Quietness) {
     let cost = &summary.cost;
-    say!(
-        "recorded {} in {}, lost {}; reading them used {} of CPU time",
+    quietness.note(format_args!(
+        "recorded {} in {}; reading them used {} of CPU time",
         format::counted(cost.events, "event"),
         format::latency(summary.length()),
-        format::count(summary.lost()),
         format::latency(cost.drain_time),
-    );
+    ));
+    if summary.lost() > 0 {
+        say!(
+            "warning: lost {}; waits and CPU time around the gaps may be wrong",
+            format::counted(summary.lost(), "event")
+        );
+    }
     if summary.unwritten() > 0 {
         say!(
             "the kernel counted {} more events that it did not write",
             format::count(summary.unwritten())
         );
     }
-    let reasons: BTreeSet<&str> =
-        summary.absent.iter().map(|event| event.reason.as_str()).collect();
-    for reason in reasons {
-        let events = summary.absent.iter().filter(|event| event.reason == reason);
-        let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
-        say!("not recorded ({reason}): {}", names.join(", "));
+    if let Some(missing) = missing_events(&summary.absent) {
+        quietness.note(format_args!("{missing}"));
     }
     for shortfall in &summary.shortfalls {
         say!("{}", shortfall_text(shortfall).trim_end());
+    }
+}
+
+/// The events that were not recorded, with the effect, in a line; `None` if there are none. An
+/// interrupt without an event in the kernel is not missing: the machine does not have it.
+fn missing_events(absent: &[AbsentEvent]) -> Option<String> {
+    let mut of_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for AbsentEvent { event, reason } in absent {
+        let interrupt = event.starts_with("irq_vectors/");
+        if !(interrupt && reason == AbsentEvent::NOT_IN_KERNEL) {
+            of_reason.entry(reason).or_default().push(event);
+        }
+    }
+    let listed: Vec<String> = of_reason
+        .into_iter()
+        .map(|(reason, events)| format!("{}: {reason}", events.join(", ")))
+        .collect();
+    let listed = (!listed.is_empty()).then(|| listed.join("; "))?;
+    Some(format!("events not recorded, so latency that they cause is not explained: {listed}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_events_are_one_line_without_those_of_other_machines() {
+        let absent = |event: &str, reason: &str| AbsentEvent {
+            event: event.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let amd = absent("irq_vectors/threshold_apic_entry", AbsentEvent::NOT_IN_KERNEL);
+        assert_eq!(missing_events(std::slice::from_ref(&amd)), None);
+        let refused = absent("irq_vectors/irq_work_exit", "perf refuses it");
+        let lacking = absent("sched/sched_stat_runtime", AbsentEvent::NOT_IN_KERNEL);
+        assert_eq!(
+            missing_events(&[amd, refused, lacking]).unwrap(),
+            "events not recorded, so latency that they cause is not explained: \
+             irq_vectors/irq_work_exit: perf refuses it; \
+             sched/sched_stat_runtime: this kernel does not have the event"
+        );
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn run(id: &str, settings: &str, rounds: u32, missed: u64) -> Run {
             facts_before: MachineFacts::unknown(Instant::from_nanos(0)),
             facts_after: None,
             origin: None,
+            command: None,
         },
         measurements: turns
             .into_iter()

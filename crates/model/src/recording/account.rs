@@ -94,6 +94,12 @@ pub struct AbsentEvent {
     pub reason: String,
 }
 
+impl AbsentEvent {
+    /// The reason for an event that the kernel was built without, or that this kind of machine does
+    /// not have.
+    pub const NOT_IN_KERNEL: &str = "this kernel does not have the event";
+}
+
 /// Events lost on one CPU. Every sample that overlaps the gap is void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {

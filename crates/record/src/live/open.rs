@@ -121,7 +121,7 @@ fn describe(tracefs: &Tracefs, tracepoints: &[Tracepoint]) -> Result<Wanted, Rec
                 Err(error) => error.to_string(),
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                "this kernel does not have the event".to_owned()
+                AbsentEvent::NOT_IN_KERNEL.to_owned()
             }
             Err(error) => return Err(RecordError::no_tracepoints(&error)),
         };

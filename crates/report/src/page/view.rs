@@ -333,6 +333,7 @@ fn made(run: &Run) -> Vec<(&'static str, String)> {
     let header = &run.header;
     let plan = &header.plan;
     let mut made = header.origin.as_ref().map_or_else(Vec::new, origin);
+    made.extend(header.command.clone().map(|command| ("command", command)));
     made.extend([
         ("experiment", plan.name.clone()),
         ("cells", format::count(plan.cells.len() as u64)),

@@ -78,6 +78,7 @@ fn head(run: &Run) -> String {
         ("experiment", plan.name.clone()),
         ("about", plan.about.clone()),
         ("plan", size),
+        ("command", header.command.clone().unwrap_or_default()),
         (by_tactus(run), format!("tactus {}", header.version)),
         ("exact digest", exact_digest(run)),
         ("to export", format!("tactus export {}", header.id)),
