@@ -37,6 +37,9 @@ pub const TASKS: usize = crate::cpus::CpuList::LIMIT as usize;
 /// Non-empty buckets of a histogram: all that its geometry has.
 pub const BUCKETS: usize = 55 << 10;
 
+/// Turns without a result: ten rounds of all cells that a plan may have.
+pub const FAILURES: usize = 100_000;
+
 /// Notes, shortfalls, files, and other lists of texts.
 pub const REMARKS: usize = 10_000;
 

@@ -17,6 +17,7 @@ use tactus_model::guest::GuestTime;
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
 use tactus_model::until::Aim;
+use tactus_report::CellExplanation;
 
 use crate::error::{CommandError, CommandResult};
 use crate::guest_options::GuestOptions;
@@ -106,6 +107,10 @@ enum Conclusion<'a> {
         #[serde(flatten)]
         overview: &'a CellOverview,
     },
+    Causes {
+        run: &'a RunId,
+        causes: &'a [String],
+    },
     Verdict {
         run: &'a RunId,
         #[serde(flatten)]
@@ -157,7 +162,7 @@ pub(crate) fn run(arguments: &MeasureArguments, places: &Places) -> CommandResul
     let ended = require_end(subject.run());
     let explanations = explain::of_run(&subject)?;
     print_conclusions(&subject, &explain::causes(subject.run(), &explanations), arguments)?;
-    write_page(subject, arguments, places)?;
+    write_page(subject, explanations, arguments, places)?;
     Ok(ended?)
 }
 
@@ -202,6 +207,9 @@ fn print_conclusions(
         for overview in &overview::cells(run) {
             write_line(&Conclusion::Result { run: id, overview })?;
         }
+        if !causes.is_empty() {
+            write_line(&Conclusion::Causes { run: id, causes })?;
+        }
         write_line(&Conclusion::Verdict { run: id, verdict: &verdict })?;
         for verdict in &purposes {
             write_line(&Conclusion::Purpose { run: id, verdict })?;
@@ -217,7 +225,10 @@ fn print_conclusions(
     for line in causes {
         write!(out, "{}", tactus_report::lines(line, &options))?;
     }
-    write!(out, "\n{}", tactus_report::cells_table(run, &options))?;
+    let cells = tactus_report::cells_table(run, &options);
+    if !cells.is_empty() {
+        write!(out, "\n{cells}")?;
+    }
     write!(out, "{}", tactus_report::until_text(run, options.width))?;
     write!(out, "\n{}", tactus_report::verdict_text(&verdict, options.width))?;
     Ok(write!(out, "{}", tactus_report::purposes_text(&purposes, &options))?)
@@ -225,6 +236,7 @@ fn print_conclusions(
 
 fn write_page(
     subject: Subject<'_>,
+    explanations: Vec<CellExplanation>,
     arguments: &MeasureArguments,
     places: &Places,
 ) -> CommandResult {
@@ -233,7 +245,7 @@ fn write_page(
     }
     let run = subject.id().clone();
     let options = PageOptions { purposes: arguments.purpose.as_slice(), ticks: &[] };
-    let page = page::of_runs(vec![subject], &options)?;
+    let page = page::of_explained(subject, explanations, &options)?;
     let path = files::write_page(arguments.page.as_deref(), || places.page(&run), &page)?;
     if arguments.json {
         return Ok(write_line(&Conclusion::Page { run: &run, path: &path })?);

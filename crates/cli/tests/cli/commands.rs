@@ -109,9 +109,9 @@ fn a_run_is_measured_stored_shown_exported_and_imported() {
     tactus.succeed(&["export", &run, "--as", "hdr", "-o", log.to_str().unwrap()]);
     let imported = tactus.succeed(&["import", log.to_str().unwrap()]);
     let table = tactus.succeed(&["show", &run, imported.trim(), "--csv"]);
-    assert!(table.starts_with("run,cell,") && table.contains(&run), "{table}");
+    assert!(table.starts_with("run,#,cell,") && table.contains(&run), "{table}");
     let table = tactus.succeed(&["show", &run, "--markdown"]);
-    assert!(table.starts_with("| run | cell |"), "{table}");
+    assert!(table.starts_with("| run | # | cell |"), "{table}");
     tactus.fail(2, &["delete", &run]);
     tactus.succeed(&["delete", &run, "--yes"]);
     assert!(!tactus.succeed(&["list"]).contains(&run));

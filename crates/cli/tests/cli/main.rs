@@ -3,7 +3,6 @@
 mod bad_input;
 mod commands;
 mod doctor;
-mod documents;
 mod ended;
 mod explain;
 mod flight;

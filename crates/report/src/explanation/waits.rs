@@ -44,6 +44,10 @@ pub fn waits_text(
     threshold: Nanos,
     options: &TableOptions,
 ) -> String {
+    if waits.names.is_empty() {
+        let none = "The recording has no event that shows a thread waiting for a CPU.";
+        return wrapped(none, "", options.width);
+    }
     let rows: Vec<Row> = waits.names.iter().take(ROWS).map(Row::of).collect();
     let limit = format::axis_length(threshold);
     let columns = vec![

@@ -60,27 +60,37 @@ pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
             "{} {over}; the recorded events do not show why.",
             format::counted(pareto.undivided, noun)
         ),
-        None => {
-            format!("None of {} was {over}.", format::counted(explanation.samples, noun))
-        }
+        None => match explanation.samples {
+            0 => format!("No {noun} was recorded."),
+            1 => format!("The only {noun} was not {over}."),
+            samples => format!("None of {} was {over}.", format::counted(samples, noun)),
+        },
     }
 }
 
-/// The main cause, the next, and how many samples were late, in a line.
+/// How many samples were late, the main cause and the next, to follow a colon.
 pub(crate) fn main_causes(explanation: &Explanation) -> String {
     let Pareto { samples, undivided, time, .. } = &explanation.pareto;
-    let mut said = headline(explanation, Subject::Samples);
-    if let Some(second) = causes(&explanation.pareto).nth(1) {
-        let share = format::share(second.time.as_nanos(), time.as_nanos());
-        said.push_str(&format!(" Next: {}, {share}.", second.cause));
+    let over = format!("over {} late", format::axis_length(explanation.threshold));
+    let traced = format!("{} traced", format::count(explanation.samples));
+    let mut said = match (samples + undivided, explanation.samples) {
+        (_, 0) => return "none was traced.".to_owned(),
+        (0, 1) => return format!("the only traced one was not {over}."),
+        (0, _) => return format!("none of {traced} was {over}."),
+        (1, _) => format!("1 of {traced} was {over}"),
+        (late, _) => format!("{} of {traced} were {over}", format::count(late)),
+    };
+    let mut shares = causes(&explanation.pareto).map(|row| {
+        let share = format::share(row.time.as_nanos(), time.as_nanos());
+        (row.cause.explains(), format!("{}, {share}", row.cause))
+    });
+    match shares.next() {
+        Some((true, cause)) => said.push_str(&format!(". Main cause: {cause} of their latency.")),
+        Some((false, gap)) => said.push_str(&format!(". Largest share: {gap} of their latency.")),
+        None => said.push_str("; the recorded events do not show why."),
     }
-    if *samples > 0 {
-        said.push_str(&format!(
-            " {} of {} {} late.",
-            format::count(samples + undivided),
-            format::counted(explanation.samples, "traced wakeup"),
-            if samples + undivided == 1 { "was" } else { "were" },
-        ));
+    if let Some((_, next)) = shares.next() {
+        said.push_str(&format!(" Next: {next}."));
     }
     said
 }
