@@ -89,15 +89,39 @@ pub enum CallChains {
     Never,
     /// The entries of interrupts: the chain shows where the interrupt found the CPU.
     AtInterrupts,
-    /// Interrupt entries and switches: the chain of a switch shows where the thread
+    /// Interrupt entries, and switches whose thread goes to sleep: the chain shows in which
+    /// system call or fault it sleeps, and on what.
+    AtInterruptsAndSleeps,
+    /// Interrupt entries and all switches: the chain of a switch shows where the thread
     /// rescheduled.
     Always,
 }
 
+/// The events of a tracepoint that have call chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chained {
+    /// None.
+    None,
+    /// Those that satisfy the kernel's filter.
+    If(&'static str),
+    /// All.
+    All,
+}
+
+impl Chained {
+    /// Those of `sched_switch` whose thread is no longer runnable. The bits are those of
+    /// `TASK_REPORT` and of the idle state; a preempted thread has only a higher bit.
+    const SLEEPS: Self = Self::If("prev_state & 0xff");
+
+    const fn all_if(condition: bool) -> Self {
+        if condition { Self::All } else { Self::None }
+    }
+}
+
 impl CallChains {
-    /// Whether the events of `tracepoint` have call chains. Chains of other events
-    /// would cost more than all events together and explain nothing.
-    pub(super) fn are_of(self, tracepoint: Tracepoint) -> bool {
+    /// Which events of `tracepoint` have call chains. Chains of other events would cost
+    /// more than all events together and explain nothing.
+    pub(super) fn of(self, tracepoint: Tracepoint) -> Chained {
         match tracepoint {
             // Vectors that report faults and heat come too rarely to find a CPU doing anything,
             // and the kernel takes 30 ms to end the chains of each event.
@@ -108,10 +132,13 @@ impl CallChains {
                 | InterruptVector::Thermal
                 | InterruptVector::Threshold
                 | InterruptVector::DeferredError,
-            ) => false,
-            Tracepoint::VectorEntry(_) | Tracepoint::IrqEntry => self != Self::Never,
-            Tracepoint::Switch => self == Self::Always,
-            _ => false,
+            ) => Chained::None,
+            Tracepoint::VectorEntry(_) | Tracepoint::IrqEntry => {
+                Chained::all_if(self != Self::Never)
+            }
+            Tracepoint::Switch if self == Self::AtInterruptsAndSleeps => Chained::SLEEPS,
+            Tracepoint::Switch => Chained::all_if(self == Self::Always),
+            _ => Chained::None,
         }
     }
 }

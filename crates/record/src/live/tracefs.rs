@@ -14,7 +14,7 @@ use super::error::RecordError;
 use super::intake::{Intake, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
-use super::options::{CallChains, Options};
+use super::options::{CallChains, Chained, Options};
 use crate::decode::{
     BadFormat, BufferStats, Decoder, Format, Layout, NewThreadLayout, PageRecord, PageShape,
     StackLayout,
@@ -227,10 +227,14 @@ fn call_chains(
     let text = tracefs.format(StackLayout::EVENT).map_err(|error| refused(error.to_string()))?;
     let format: Format = text.parse().map_err(|error: BadFormat| refused(error.to_string()))?;
     let layout = StackLayout::new(&format).map_err(|error| refused(error.to_string()))?;
-    let tracepoints = wanted.described.iter().map(|(tracepoint, _)| tracepoint);
-    for tracepoint in tracepoints.filter(|tracepoint| options.call_chains.are_of(**tracepoint)) {
+    for (tracepoint, _) in &wanted.described {
+        let trigger = match options.call_chains.of(*tracepoint) {
+            Chained::None => continue,
+            Chained::If(filter) => format!("stacktrace if {filter}"),
+            Chained::All => "stacktrace".to_owned(),
+        };
         let file = format!("events/{}/trigger", tracepoint.name());
-        instance.write(&file, "stacktrace").map_err(|error| refused(error.to_string()))?;
+        instance.write(&file, &trigger).map_err(|error| refused(error.to_string()))?;
     }
     Ok(Some(layout))
 }
