@@ -47,6 +47,7 @@ by_each_mechanism! {
     a_truncated_file_is_read_to_its_last_complete_block,
     a_switch_shows_where_its_thread_rescheduled,
     only_a_sleep_shows_its_place_and_its_call,
+    a_chosen_threads_system_calls_have_names_and_arguments,
 }
 
 /// Returns what was started, or prints why the test is skipped.
@@ -295,7 +296,7 @@ fn a_switch_shows_where_its_thread_rescheduled(source: Source) {
 }
 
 fn only_a_sleep_shows_its_place_and_its_call(source: Source) {
-    let chains = CallChains::AtInterruptsAndSleeps;
+    let chains = CallChains::AtSleeps;
     let Some(recording) = recorded_with_chains(source, chains) else { return };
     let (mut sleeps, mut with_place) = (0, 0);
     for event in &recording.events {
@@ -313,6 +314,62 @@ fn only_a_sleep_shows_its_place_and_its_call(source: Source) {
     }
     // The end of a drain may separate a chain from its event.
     assert!(with_place + 4 >= sleeps && with_place > 0, "{with_place} of {sleeps}");
+}
+
+fn a_chosen_threads_system_calls_have_names_and_arguments(source: Source) {
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    let this = tactus_sys::thread::current_id();
+    let options = Options { source, ..Options::of_sleeps(&[this]) };
+    let Some(recorder) = permitted(Recorder::start(options)) else { return };
+    writer.write_all(b"xyz").unwrap();
+    let mut bytes = [0; 3];
+    reader.read_exact(&mut bytes).unwrap();
+    ping_pong(10);
+    let mut recorded = recorder.stop().unwrap();
+    let recording = Recording::collect(&mut recorded.recording).unwrap();
+    let mut calls = recording.events.iter().filter_map(|event| match event.kind {
+        EventKind::SystemCallEnter { call, arguments } => Some((event, call, arguments)),
+        _ => None,
+    });
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&reader) as u64;
+    let (read, ..) = calls
+        .clone()
+        .find(|(_, call, arguments)| {
+            recording.dictionary.name(*call) == "read" && arguments[0] == fd && arguments[2] == 3
+        })
+        .expect("the pipe was read");
+    let returned = recording.events.iter().find_map(|event| match event.kind {
+        EventKind::SystemCallExit { returned, .. } if event.at > read.at => Some(returned),
+        _ => None,
+    });
+    assert_eq!(returned, Some(3));
+    assert!(calls.all(|(event, ..)| event.thread == this), "only the chosen thread's calls");
+}
+
+#[test]
+fn a_programs_mark_is_recorded_by_tracefs_if_root() {
+    let source = Source::Only(Mechanism::Tracefs);
+    let Some(recorder) = permitted(Recorder::start(options(source))) else { return };
+    if let Some(absent) =
+        recorder.about().absent.iter().find(|absent| absent.event == "ftrace/print")
+    {
+        return skip(Need::Machine, &absent.reason);
+    }
+    let tracefs = tactus_sys::tracefs::Tracefs::find().unwrap();
+    let mut marker = std::fs::File::options()
+        .write(true)
+        .open(tracefs.directory().with_file_name("trace_marker"))
+        .unwrap();
+    marker.write_all(b"tactus: a mark of its own\n").unwrap();
+    let mut recorded = recorder.stop().unwrap();
+    let recording = Recording::collect(&mut recorded.recording).unwrap();
+    let this = tactus_sys::thread::current_id();
+    let mark = recording.events.iter().find_map(|event| match event.kind {
+        EventKind::Mark { text } if event.thread == this => Some(text),
+        _ => None,
+    });
+    let mark = mark.map(|text| recording.dictionary.name(text));
+    assert_eq!(mark, Some("tactus: a mark of its own"));
 }
 
 /// The switches of one CPU between two instants, each with the CPU's context; without

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, EventAccount, EventCount, Mechanism};
+use tactus_model::recording::{AbsentEvent, CallChains, EventAccount, EventCount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_permission::{Asked, Diagnosis};
@@ -15,7 +15,7 @@ use super::error::RecordError;
 use super::intake::{Intake, Read, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
-use super::options::{CallChains, Chained, Options};
+use super::options::{Chained, Options};
 use crate::decode::{Decoder, Format, Layout, PerfRecord, RecordShape, Tracepoint, addresses};
 
 /// perf counts its own disabling of preemption as the thread's.
@@ -142,6 +142,9 @@ impl Perf {
         options: &Options,
         cpus: &CpuList,
     ) -> Result<(), String> {
+        if tracepoint == Tracepoint::Mark {
+            return Err("perf does not record marks; fix: --source tracefs".to_owned());
+        }
         let threads = thread_filter(tracepoint, options);
         let open = |(cpu, leader): (u32, &CpuEvent), (call_chain, filter): &(_, Option<String>)| {
             let event = CpuEvent::tracepoint(format.id, cpu, *call_chain)?;
@@ -182,7 +185,7 @@ fn parts(
         Some(threads) => format!("({threads}) && {filter}"),
         None => filter,
     };
-    match chains.of(tracepoint) {
+    match tracepoint.chained(chains) {
         Chained::None => vec![(CallChain::Empty, threads.map(str::to_owned))],
         Chained::All => vec![(CallChain::Kernel, threads.map(str::to_owned))],
         Chained::If(filter) => vec![
