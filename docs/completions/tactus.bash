@@ -1869,6 +1869,10 @@ _tactus() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --call-chains)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -246,7 +246,7 @@ complete -c tactus -n "__fish_tactus_using_subcommand record" -l over -d 'With -
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l thread -d 'With --over: consider only threads with this name or thread ID; may be repeated [default: all threads except those of tactus]' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l saves -d 'With --over: number of saves after which the recording ends' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l source -d 'Kernel mechanism that records the events: auto, perf, tracefs' -r
-complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Also record the kernel call chain of each switch and interrupt'
+complete -c tactus -n "__fish_tactus_using_subcommand record" -l call-chains -d 'Events with a kernel call chain: never, interrupts, sleeps (and interrupts), all (switches and interrupts)' -r
 complete -c tactus -n "__fish_tactus_using_subcommand record" -l json -d 'Print the summary of the recording as JSON'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c tactus -n "__fish_tactus_using_subcommand record" -s V -l version -d 'Print version'
