@@ -292,7 +292,7 @@ impl Machine {
             }
             EventKind::IdleEntry { state } => cpu.idle(event, at, Some(state), observer),
             EventKind::IdleExit => cpu.idle(event, at, None, observer),
-            EventKind::CallExit { .. } => {
+            EventKind::CallExit { .. } | EventKind::SystemCallExit { .. } => {
                 if let Some(watched) = cpu.watched {
                     observer.call_exit(watched, at);
                 }
@@ -311,6 +311,17 @@ impl Machine {
             | EventKind::Fork { .. }
             | EventKind::SoftirqRaise(_)
             | EventKind::CallEnter(_)
+            | EventKind::SystemCallEnter { .. }
+            | EventKind::Mark { .. }
+            | EventKind::InheritPriority { .. }
+            | EventKind::ContentionBegin { .. }
+            | EventKind::ContentionEnd { .. }
+            | EventKind::ReclaimBegin { .. }
+            | EventKind::ReclaimEnd { .. }
+            | EventKind::CompactionBegin { .. }
+            | EventKind::CompactionEnd { .. }
+            | EventKind::BlockedReason { .. }
+            | EventKind::BlockStart { .. }
             | EventKind::BlockIssue { .. }
             | EventKind::BlockComplete { .. }
             | EventKind::WorkStart { .. }

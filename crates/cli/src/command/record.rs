@@ -14,10 +14,10 @@ use tactus_app::flight::{self, Caught, Found, Lookback, Lookout};
 use tactus_app::record::{self, Made, Wanted};
 use tactus_app::waits;
 use tactus_explain::WaitExplanation;
-use tactus_model::recording::{AbsentEvent, ThreadId};
+use tactus_model::recording::{AbsentEvent, CallChains, ThreadId};
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
-use tactus_record::live::{CallChains, Control, RecordEvent, Source};
+use tactus_record::live::{Control, RecordEvent, Source};
 use tactus_report::format;
 
 use crate::error::{CommandError, CommandResult};
@@ -79,9 +79,13 @@ pub(crate) struct RecordArguments {
     /// if it is permitted, else perf.
     #[arg(long, value_name = "MECHANISM", default_value = "auto")]
     source: Source,
-    /// Also record the kernel call chain of each switch and interrupt
-    #[arg(long)]
-    call_chains: bool,
+    /// Events with a kernel call chain: never, interrupts, sleeps (and interrupts), all (switches and interrupts)
+    ///
+    /// The chain of a thread that goes to sleep names the system call or page fault in which it sleeps,
+    /// and on what. A chain costs about 2 µs. Without a value: all.
+    #[arg(long, value_name = "EVENTS", default_value = "sleeps", default_missing_value = "all",
+        num_args = 0..=1, require_equals = true)]
+    call_chains: CallChains,
     /// Print the summary of the recording as JSON
     #[arg(long)]
     json: bool,
@@ -149,7 +153,7 @@ impl RecordArguments {
             output: self.output.clone(),
             also: perfetto.into_iter().chain(ndjson).collect(),
             source: self.source,
-            call_chains: if self.call_chains { CallChains::Always } else { CallChains::Never },
+            call_chains: self.call_chains,
         }
     }
 }
@@ -282,25 +286,35 @@ fn failure_text(status: ExitStatus) -> String {
     }
 }
 
+/// How many events are missing: those that did not fit the buffers, and those that the kernel
+/// counted and did not write.
+fn missing_text(lost: u64, unwritten: u64) -> String {
+    let all = format::count(lost + unwritten);
+    match (lost, unwritten) {
+        (_, 0) => format!("lost {all}"),
+        (0, _) => format!("lost {all}, which the kernel counted and did not write"),
+        _ => format!(
+            "lost {all}: {} did not fit the buffers, {} were counted by the kernel and not written",
+            format::count(lost),
+            format::count(unwritten)
+        ),
+    }
+}
+
 /// Prints the summary of a recording.
 fn print_summary(summary: &RecordingSummary, quietness: Quietness) {
     let cost = &summary.cost;
     quietness.note(format_args!(
-        "recorded {} in {}; reading them used {} of CPU time",
+        "recorded {} in {}, {}; reading them used {} of CPU time",
         format::counted(cost.events, "event"),
         format::latency(summary.length()),
+        missing_text(summary.lost(), summary.unwritten()),
         format::latency(cost.drain_time),
     ));
     if summary.lost() > 0 {
         say!(
             "warning: lost {}; waits and CPU time around the gaps may be wrong",
             format::counted(summary.lost(), "event")
-        );
-    }
-    if summary.unwritten() > 0 {
-        say!(
-            "the kernel counted {} more events that it did not write",
-            format::count(summary.unwritten())
         );
     }
     if let Some(missing) = missing_events(&summary.absent) {

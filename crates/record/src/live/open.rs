@@ -121,7 +121,9 @@ fn describe(tracefs: &Tracefs, tracepoints: &[Tracepoint]) -> Result<Wanted, Rec
                 Err(error) => error.to_string(),
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                AbsentEvent::NOT_IN_KERNEL.to_owned()
+                let effect = tracepoint.unknown_without();
+                let lacking = AbsentEvent::NOT_IN_KERNEL;
+                effect.map_or(lacking.to_owned(), |effect| format!("{lacking}: {effect}"))
             }
             Err(error) => return Err(RecordError::no_tracepoints(&error)),
         };

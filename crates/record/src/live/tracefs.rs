@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount, Mechanism};
+use tactus_model::recording::{AbsentEvent, CallChains, CpuAccount, EventAccount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_permission::Asked;
@@ -14,7 +14,7 @@ use super::error::RecordError;
 use super::intake::{Intake, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
-use super::options::{CallChains, Options};
+use super::options::{Chained, Options};
 use crate::decode::{
     BadFormat, BufferStats, Decoder, Format, Layout, NewThreadLayout, PageRecord, PageShape,
     StackLayout, Tracepoint,
@@ -23,12 +23,17 @@ use crate::decode::{
 /// tracefs does not count its own disabling of preemption.
 const OWN_PREEMPTION: u8 = 0;
 
+/// The option that copies marks, which programs write to the kernel's first instance, into ours.
+const COPY_MARKS: &str = "options/copy_trace_marker";
+
 /// The instances of a recording.
 ///
-/// A stacktrace trigger would give single events call chains too, but the kernel takes some 30 ms
-/// to remove each trigger. An instance with the option `stacktrace` costs nothing at its end.
+/// The kernel takes some 30 ms to remove a stacktrace trigger. An instance with the option
+/// `stacktrace` costs nothing at its end, so only an event that has a call chain under a condition
+/// has a trigger.
 struct Traced {
-    /// One for events without call chains, then one for those with them, if there are any.
+    /// One for events without call chains or with some, then one for those that always have one, if
+    /// there are any.
     instances: Vec<Traces>,
     records: Records,
     names: Vec<String>,
@@ -83,7 +88,7 @@ pub(super) fn make(
     let chained = match options.call_chains {
         CallChains::Never => None,
         // Interrupts are a small part of all events.
-        CallChains::AtInterrupts => Some(options.ring_size / 4),
+        CallChains::AtInterrupts | CallChains::AtSleeps => Some(options.ring_size / 4),
         CallChains::Always => Some(options.ring_size),
     };
     let chained = chained.and_then(|size| {
@@ -147,7 +152,7 @@ pub(super) fn open(
     cpus: &CpuList,
     tracefs: &Tracefs,
 ) -> Result<Opened, RecordError> {
-    let Made { shape, plain, chained, shortfalls } = made;
+    let Made { shape, plain, chained, mut shortfalls } = made;
     let mut decoder = Decoder::new(OWN_PREEMPTION);
     let mut absent = wanted.absent.clone();
     let mut names = Vec::new();
@@ -165,13 +170,14 @@ pub(super) fn open(
         }
         Ok::<(), RecordError>(())
     };
-    let (with_chains, without): (Vec<_>, Vec<_>) = wanted
-        .described
-        .iter()
-        .partition(|(event, _)| chained.is_some() && options.call_chains.are_of(*event));
+    let (with_chains, without): (Vec<_>, Vec<_>) = wanted.described.iter().partition(|(event, _)| {
+        chained.is_some() && event.chained(options.call_chains) == Chained::All
+    });
     add(&plain, &without)?;
     if let Some((chained, _)) = &chained {
         add(chained, &with_chains)?;
+        chains_of_some(&plain.instance, &without, options.call_chains)
+            .unwrap_or_else(|reason| shortfalls.push(no_call_chains(reason)));
     }
     let new_threads = new_threads(tracefs, &plain.instance);
     let (chained, stacks) = chained.unzip();
@@ -265,16 +271,44 @@ fn enable(
         });
         filtered.push(written);
     }
-    let names: Vec<String> = events.iter().map(|(event, _)| event.name()).collect();
-    let enabled = instance.enable(&names)?;
-    let outcomes =
-        names.into_iter().zip(filtered).zip(enabled).map(|((name, filtered), enabled)| {
-            (name, filtered.and(enabled).map_err(|error| error.to_string()))
+    let tracepoints = events.iter().map(|(tracepoint, _)| *tracepoint);
+    let named = tracepoints.filter(|tracepoint| *tracepoint != Tracepoint::Mark);
+    let names: Vec<String> = named.map(Tracepoint::name).collect();
+    let mut enabled = instance.enable(&names)?.into_iter();
+    let outcomes = events.iter().zip(filtered).map(|((tracepoint, format), filtered)| {
+        let enabled = match tracepoint {
+            // Only shows whether the kernel has the option: it is set while the instance records.
+            Tracepoint::Mark => Some(instance.write(COPY_MARKS, "0")),
+            _ => enabled.next(),
+        };
+        let outcome = filtered.and(enabled.unwrap_or(Ok(())));
+        let outcome = outcome.map_err(|error| match (tracepoint, error.errno) {
+            (Tracepoint::Mark, Errno::NOENT) => {
+                "this kernel copies no marks into an instance of tracefs".to_owned()
+            }
+            _ => error.to_string(),
         });
-    let layouts = events.iter().map(|(tracepoint, format)| {
-        Layout::new(*tracepoint, format).map_err(|error| error.to_string())
+        let layout = Layout::new(*tracepoint, format).map_err(|error| error.to_string());
+        (layout, (tracepoint.name(), outcome))
     });
-    Ok(layouts.zip(outcomes).collect())
+    Ok(outcomes.collect())
+}
+
+/// Makes the kernel write its call chain after those events of an instance that have one only
+/// sometimes.
+fn chains_of_some(
+    instance: &Instance,
+    events: &[&(Tracepoint, Format)],
+    chains: CallChains,
+) -> Result<(), String> {
+    for (tracepoint, _) in events {
+        if let Chained::If(filter) = tracepoint.chained(chains) {
+            let file = format!("events/{}/trigger", tracepoint.name());
+            let trigger = format!("stacktrace if {filter}");
+            instance.write(&file, &trigger).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// Makes new threads report their processes, if the kernel has that event: without it,
@@ -292,6 +326,21 @@ struct Records {
     shape: PageShape,
     new_threads: Option<NewThreadLayout>,
     stacks: Option<StackLayout>,
+}
+
+impl Traced {
+    /// Copies marks into the instance from now on, or no longer, if they are recorded.
+    ///
+    /// While an instance does not record, a copy into it fails: programs then get `EBADF`, and
+    /// all older instances, the kernel's first too, miss the mark (Linux 6.18).
+    fn copy_marks(&self, on: bool) -> Result<(), SysError> {
+        match self.instances.first() {
+            Some(plain) if self.names.contains(&Tracepoint::Mark.name()) => {
+                plain.instance.write(COPY_MARKS, if on { "1" } else { "0" })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Cpu {
@@ -381,10 +430,12 @@ impl Buffers for Traced {
     }
 
     fn enable(&self) -> Result<(), SysError> {
-        self.instances.iter().try_for_each(|traces| traces.instance.switch(true))
+        self.instances.iter().try_for_each(|traces| traces.instance.switch(true))?;
+        self.copy_marks(true)
     }
 
     fn disable(&self) -> Result<(), SysError> {
+        self.copy_marks(false)?;
         self.instances.iter().try_for_each(|traces| traces.instance.switch(false))
     }
 
