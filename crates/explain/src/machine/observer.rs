@@ -80,8 +80,8 @@ impl Absence {
     }
 
     /// Since when the thread should have run: since it left if it did not sleep; since
-    /// its timer was due if a timer of its own woke it; otherwise since its wakeup.
-    /// `None` if it slept and there is no wakeup event.
+    /// its timer was due if a timer of its own woke it, without the slack that the kernel
+    /// may add; otherwise since its wakeup. `None` if it slept and there is no wakeup event.
     pub fn ready_at(&self) -> Option<Instant<Monotonic>> {
         if !self.slept() {
             return Some(self.left_at);
@@ -89,7 +89,7 @@ impl Absence {
         let waking = self.waking?;
         let due = match waking.by {
             Waker::Timer(fire) if fire.armed.is_some_and(|armed| armed.by == self.thread) => {
-                fire.expires()
+                fire.soft_expires()
             }
             _ => None,
         };
