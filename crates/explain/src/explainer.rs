@@ -15,7 +15,8 @@ use crate::circumstance::{
 use crate::explanation::{ExplainedSample, Explanation, SegmentHistogram};
 use crate::log::Log;
 use crate::machine::{
-    Absence, Fault, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, TimerFire, Waking,
+    Absence, Fault, Machine, Migration, Observer, Overdue, Reranked, Silence, Slice, Steal,
+    TimerFire, Waking,
 };
 use crate::matcher::{Match, Matcher, keep};
 use crate::outcome::MatchOutcome;
@@ -588,6 +589,10 @@ impl Observer for Watch {
     }
 
     fn absence(&mut self, absence: &Absence) {
+    fn reranked(&mut self, reranked: Reranked) {
+        self.log.rerank(reranked);
+    }
+
         if let Some(matcher) = absence.watched.and_then(|watched| self.matcher(watched)) {
             keep(&mut matcher.absences, *absence);
         }

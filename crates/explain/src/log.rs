@@ -3,7 +3,7 @@
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic};
 
-use crate::machine::{Absence, Migration, Overdue, Silence, Slice, Steal};
+use crate::machine::{Absence, Migration, Overdue, Reranked, Silence, Slice, Steal};
 
 /// The maximum number of slices to keep at once (about 200 MB).
 ///
@@ -56,6 +56,14 @@ impl Log {
     pub(crate) fn push_silence(&mut self, silence: Silence) {
         push(self.open, &mut self.silences, silence, OTHERS_MAX);
     }
+    /// Gives the slices of a turn the priorities that its end showed.
+    pub(crate) fn rerank(&mut self, turn: Reranked) {
+        let recent = self.slices.iter_mut().rev().take_while(|slice| slice.to > turn.since);
+        for slice in recent.filter(|s| s.cpu == turn.cpu && s.thread_since == turn.since) {
+            (slice.priority, slice.base) = (turn.priority, turn.base);
+        }
+    }
+
 
     pub(crate) fn push_overdue(&mut self, overdue: Overdue) {
         push(self.open, &mut self.overdue, overdue, OTHERS_MAX);

@@ -15,6 +15,9 @@ use super::timer::TimerFire;
 pub trait Observer {
     /// A CPU did one thing from here to there.
     fn slice(&mut self, slice: Slice) {}
+    /// The priority of a thread changed while it was on a CPU; its slices show only the one
+    /// with which it came.
+    fn reranked(&mut self, reranked: Reranked) {}
     /// A thread left a CPU, or nothing more is known about its stay.
     fn quantum(&mut self, quantum: &Quantum) {}
     /// The current thread of a CPU is not known from `from` to `to`.
@@ -132,6 +135,19 @@ pub struct Steal {
     pub to: Instant<Monotonic>,
     /// The time that was not charged, without interrupts and softirqs.
     pub amount: Nanos,
+}
+
+/// A turn of a thread on a CPU in which its priority changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reranked {
+    /// The CPU.
+    pub cpu: u32,
+    /// When the thread came to the CPU.
+    pub since: Instant<Monotonic>,
+    /// The priority of its slices, see [`Slice::priority`].
+    pub priority: Priority,
+    /// See [`Slice::base`].
+    pub base: Option<Priority>,
 }
 
 /// A thread that moves to another CPU's runqueue.

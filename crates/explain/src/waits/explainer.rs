@@ -16,7 +16,7 @@ use crate::explanation::{ExplainedSample, SegmentHistogram};
 use crate::lengths::Lengths;
 use crate::log::Log;
 use crate::machine::{
-    Absence, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, Waker,
+    Absence, Machine, Migration, Observer, Overdue, Reranked, Silence, Slice, Steal, Waker,
 };
 use crate::number_map::NumberMap;
 use crate::outcome::{MatchOutcome, Unmatched};
@@ -262,6 +262,10 @@ impl Observer for Watch {
     }
 
     fn absence(&mut self, absence: &Absence) {
+    fn reranked(&mut self, reranked: Reranked) {
+        self.log.rerank(reranked);
+    }
+
         self.ended = Some(*absence);
         self.log.push_absence(absence);
     }
