@@ -522,6 +522,7 @@ impl Explainer {
             let marks = marks(window.due, came, absences, fires, faults);
             explained.timeline = Some(draw(&scene, window.due, came, thread, marks));
         }
+        self.watch.log.learn(thread, &explained.parts);
         self.tally.take(explained);
     }
 
@@ -588,11 +589,11 @@ impl Observer for Watch {
         self.log.push_slice(slice);
     }
 
-    fn absence(&mut self, absence: &Absence) {
     fn reranked(&mut self, reranked: Reranked) {
         self.log.rerank(reranked);
     }
 
+    fn absence(&mut self, absence: &Absence) {
         if let Some(matcher) = absence.watched.and_then(|watched| self.matcher(watched)) {
             keep(&mut matcher.absences, *absence);
         }

@@ -196,6 +196,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             let marks = marks(wait.from, wait.to, &absences, &[], &[]);
             explained.timeline = Some(draw(&scene, wait.from, wait.to, wait.thread, marks));
         }
+        self.watch.log.learn(wait.thread, &explained.parts);
         name.tally.take(explained);
     }
 
@@ -261,11 +262,11 @@ impl Observer for Watch {
         self.log.push_slice(slice);
     }
 
-    fn absence(&mut self, absence: &Absence) {
     fn reranked(&mut self, reranked: Reranked) {
         self.log.rerank(reranked);
     }
 
+    fn absence(&mut self, absence: &Absence) {
         self.ended = Some(*absence);
         self.log.push_absence(absence);
     }
