@@ -138,6 +138,9 @@ pub enum Cause {
 pub struct Culprit {
     /// Its name.
     pub name: String,
+    /// The name of its process, if that is known and differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
     /// Its thread id; `None` if threads with one name are combined.
     pub thread: Option<ThreadId>,
     /// Its priority; the highest if it changed at an unknown time.
@@ -150,7 +153,11 @@ pub struct Culprit {
 
 impl fmt::Display for Culprit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (", self.name)?;
+        f.write_str(&self.name)?;
+        if let Some(process) = &self.process {
+            write!(f, " of {process}")?;
+        }
+        f.write_str(" (")?;
         if let Some(thread) = self.thread {
             write!(f, "{thread}, ")?;
         }

@@ -1,7 +1,8 @@
 //! The sentences that terminal and page share.
 
 use tactus_explain::{
-    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, MatchOutcome, Pareto, ParetoRow,
+    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, GroupRows, MatchOutcome, Pareto,
+    ParetoRow,
 };
 use tactus_model::time::Nanos;
 
@@ -49,11 +50,11 @@ impl Subject {
 pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
     let pareto = &explanation.pareto;
     let (noun, over) = (subject.noun(), subject.over(explanation.threshold));
-    match pareto.rows.first() {
-        Some(row) => {
-            let rank = if row.cause.explains() { "Main cause" } else { "Largest share" };
-            let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
-            format!("{rank} of {}: {}, {share}.", subject.late(explanation.threshold), row.cause)
+    match pareto.groups().first() {
+        Some(group) => {
+            let rank = if group.explains() { "Main cause" } else { "Largest share" };
+            let share = format::share(group.time().as_nanos(), pareto.time.as_nanos());
+            format!("{rank} of {}: {group}, {share}.", subject.late(explanation.threshold))
         }
         None if pareto.undivided > 0 => format!(
             "{} {over}; the recorded events do not show why.",
@@ -67,11 +68,11 @@ pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
 
 /// The main cause, the next, and how many samples were late, in a line.
 pub(crate) fn main_causes(explanation: &Explanation) -> String {
-    let Pareto { samples, undivided, time, rows } = &explanation.pareto;
+    let Pareto { samples, undivided, time, .. } = &explanation.pareto;
     let mut said = headline(explanation, Subject::Samples);
-    if let Some(second) = rows.get(1) {
-        let share = format::share(second.time.as_nanos(), time.as_nanos());
-        said.push_str(&format!(" Next: {}, {share}.", second.cause));
+    if let Some(second) = explanation.pareto.groups().get(1) {
+        let share = format::share(second.time().as_nanos(), time.as_nanos());
+        said.push_str(&format!(" Next: {second}, {share}."));
     }
     if *samples > 0 {
         said.push_str(&format!(
@@ -170,8 +171,14 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
     Some(said)
 }
 
-/// The most causes that have a row of their own.
+/// The most groups of causes that have a row of their own.
 const ROWS: usize = 12;
+
+/// The most causes of a group that have a row beneath it.
+const BENEATH: usize = 3;
+
+/// The least share of a group, in percent, that has such rows.
+const BENEATH_FROM: u64 = 1;
 
 /// The most partly explained gaps that have a row of their own.
 const GAP_ROWS: usize = 3;
@@ -193,27 +200,23 @@ pub(super) struct Row {
 /// The rows of the Pareto table: the greatest causes, the smaller ones together, and last the
 /// unexplained gap, even if it is zero.
 pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
-    let (causes, gaps): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
-        explanation.pareto.rows.iter().partition(|row| row.cause.explains());
+    let groups = explanation.pareto.groups();
+    let causes: Vec<&GroupRows<'_>> = groups.iter().filter(|group| group.explains()).collect();
+    let gaps: Vec<&ParetoRow> =
+        explanation.pareto.rows.iter().filter(|row| !row.cause.explains()).collect();
     if causes.is_empty() && gaps.is_empty() {
         return Vec::new();
     }
-    // A group of one cause takes as much room as the cause itself.
+    let whole = explanation.pareto.time;
+    // One more row takes as much room as the row for the others.
     let own = if causes.len() > ROWS + 1 { ROWS } else { causes.len() };
     let (greatest, lesser) = causes.split_at(own);
-    let mut rows: Vec<Row> = greatest
-        .iter()
-        .map(|row| Row {
-            name: row.cause.to_string(),
-            time: row.time,
-            samples: Some(row.samples),
-            first: row.first,
-            max: row.max,
-        })
-        .collect();
+    let mut rows: Vec<Row> = greatest.iter().flat_map(|group| with_beneath(group, whole)).collect();
     if !lesser.is_empty() {
+        let lesser: Vec<&ParetoRow> =
+            lesser.iter().flat_map(|group| group.rows()).copied().collect();
         let name = format!("{} together", format::counted(lesser.len() as u64, "smaller cause"));
-        rows.push(Row { samples: None, ..together(name, lesser) });
+        rows.push(Row { samples: None, ..together(name, &lesser) });
     }
     let (mut nowhere, somewhere): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
         gaps.into_iter().partition(|row| row.cause.kind() == CauseKind::Gap);
@@ -222,6 +225,23 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
     nowhere.extend(lesser);
     rows.push(together(Cause::UnexplainedGap.to_string(), &nowhere));
     rows
+}
+
+/// The row of a group, and beneath it those of its greatest causes, if it has several and a part
+/// of the `whole` that matters.
+fn with_beneath(group: &GroupRows<'_>, whole: Nanos) -> Vec<Row> {
+    let rows = group.rows();
+    let row = together(group.to_string(), rows);
+    if rows.len() == 1 {
+        return vec![row];
+    }
+    let shown = match row.time.saturating_mul(100) >= whole.saturating_mul(BENEATH_FROM) {
+        true => BENEATH,
+        false => 0,
+    };
+    let beneath = rows.iter().take(shown).map(|row| together(format!("– {}", row.cause), &[*row]));
+    // A sample may have several causes of the group.
+    std::iter::once(Row { samples: None, ..row }).chain(beneath).collect()
 }
 
 fn together(name: String, rows: &[&ParetoRow]) -> Row {
