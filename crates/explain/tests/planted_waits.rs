@@ -16,7 +16,6 @@ mod golden_writer;
 mod live;
 
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -65,6 +64,11 @@ type Jump = (Instant<Monotonic>, Instant<Monotonic>);
 
 type Jumps = Vec<Jump>;
 
+/// Whether a jump contains another stretch of time.
+fn contains(jump: &Jump, other: &Jump) -> bool {
+    other.0 >= jump.0 && other.1 <= jump.1
+}
+
 /// Computes until `end`.
 fn compute(end: Instant<Monotonic>) -> Jumps {
     let mut jumps = Vec::new();
@@ -100,7 +104,6 @@ impl Observed {
         let waits = self.waits.explanation.worst.iter();
         let waits: Jumps =
             waits.map(|wait| (opened + wait.sample.due, opened + wait.sample.came)).collect();
-        let contains = |jump: &Jump, wait: &Jump| wait.0 >= jump.0 && wait.1 <= jump.1;
         let sum = |jumps: Vec<&Jump>| jumps.iter().map(|(from, to)| *to - *from).sum::<Nanos>();
         let within = |wait: &&Jump| self.jumps.iter().any(|jump| contains(jump, wait));
         let around = |jump: &&Jump| waits.iter().any(|wait| contains(jump, wait));
@@ -268,8 +271,8 @@ fn root_a_quota_that_is_never_used_up_throttles_nobody() {
 #[test]
 fn root_a_thread_whose_class_changes_while_it_runs_is_named_with_both_classes() {
     let _alone = CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let computed = Arc::new(AtomicU64::new(0));
-    let counted = computed.clone();
+    let turns = Arc::new(Mutex::new(Jumps::new()));
+    let noted = turns.clone();
     let observed = observe(
         || {},
         |_, end| {
@@ -278,7 +281,7 @@ fn root_a_thread_whose_class_changes_while_it_runs_is_named_with_both_classes() 
                     tactus_sys::sched::set(fifo(40)).expect("it was permitted before");
                     let from = now();
                     spin_until(from + Nanos::from_millis(20));
-                    counted.fetch_add((now() - from).as_nanos(), Ordering::Relaxed);
+                    noted.lock().expect("nothing fails").push((from, now()));
                     sleep_until(now() + Nanos::from_millis(20));
                     // It runs on with the lower priority until it leaves, and comes back so.
                     tactus_sys::sched::set(FAVOURED).expect("lowering is permitted");
@@ -289,15 +292,21 @@ fn root_a_thread_whose_class_changes_while_it_runs_is_named_with_both_classes() 
     );
     let Some(observed) = observed else { return };
     live::print(&observed.waits.explanation, 3);
-    let changer = |cause: &Cause| {
+    let changer = |cause: &Cause, is_raised: bool| {
         matches!(cause, Cause::OtherThread { thread } if thread.name == "changer"
             && matches!(thread.priority.class(), PriorityClass::Realtime(_))
-            && thread.base.is_some_and(|base| base.is_ordinary()))
+            && (!is_raised || thread.base.is_some_and(|base| base.is_ordinary())))
     };
     observed.check_waits();
-    let own = Nanos::from_nanos(computed.load(Ordering::Relaxed));
-    check_equal("the changer", own, observed.time_of(changer), 3);
-    observed.keep("class-change-while-running", |wait| changer(&wait.parts[0].cause));
+    // A turn before the victim began or after it ended delays nobody.
+    let turns = turns.lock().expect("nothing fails");
+    let within = turns.iter().filter(|turn| observed.jumps.iter().any(|jump| contains(jump, turn)));
+    let own: Nanos = within.map(|(from, to)| *to - *from).sum();
+    check_equal("the changer", own, observed.time_of(|cause| changer(cause, false)), 3);
+    // After a short interruption it comes back with the priority it left with.
+    let raised = observed.time_of(|cause| changer(cause, true));
+    assert!(raised.saturating_mul(2) >= own, "{raised} of {own}");
+    observed.keep("class-change-while-running", |wait| changer(&wait.parts[0].cause, true));
 }
 
 #[test]
