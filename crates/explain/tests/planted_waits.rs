@@ -302,7 +302,10 @@ fn root_a_thread_whose_class_changes_while_it_runs_is_named_with_both_classes() 
     let turns = turns.lock().expect("nothing fails");
     let within = turns.iter().filter(|turn| observed.jumps.iter().any(|jump| contains(jump, turn)));
     let own: Nanos = within.map(|(from, to)| *to - *from).sum();
-    check_equal("the changer", own, observed.time_of(|cause| changer(cause, false)), 3);
+    // Interrupts of a busy machine take a part of its turns.
+    let named = observed.time_of(|cause| changer(cause, false));
+    assert!(named.saturating_mul(100) <= own.saturating_mul(103), "{named} of {own}");
+    assert!(named.saturating_mul(100) >= own.saturating_mul(85), "{named} of {own}");
     // After a short interruption it comes back with the priority it left with.
     let raised = observed.time_of(|cause| changer(cause, true));
     assert!(raised.saturating_mul(2) >= own, "{raised} of {own}");
