@@ -74,7 +74,8 @@ pub struct ParetoRow {
     pub time: Nanos,
     /// In how many late samples it had a part.
     pub samples: u64,
-    /// In how many late samples it had the greatest part.
+    /// In how many late samples its [`Group`](crate::Group) had the greatest part, and it the
+    /// greatest part of the group.
     pub first: u64,
     /// The maximum time it took in one sample.
     pub max: Nanos,

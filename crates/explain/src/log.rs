@@ -1,9 +1,13 @@
 //! What the replay reported while a window was open.
 
+use std::collections::BTreeSet;
+
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic};
 
-use crate::machine::{Absence, Migration, Overdue, Silence, Slice, Steal};
+use crate::cause::{Cause, Throttle};
+use crate::explanation::Part;
+use crate::machine::{Absence, Migration, Overdue, Reranked, Silence, Slice, Steal};
 
 /// The maximum number of slices to keep at once (about 200 MB).
 ///
@@ -28,6 +32,7 @@ pub(crate) struct Log {
     overdue: Vec<Overdue>,
     steals: Vec<Steal>,
     migrations: Vec<Migration>,
+    throttled: BTreeSet<ThreadId>,
 }
 
 /// Part of a log: what ended after some instant.
@@ -39,6 +44,8 @@ pub(crate) struct Excerpt<'a> {
     pub(crate) overdue: &'a [Overdue],
     pub(crate) steals: &'a [Steal],
     pub(crate) migrations: &'a [Migration],
+    /// The threads whose control group was throttled before.
+    pub(crate) throttled: &'a BTreeSet<ThreadId>,
 }
 
 impl Log {
@@ -47,6 +54,14 @@ impl Log {
 
     pub(crate) fn push_slice(&mut self, slice: Slice) {
         push(self.open, &mut self.slices, slice, SLICES_MAX);
+    }
+
+    /// Gives the slices of a turn the priorities that its end showed.
+    pub(crate) fn rerank(&mut self, turn: Reranked) {
+        let recent = self.slices.iter_mut().rev().take_while(|slice| slice.to > turn.since);
+        for slice in recent.filter(|s| s.cpu == turn.cpu && s.thread_since == turn.since) {
+            (slice.priority, slice.base) = (turn.priority, turn.base);
+        }
     }
 
     pub(crate) fn push_absence(&mut self, absence: &Absence) {
@@ -67,6 +82,15 @@ impl Log {
 
     pub(crate) fn push_migration(&mut self, migration: Migration) {
         push(self.open, &mut self.migrations, migration, OTHERS_MAX);
+    }
+
+    /// Learns from the causes of a wait of `thread` whether its control group has a quota. This
+    /// is never forgotten.
+    pub(crate) fn learn(&mut self, thread: ThreadId, parts: &[Part]) {
+        let quota = Cause::Throttling { rule: Throttle::Cgroup };
+        if parts.iter().any(|part| part.cause == quota) {
+            self.throttled.insert(thread);
+        }
     }
 
     /// The number of slices kept.
@@ -107,6 +131,7 @@ impl Log {
             overdue: &self.overdue,
             steals: &self.steals,
             migrations: &self.migrations,
+            throttled: &self.throttled,
         }
     }
 
@@ -119,6 +144,7 @@ impl Log {
             overdue: after(&self.overdue, |overdue| overdue.served <= start),
             steals: after(&self.steals, |steal| steal.to <= start),
             migrations: after(&self.migrations, |migration| migration.at <= start),
+            throttled: &self.throttled,
         }
     }
 }

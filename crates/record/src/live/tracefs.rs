@@ -170,9 +170,10 @@ pub(super) fn open(
         }
         Ok::<(), RecordError>(())
     };
-    let (with_chains, without): (Vec<_>, Vec<_>) = wanted.described.iter().partition(|(event, _)| {
-        chained.is_some() && event.chained(options.call_chains) == Chained::All
-    });
+    let (with_chains, without): (Vec<_>, Vec<_>) =
+        wanted.described.iter().partition(|(event, _)| {
+            chained.is_some() && event.chained(options.call_chains) == Chained::All
+        });
     add(&plain, &without)?;
     if let Some((chained, _)) = &chained {
         add(chained, &with_chains)?;

@@ -1,7 +1,8 @@
 //! The sentences that terminal and page share.
 
 use tactus_explain::{
-    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, MatchOutcome, Pareto, ParetoRow,
+    Cause, CauseKind, Circumstances, ExplainedSample, Explanation, GroupRows, MatchOutcome, Pareto,
+    ParetoRow,
 };
 use tactus_model::time::Nanos;
 
@@ -50,11 +51,12 @@ pub(super) fn headline(explanation: &Explanation, subject: Subject) -> String {
     let pareto = &explanation.pareto;
     let (noun, over) = (subject.noun(), subject.over(explanation.threshold));
     // If nothing but the observer delayed the samples, the table alone says so.
-    match causes(pareto).next().or(pareto.rows.first()) {
-        Some(row) => {
-            let rank = if row.cause.explains() { "Main cause" } else { "Largest share" };
-            let share = format::share(row.time.as_nanos(), pareto.time.as_nanos());
-            format!("{rank} of {}: {}, {share}.", subject.late(explanation.threshold), row.cause)
+    let all = pareto.groups();
+    match causes(&all).next().or(all.first()) {
+        Some(group) => {
+            let rank = if group.explains() { "Main cause" } else { "Largest share" };
+            let share = format::share(group.time().as_nanos(), pareto.time.as_nanos());
+            format!("{rank} of {}: {group}, {share}.", subject.late(explanation.threshold))
         }
         None if pareto.undivided > 0 => format!(
             "{} {over}; the recorded events do not show why.",
@@ -80,9 +82,10 @@ pub(crate) fn main_causes(explanation: &Explanation) -> String {
         (1, _) => format!("1 of {traced} was {over}"),
         (late, _) => format!("{} of {traced} were {over}", format::count(late)),
     };
-    let mut shares = causes(&explanation.pareto).map(|row| {
-        let share = format::share(row.time.as_nanos(), time.as_nanos());
-        (row.cause.explains(), format!("{}, {share}", row.cause))
+    let groups = explanation.pareto.groups();
+    let mut shares = causes(&groups).map(|group| {
+        let share = format::share(group.time().as_nanos(), time.as_nanos());
+        (group.explains(), format!("{group}, {share}"))
     });
     match shares.next() {
         Some((true, cause)) => said.push_str(&format!(". Main cause: {cause} of their latency.")),
@@ -152,8 +155,8 @@ pub(super) fn observer(explanation: &Explanation) -> Option<String> {
 }
 
 /// The rows of a table that are not of the observer, the greatest first.
-fn causes(pareto: &Pareto) -> impl Iterator<Item = &ParetoRow> {
-    pareto.rows.iter().filter(|row| !is_observer(row))
+fn causes<'a>(groups: &'a [GroupRows<'a>]) -> impl Iterator<Item = &'a GroupRows<'a>> {
+    groups.iter().filter(|group| !group.rows().iter().any(|row| is_observer(row)))
 }
 
 fn is_observer(row: &ParetoRow) -> bool {
@@ -203,8 +206,14 @@ pub(super) fn circumstances(explanation: &Explanation) -> Option<String> {
     Some(said)
 }
 
-/// The most causes that have a row of their own.
+/// The most groups of causes that have a row of their own.
 const ROWS: usize = 12;
+
+/// The most causes of a group that have a row beneath it.
+const BENEATH: usize = 3;
+
+/// The least share of a group, in percent, that has such rows.
+const BENEATH_FROM: u64 = 1;
 
 /// The most partly explained gaps that have a row of their own.
 const GAP_ROWS: usize = 3;
@@ -226,29 +235,25 @@ pub(super) struct Row {
 /// The rows of the Pareto table: the greatest causes, the smaller ones together, the unexplained
 /// gap, even if it is zero, and last the observer.
 pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
-    let Pareto { rows, .. } = &explanation.pareto;
+    let Pareto { rows, time: whole, .. } = &explanation.pareto;
     if rows.is_empty() {
         return Vec::new();
     }
-    let (causes, gaps): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
-        causes(&explanation.pareto).partition(|row| row.cause.explains());
+    let groups = explanation.pareto.groups();
+    let causes: Vec<&GroupRows<'_>> = causes(&groups).filter(|group| group.explains()).collect();
+    let gaps: Vec<&ParetoRow> =
+        rows.iter().filter(|row| !row.cause.explains() && !is_observer(row)).collect();
     let observers = rows.iter().filter(|row| is_observer(row));
-    // A group of one cause takes as much room as the cause itself.
+    // One more row takes as much room as the row for the others.
     let own = if causes.len() > ROWS + 1 { ROWS } else { causes.len() };
     let (greatest, lesser) = causes.split_at(own);
-    let mut rows: Vec<Row> = greatest
-        .iter()
-        .map(|row| Row {
-            name: row.cause.to_string(),
-            time: row.time,
-            samples: Some(row.samples),
-            first: row.first,
-            max: row.max,
-        })
-        .collect();
+    let mut rows: Vec<Row> =
+        greatest.iter().flat_map(|group| with_beneath(group, *whole)).collect();
     if !lesser.is_empty() {
+        let lesser: Vec<&ParetoRow> =
+            lesser.iter().flat_map(|group| group.rows()).copied().collect();
         let name = format!("{} together", format::counted(lesser.len() as u64, "smaller cause"));
-        rows.push(Row { samples: None, ..together(name, lesser) });
+        rows.push(Row { samples: None, ..together(name, &lesser) });
     }
     let (mut nowhere, somewhere): (Vec<&ParetoRow>, Vec<&ParetoRow>) =
         gaps.into_iter().partition(|row| row.cause.kind() == CauseKind::Gap);
@@ -258,6 +263,23 @@ pub(super) fn rows(explanation: &Explanation) -> Vec<Row> {
     rows.push(together(Cause::UnexplainedGap.to_string(), &nowhere));
     rows.extend(observers.map(|row| together(row.cause.to_string(), &[row])));
     rows
+}
+
+/// The row of a group, and beneath it those of its greatest causes, if it has several and a part
+/// of the `whole` that matters.
+fn with_beneath(group: &GroupRows<'_>, whole: Nanos) -> Vec<Row> {
+    let rows = group.rows();
+    let row = together(group.to_string(), rows);
+    if rows.len() == 1 {
+        return vec![row];
+    }
+    let shown = match row.time.saturating_mul(100) >= whole.saturating_mul(BENEATH_FROM) {
+        true => BENEATH,
+        false => 0,
+    };
+    let beneath = rows.iter().take(shown).map(|row| together(format!("– {}", row.cause), &[*row]));
+    // A sample may have several causes of the group.
+    std::iter::once(Row { samples: None, ..row }).chain(beneath).collect()
 }
 
 fn together(name: String, rows: &[&ParetoRow]) -> Row {
