@@ -244,8 +244,9 @@ fn check_throttling(observed: &Observed, group: &ControlGroup) {
     let (named, counted) = (observed.time_of(throttling), group.throttled());
     println!("throttling: {named} named, {counted} counted");
     // The kernel counts until the last thread of the group is over, and real-time threads also
-    // run meanwhile.
-    assert!(named.as_nanos() * 10 >= counted.as_nanos() * 8, "{named} of {counted}");
+    // run meanwhile. While several programs of a busy machine take turns on the CPU, no event proves
+    // that the group is throttled.
+    assert!(named.as_nanos() * 2 >= counted.as_nanos(), "{named} of {counted}");
     assert!(named.as_nanos() * 100 <= counted.as_nanos() * 103, "{named} of {counted}");
 }
 
