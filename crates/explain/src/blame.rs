@@ -24,13 +24,15 @@ mod steal;
 mod waiting;
 mod waker;
 
+use tactus_model::recording::{Dictionary, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 
 pub(crate) use case::Scene;
+pub(crate) use interrupts::name as interrupt_name;
 
-use crate::cause::Cause;
+use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
-use crate::machine::Absence;
+use crate::machine::{Absence, Machine};
 use crate::path::{Standing, legs};
 use case::Case;
 
@@ -43,6 +45,14 @@ pub(crate) struct Window<'a> {
     pub(crate) faults: &'a [Instant<Monotonic>],
     /// The CPU on which the thread ran before its first absence.
     pub(crate) cpu: Option<u32>,
+    /// What the thread's own time on a CPU counts as.
+    pub(crate) running: Cause,
+}
+
+/// A thread known only by its number.
+pub(crate) fn culprit(thread: ThreadId, machine: &Machine, names: &Dictionary) -> Culprit {
+    let (name, priority) = machine.known(thread);
+    Culprit { name: names.name(name).to_owned(), thread: Some(thread), priority }
 }
 
 /// The parts of a late sample, the greatest first. They add up to its latency.

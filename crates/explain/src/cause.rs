@@ -103,6 +103,8 @@ pub enum Cause {
         /// Its name.
         name: String,
     },
+    /// The late thread's own work on a CPU.
+    OwnWork,
     /// The kernel's own path to the thread: the wakeup, the context switch, the return
     /// to user mode.
     Switch,
@@ -210,6 +212,7 @@ impl Cause {
             | Self::Stopped { .. }
             | Self::Asleep { .. }
             | Self::AwaitedInterrupt { .. }
+            | Self::OwnWork
             | Self::Switch
             | Self::BelowKernel { .. } => CauseKind::Explanation,
             Self::GapInKernel { .. } | Self::GapInThread { .. } => CauseKind::PlacedGap,
@@ -247,6 +250,7 @@ impl Cause {
             | Self::Throttling { .. }
             | Self::PageFault
             | Self::AwaitedInterrupt { .. }
+            | Self::OwnWork
             | Self::Switch
             | Self::BelowKernel { .. }
             | Self::UnexplainedGap => {}
@@ -301,6 +305,7 @@ impl fmt::Display for Cause {
             Self::Stopped { thread } => write!(f, "thread {thread} was stopped"),
             Self::Asleep { thread } => write!(f, "thread {thread} slept until its own timer"),
             Self::AwaitedInterrupt { name } => write!(f, "waiting for interrupt {name}"),
+            Self::OwnWork => f.write_str("its own work on a CPU"),
             Self::Switch => f.write_str("switch to the late thread and return to user mode"),
             Self::BelowKernel { cpu } => {
                 write!(f, "vCPU stall of CPU {cpu} (hypervisor or SMI)")

@@ -9,6 +9,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 
 use crate::blame::{Scene, Window, blame};
+use crate::cause::Cause;
 use crate::circumstance::{
     AtDue, Circumstance, Circumstances, Serving, ServingCount, Transfers, WitnessedSample,
 };
@@ -502,6 +503,7 @@ impl Explainer {
             segments: found.matched.segments,
             circumstance: found.circumstance,
             parts: Vec::new(),
+            job: None,
             timeline: None,
         };
         if !explained.outcome.can_blame() {
@@ -514,6 +516,7 @@ impl Explainer {
             absences: &found.absences,
             faults: &found.faults,
             cpu: found.cpu.or_else(|| running_on(&self.machine, thread)),
+            running: Cause::Switch,
         };
         explained.parts = blame(&scene, &material);
         if self.tally.would_draw(&explained) {

@@ -86,8 +86,7 @@ impl Scene<'_> {
 
     /// A thread known only by its number.
     pub(crate) fn culprit_by_number(&self, thread: ThreadId) -> Culprit {
-        let (name, priority) = self.machine.known(thread);
-        Culprit { name: self.names.name(name).to_owned(), thread: Some(thread), priority }
+        super::culprit(thread, self.machine, self.names)
     }
 }
 

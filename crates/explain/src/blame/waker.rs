@@ -36,10 +36,10 @@ fn asleep_at(
     match absence.waking.map(|waking| waking.by) {
         None => case.add(Cause::UnexplainedGap, to - from),
         Some(Waker::Timer(fire)) => {
-            // A relay that waits for its own timer is not late before that timer
-            // expires.
+            // A thread that waits for its own timer within the window is not late before that
+            // timer expires; nor is a relay.
             let own_time = match depth {
-                0 => from,
+                0 if absence.left_at < from => from,
                 _ => fire.soft_expires().map_or(from, |expires| expires.clamp(from, to)),
             };
             let thread = case.scene.culprit_by_number(absence.thread);

@@ -10,6 +10,7 @@ use tactus_model::time::{Instant, Monotonic};
 use super::watch::Wait;
 use super::{WaitExplanation, Waits};
 use crate::blame::{Scene, Window, blame};
+use crate::cause::Cause;
 use crate::circumstance::Circumstance;
 use crate::explainer::AFTERMATH;
 use crate::explanation::{ExplainedSample, SegmentHistogram};
@@ -179,6 +180,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             absences: &absences,
             faults: &[],
             cpu: Some(absence.left_cpu),
+            running: Cause::Switch,
         };
         let mut explained = ExplainedSample {
             // Thread ids stand for task numbers until all threads are known.
@@ -189,6 +191,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             segments: None,
             circumstance: Circumstance::default(),
             parts: blame(&scene, &window),
+            job: None,
             timeline: None,
         };
         name.tally.count(explained.outcome);
