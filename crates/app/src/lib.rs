@@ -21,6 +21,7 @@ pub mod files;
 pub mod flight;
 pub mod gate;
 pub mod import;
+pub mod jobs;
 pub mod kernel_gate;
 pub mod kernels;
 pub mod measure;

@@ -23,7 +23,7 @@ use crate::number_map::NumberMap;
 use crate::outcome::MatchOutcome;
 use crate::tally::Tally;
 use crate::task::Options;
-use crate::timeline::{draw, marks};
+use crate::timeline::{Moment, draw, marks};
 
 /// The number of the last wakeups by which the due times of a regularly woken thread are
 /// aligned.
@@ -286,7 +286,9 @@ impl JobExplainer {
             timeline: None,
         };
         if thread.tally.would_draw(&explained) {
-            let marks = marks(due, done, &open.absences, &[], &[]);
+            let mut marks = marks(due, done, &open.absences, &[], &[]);
+            // The end of a job is a switch to another thread.
+            marks.retain(|mark| mark.moment != Moment::Came);
             explained.timeline = Some(draw(&scene, due, done, open.thread, marks));
         }
         if let Some(late) = &mut self.late {
