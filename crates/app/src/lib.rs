@@ -37,6 +37,7 @@ mod subject;
 pub mod tail;
 pub mod waits;
 pub mod watch;
+pub mod why;
 
 pub use error::{Error, ErrorKind, Result};
 pub use places::{BuildListener, Places};

@@ -136,7 +136,7 @@ impl JobExplanation {
 }
 
 /// A late job, as soon as its causes are known.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LateJob {
     /// The thread.
     pub thread: ThreadId,
@@ -179,7 +179,9 @@ pub fn jobs(
     let schedules = finder.finish(options.period);
     let mut explainer = JobExplainer::new(second.about(), options, schedules);
     walk(second, |item, names| match item {
-        Item::Event(event) => explainer.event(&event, names, &wanted),
+        Item::Event(event) => {
+            explainer.event(&event, names, |thread, name, _| wanted(thread, name));
+        }
         Item::Lost(lost) => explainer.lost(&lost),
     })?;
     Ok(explainer.finish(second.dictionary()))

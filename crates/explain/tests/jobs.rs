@@ -210,7 +210,7 @@ fn followed(recording: &Recording) -> (Jobs, Vec<LateJob>) {
     let mut late = Vec::new();
     while let Some(item) = source.next_item().expect("a recording in memory cannot fail") {
         match item {
-            Item::Event(event) => explainer.event(&event, source.dictionary(), |_, _| true),
+            Item::Event(event) => explainer.event(&event, source.dictionary(), |_, _, _| true),
             Item::Lost(lost) => explainer.lost(&lost),
         }
         late.append(&mut explainer.take_late());

@@ -149,13 +149,13 @@ impl JobExplainer {
         Self { learning, late, ..Self::new(about, options, Schedules::default()) }
     }
 
-    /// Takes the next event. `wanted` gets a thread id and a name and returns whether to
-    /// include the thread.
+    /// Takes the next event. `wanted` gets a thread id, a name and a priority, and returns
+    /// whether to include the thread.
     pub fn event(
         &mut self,
         event: &Event,
         names: &Dictionary,
-        wanted: impl Fn(ThreadId, &str) -> bool,
+        wanted: impl Fn(ThreadId, &str, Priority) -> bool,
     ) {
         while let Some(open) = self.open.front()
             && (open.done + AFTERMATH < event.at || self.open.len() >= OPEN_MAX)
@@ -216,11 +216,16 @@ impl JobExplainer {
         Jobs { threads, aperiodic, others }
     }
 
-    fn take(&mut self, turn: &Turn, names: &Dictionary, wanted: impl Fn(ThreadId, &str) -> bool) {
+    fn take(
+        &mut self,
+        turn: &Turn,
+        names: &Dictionary,
+        wanted: impl Fn(ThreadId, &str, Priority) -> bool,
+    ) {
         let number = turn.thread.0;
         let (name, priority) = self.machine.known(turn.thread);
         if !self.threads.contains_key(&number) {
-            if !wanted(turn.thread, names.name(name)) {
+            if !wanted(turn.thread, names.name(name), priority) {
                 self.others.insert(name);
                 return;
             }
