@@ -22,17 +22,16 @@ mod late_interrupt;
 mod site;
 mod steal;
 mod waiting;
-mod waker;
+pub(crate) mod waker;
 
 use tactus_model::time::{Instant, Monotonic};
 
-pub(crate) use case::Scene;
+pub(crate) use case::{Case, Scene};
 
 use crate::cause::Cause;
 use crate::explanation::Part;
 use crate::machine::Absence;
 use crate::path::{Standing, legs};
-use case::Case;
 
 /// What is known about a late sample's thread in its window.
 #[derive(Clone, Debug)]

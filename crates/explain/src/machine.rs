@@ -11,6 +11,7 @@
 
 mod charging;
 mod cpu;
+mod errand;
 mod observer;
 mod quantum;
 mod span;
@@ -23,6 +24,7 @@ use tactus_model::recording::{
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use cpu::Cpu;
+pub use errand::Errand;
 pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
 pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
@@ -285,12 +287,17 @@ impl Machine {
             }
             EventKind::IdleEntry { state } => cpu.idle(event, at, Some(state), observer),
             EventKind::IdleExit => cpu.idle(event, at, None, observer),
+            EventKind::CallEnter(_) => self.follow_errand(event),
             EventKind::CallExit { .. } => {
+                self.follow_errand(event);
+                let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched {
                     observer.call_exit(watched, at);
                 }
             }
             EventKind::PageFaultUser(_) | EventKind::PageFaultKernel(_) => {
+                self.follow_errand(event);
+                let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched
                     && !cpu.in_interrupt()
                 {
@@ -303,11 +310,17 @@ impl Machine {
             | EventKind::SignalDeliver { .. }
             | EventKind::Fork { .. }
             | EventKind::SoftirqRaise(_)
-            | EventKind::CallEnter(_)
             | EventKind::BlockIssue { .. }
             | EventKind::BlockComplete { .. }
             | EventKind::WorkStart { .. }
             | EventKind::WorkEnd { .. } => {}
+        }
+    }
+
+    /// Follows what the current thread does in the kernel.
+    fn follow_errand(&mut self, event: &Event) {
+        if !event.thread.is_idle() {
+            state_of(&mut self.threads, event.thread).errand.follow(&event.kind);
         }
     }
 
@@ -330,7 +343,7 @@ impl Machine {
         cpu.know(left);
         cpu.close_slice(event, at, observer);
         if !prev.is_idle() {
-            if thread::is_dead(prev_state) {
+            if prev_state.is_dead() {
                 self.threads.remove(&prev.0);
             } else {
                 let state = state_of(&mut self.threads, prev);

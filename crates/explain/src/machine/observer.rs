@@ -3,6 +3,7 @@
 use tactus_model::recording::{ChainId, Priority, TaskState, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::errand::Errand;
 use super::quantum::Quantum;
 use super::span::Slice;
 use super::thread::{Waker, Waking};
@@ -59,6 +60,8 @@ pub struct Absence {
     pub left_state: TaskState,
     /// Where in the kernel it left, if call chains were recorded.
     pub left_chain: Option<ChainId>,
+    /// What it was doing in the kernel.
+    pub errand: Errand,
     /// How it was woken; `None` if it was runnable when it left.
     pub waking: Option<Waking>,
     /// When it was queued and on which CPU's runqueue, if that was recorded.
@@ -77,6 +80,11 @@ impl Absence {
     /// Whether the thread had given up the CPU itself.
     pub const fn slept(&self) -> bool {
         !self.left_state.is_runnable()
+    }
+
+    /// Whether the thread came back.
+    pub fn is_over(&self) -> bool {
+        self.back_at < Instant::from_nanos(u64::MAX)
     }
 
     /// Since when the thread should have run: since it left if it did not sleep; since
