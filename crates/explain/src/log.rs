@@ -3,7 +3,7 @@
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic};
 
-use crate::machine::{Absence, Migration, Overdue, Silence, Slice, Steal};
+use crate::machine::{Absence, Migration, Overdue, PriorityChange, Silence, Slice, Steal};
 
 /// The maximum number of slices to keep at once (about 200 MB).
 ///
@@ -30,6 +30,7 @@ pub(crate) struct Log {
     overdue: Vec<Overdue>,
     steals: Vec<Steal>,
     migrations: Vec<Migration>,
+    inheritances: Vec<PriorityChange>,
 }
 
 /// Part of a log: what ended after some instant.
@@ -41,6 +42,7 @@ pub(crate) struct Excerpt<'a> {
     pub(crate) overdue: &'a [Overdue],
     pub(crate) steals: &'a [Steal],
     pub(crate) migrations: &'a [Migration],
+    pub(crate) inheritances: &'a [PriorityChange],
 }
 
 impl Default for Log {
@@ -54,6 +56,7 @@ impl Default for Log {
             overdue: Vec::new(),
             steals: Vec::new(),
             migrations: Vec::new(),
+            inheritances: Vec::new(),
         }
     }
 }
@@ -90,6 +93,10 @@ impl Log {
         let _ = push(self.open, &mut self.migrations, migration, OTHERS_MAX);
     }
 
+    pub(crate) fn push_inheritance(&mut self, change: PriorityChange) {
+        let _ = push(self.open, &mut self.inheritances, change, OTHERS_MAX);
+    }
+
     /// Since when everything is kept.
     pub(crate) const fn kept_from(&self) -> Instant<Monotonic> {
         self.kept_from
@@ -108,6 +115,7 @@ impl Log {
         self.overdue.clear();
         self.steals.clear();
         self.migrations.clear();
+        self.inheritances.clear();
     }
 
     /// Drops what ended before `start`, if that is worth the effort.
@@ -123,6 +131,7 @@ impl Log {
         self.overdue.retain(|overdue| overdue.served > start);
         self.steals.retain(|steal| steal.to > start);
         self.migrations.retain(|migration| migration.at > start);
+        self.inheritances.retain(|change| change.at > start);
     }
 
     /// Everything that is kept.
@@ -134,6 +143,7 @@ impl Log {
             overdue: &self.overdue,
             steals: &self.steals,
             migrations: &self.migrations,
+            inheritances: &self.inheritances,
         }
     }
 
@@ -146,6 +156,7 @@ impl Log {
             overdue: after(&self.overdue, |overdue| overdue.served <= start),
             steals: after(&self.steals, |steal| steal.to <= start),
             migrations: after(&self.migrations, |migration| migration.at <= start),
+            inheritances: after(&self.inheritances, |change| change.at <= start),
         }
     }
 }

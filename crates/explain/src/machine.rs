@@ -24,8 +24,10 @@ use tactus_model::recording::{
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use cpu::Cpu;
-pub use errand::Errand;
-pub use observer::{Absence, Fault, Migration, Observer, Overdue, Silence, Steal};
+pub use errand::{Blocked, Call, Errand};
+pub use observer::{
+    Absence, Fault, Migration, Observer, Overdue, PriorityChange, Silence, Steal,
+};
 pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
@@ -287,8 +289,15 @@ impl Machine {
             }
             EventKind::IdleEntry { state } => cpu.idle(event, at, Some(state), observer),
             EventKind::IdleExit => cpu.idle(event, at, None, observer),
-            EventKind::CallEnter(_) => self.follow_errand(event),
-            EventKind::CallExit { .. } => {
+            EventKind::CallEnter(_)
+            | EventKind::SystemCallEnter { .. }
+            | EventKind::ContentionBegin { .. }
+            | EventKind::ContentionEnd { .. }
+            | EventKind::ReclaimBegin { .. }
+            | EventKind::ReclaimEnd { .. }
+            | EventKind::CompactionBegin { .. }
+            | EventKind::CompactionEnd { .. } => self.follow_errand(event),
+            EventKind::CallExit { .. } | EventKind::SystemCallExit { .. } => {
                 self.follow_errand(event);
                 let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched {
@@ -304,12 +313,23 @@ impl Machine {
                     observer.fault(Fault { watched, at });
                 }
             }
+            EventKind::BlockedReason { thread, place, io } => {
+                let state = self.threads.get_mut(&thread.0);
+                if let Some(absence) = state.and_then(|state| state.absence.as_mut()) {
+                    absence.errand.blocked = Some(Blocked { place, io });
+                }
+            }
+            EventKind::InheritPriority { thread, new, .. } => {
+                observer.inheritance(PriorityChange { at, thread, priority: new });
+            }
             // A thread that exits still runs for a moment; its last sched_switch event
             // removes it.
             EventKind::Exit { .. }
             | EventKind::SignalDeliver { .. }
             | EventKind::Fork { .. }
             | EventKind::SoftirqRaise(_)
+            | EventKind::Mark { .. }
+            | EventKind::BlockStart { .. }
             | EventKind::BlockIssue { .. }
             | EventKind::BlockComplete { .. }
             | EventKind::WorkStart { .. }

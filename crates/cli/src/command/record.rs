@@ -14,10 +14,10 @@ use tactus_app::flight::{self, Caught, Found, Lookback, Lookout};
 use tactus_app::record::{self, Made, Wanted};
 use tactus_app::waits;
 use tactus_explain::WaitExplanation;
-use tactus_model::recording::ThreadId;
+use tactus_model::recording::{AbsentEvent, CallChains, ThreadId};
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
-use tactus_record::live::{CallChains, Control, RecordEvent, Source};
+use tactus_record::live::{Control, RecordEvent, Source};
 use tactus_report::format;
 
 use crate::error::{CommandError, CommandResult};
@@ -78,9 +78,13 @@ pub(crate) struct RecordArguments {
     /// if it is permitted, else perf.
     #[arg(long, value_name = "MECHANISM", default_value = "auto")]
     source: Source,
-    /// Also record the kernel call chain of each switch and interrupt
-    #[arg(long)]
-    call_chains: bool,
+    /// Events with a kernel call chain: never, interrupts, sleeps (and interrupts), all (switches and interrupts)
+    ///
+    /// The chain of a thread that goes to sleep names the system call or page fault in which it sleeps,
+    /// and on what. A chain costs about 2 µs. Without a value: all.
+    #[arg(long, value_name = "EVENTS", default_value = "sleeps", default_missing_value = "all",
+        num_args = 0..=1, require_equals = true)]
+    call_chains: CallChains,
     /// Print the summary of the recording as JSON
     #[arg(long)]
     json: bool,
@@ -146,7 +150,7 @@ impl RecordArguments {
             output: self.output.clone(),
             also: perfetto.into_iter().chain(ndjson).collect(),
             source: self.source,
-            call_chains: if self.call_chains { CallChains::Always } else { CallChains::Never },
+            call_chains: self.call_chains,
         }
     }
 }
@@ -274,6 +278,18 @@ fn failure_text(status: ExitStatus) -> String {
     }
 }
 
+/// The events that were not recorded, each reason once; `None` if all were recorded.
+fn absent_text(absent: &[AbsentEvent]) -> Option<String> {
+    let reasons: BTreeSet<&str> = absent.iter().map(|event| event.reason.as_str()).collect();
+    let groups = reasons.into_iter().map(|reason| {
+        let events = absent.iter().filter(|event| event.reason == reason);
+        let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
+        format!("{} ({reason})", names.join(", "))
+    });
+    let text = groups.collect::<Vec<_>>().join("; ");
+    (!text.is_empty()).then_some(text)
+}
+
 /// Prints the summary of a recording.
 fn print_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
@@ -290,12 +306,8 @@ fn print_summary(summary: &RecordingSummary) {
             format::count(summary.unwritten())
         );
     }
-    let reasons: BTreeSet<&str> =
-        summary.absent.iter().map(|event| event.reason.as_str()).collect();
-    for reason in reasons {
-        let events = summary.absent.iter().filter(|event| event.reason == reason);
-        let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
-        say!("not recorded ({reason}): {}", names.join(", "));
+    if let Some(absent) = absent_text(&summary.absent) {
+        say!("not recorded: {absent}");
     }
     for shortfall in &summary.shortfalls {
         say!("{}", shortfall_text(shortfall).trim_end());

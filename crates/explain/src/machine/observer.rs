@@ -34,6 +34,8 @@ pub trait Observer {
     fn steal(&mut self, steal: Steal) {}
     /// A thread went to the queue of another CPU.
     fn migration(&mut self, migration: Migration) {}
+    /// A thread inherited a priority, or returned to its own.
+    fn inheritance(&mut self, change: PriorityChange) {}
     /// A watched thread had a page fault.
     fn fault(&mut self, fault: Fault) {}
     /// A watched thread is on a CPU, but the sched_switch event is missing, and nothing
@@ -151,6 +153,17 @@ pub struct Migration {
     pub thread: ThreadId,
     /// The target CPU.
     pub to_cpu: u32,
+}
+
+/// A thread inherits the priority of one that waits for its lock, or returns to its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityChange {
+    /// When.
+    pub at: Instant<Monotonic>,
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its priority from then on.
+    pub priority: Priority,
 }
 
 /// A page fault of a watched thread.

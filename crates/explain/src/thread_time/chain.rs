@@ -94,6 +94,10 @@ fn link<'s>(scene: &Scene<'_>, thread: ThreadId, steps: &'s [Step]) -> (Link, &'
     };
     let (mut longest, mut next): (Option<(&Absence, Nanos)>, &[Step]) = (None, &[]);
     let mut seen: Vec<Priority> = vec![link.thread.priority];
+    let until = steps.last().map(|step| step.to);
+    let changes = scene.log.inheritances.iter().filter(|change| change.thread == thread);
+    let changes = changes.take_while(|change| until.is_some_and(|until| change.at <= until));
+    seen.extend(changes.map(|change| change.priority));
     for step in steps {
         let time = step.to - step.from;
         match &step.doing {

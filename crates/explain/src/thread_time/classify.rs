@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use tactus_model::recording::{ChainId, Dictionary, FunctionId, SleepingCall, Softirq, TaskState};
+use tactus_model::recording::{ChainId, Dictionary, FunctionId, Softirq, TaskState};
 
 use super::kernel_functions::{KERNEL_THREAD, Shows, shows};
-use super::sleep::{Backing, Sleep, SleepReason};
-use crate::machine::{Absence, Activity, Errand, Waker};
+use super::sleep::{Backing, KernelLock, Sleep, SleepReason};
+use crate::machine::{Absence, Activity, Blocked, Call, Errand, Waker};
 use crate::symbol::source_name;
 
 /// Everything about a sleep from which its reason follows.
@@ -80,12 +80,13 @@ pub(crate) fn sleep(absence: &Absence, names: &Dictionary) -> Sleep {
 fn classified(evidence: &Evidence, names: &Dictionary) -> Sleep {
     let frames = frames(evidence.chain, names);
     let call = match evidence.errand.call {
-        Some(call) => Some(call.word().to_owned()),
+        Some(Call::Sleeping(call)) => Some(call.word().to_owned()),
+        Some(Call::Named(call, _)) => Some(names.name(call).to_owned()),
         None => frames.iter().rev().find_map(|frame| system_call(frame)).map(str::to_owned),
     };
     let reason = match evidence.state.is_stopped() {
         true => SleepReason::Stopped,
-        false => from_chain(&frames).unwrap_or_else(|| without_chain(evidence)),
+        false => from_chain(&frames).unwrap_or_else(|| without_chain(evidence, names)),
     };
     let timed_out = reason.may_time_out() && is_own_timer(evidence.end, names);
     let reason = if timed_out { SleepReason::Timer } else { reason };
@@ -133,33 +134,67 @@ fn from_chain(frames: &[&str]) -> Option<SleepReason> {
 }
 
 /// The reason without a call chain.
-fn without_chain(evidence: &Evidence) -> SleepReason {
-    let uninterruptible = evidence.state.0 & TaskState::UNINTERRUPTIBLE.0 != 0;
-    if uninterruptible {
+fn without_chain(evidence: &Evidence, names: &Dictionary) -> SleepReason {
+    let Evidence { errand, state, end, .. } = *evidence;
+    if errand.compacts {
+        return SleepReason::Compaction;
+    }
+    if errand.reclaims {
+        return SleepReason::Reclaim;
+    }
+    if let Some(kind) = errand.contends {
+        return SleepReason::KernelLock { lock: KernelLock::of(kind), site: None };
+    }
+    if let Some(Blocked { place, io }) = errand.blocked {
+        let place = source_name(names.function_name(place));
+        return match shows(place).and_then(Shows::reason) {
+            Some(reason) => reason,
+            None if errand.faulted => SleepReason::PageFault { backing: Backing::Unknown },
+            None if io => SleepReason::BlockIo,
+            None => SleepReason::KernelFunction { function: place.to_owned() },
+        };
+    }
+    if state.0 & TaskState::UNINTERRUPTIBLE.0 != 0 {
         // Programs sleep interruptibly in the calls below; a fault never does.
-        return match evidence.errand.faulted {
+        return match errand.faulted {
             true => SleepReason::PageFault { backing: Backing::Unknown },
-            false if evidence.end == End::BlockSoftirq => SleepReason::BlockIo,
+            false if end == End::BlockSoftirq => SleepReason::BlockIo,
             false => SleepReason::Unknown,
         };
     }
-    match evidence.errand.call {
+    match errand.call {
         None => SleepReason::Unknown,
-        Some(call) => match call {
-            SleepingCall::ClockNanosleep | SleepingCall::Nanosleep => SleepReason::Timer,
-            SleepingCall::Futex => SleepReason::Futex { inherits: false },
-            SleepingCall::Poll
-            | SleepingCall::Ppoll
-            | SleepingCall::Pselect
-            | SleepingCall::EpollWait
-            | SleepingCall::EpollPwait => SleepReason::Poll,
-            SleepingCall::SigTimedWait | SleepingCall::SigSuspend | SleepingCall::Pause => {
-                SleepReason::Signal
-            }
-            SleepingCall::IoUringEnter => SleepReason::IoUring,
-            SleepingCall::Read => SleepReason::SystemCall,
-        },
+        Some(Call::Sleeping(call)) => in_call(call.word(), None),
+        Some(Call::Named(call, operation)) => in_call(names.name(call), Some(operation)),
     }
+}
+
+/// What a thread waits for in a system call; the operation is that of futex(2), if it is known.
+fn in_call(call: &str, operation: Option<u64>) -> SleepReason {
+    match call {
+        "clock_nanosleep" | "nanosleep" => SleepReason::Timer,
+        "futex" => SleepReason::Futex { inherits: operation.is_some_and(inherits_priority) },
+        "futex_wait" | "futex_waitv" => SleepReason::Futex { inherits: false },
+        "poll" | "ppoll" | "select" | "pselect6" | "epoll_wait" | "epoll_pwait"
+        | "epoll_pwait2" => SleepReason::Poll,
+        "accept" | "accept4" | "connect" | "recvfrom" | "recvmsg" | "recvmmsg" | "sendto"
+        | "sendmsg" | "sendmmsg" => SleepReason::Socket,
+        "rt_sigtimedwait" | "rt_sigsuspend" | "pause" => SleepReason::Signal,
+        "wait4" | "waitid" | "vfork" => SleepReason::Child,
+        "io_uring_enter" => SleepReason::IoUring,
+        "flock" => SleepReason::FileLock,
+        _ => SleepReason::SystemCall,
+    }
+}
+
+/// Whether an operation of futex(2) waits for a lock that inherits priorities
+/// (`include/uapi/linux/futex.h`).
+const fn inherits_priority(operation: u64) -> bool {
+    const LOCK_PI: u64 = 6;
+    const WAIT_REQUEUE_PI: u64 = 11;
+    const LOCK_PI2: u64 = 13;
+    // The other bits say whether the futex is private, and the clock.
+    matches!(operation & 0x7f, LOCK_PI | WAIT_REQUEUE_PI | LOCK_PI2)
 }
 
 /// How the kernel's functions of system calls begin, before the name of the call

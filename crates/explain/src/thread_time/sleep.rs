@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use tactus_model::recording::LockKind;
 
 /// Why a thread sleeps, and in which system call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -103,6 +104,17 @@ pub enum KernelLock {
     Rwsem,
     /// A semaphore.
     Semaphore,
+}
+
+impl KernelLock {
+    /// The kind that the kernel's events give.
+    pub(super) fn of(kind: LockKind) -> Self {
+        match kind.word() {
+            "mutex" | "rt-mutex" => Self::Mutex,
+            "semaphore" => Self::Semaphore,
+            _ => Self::Rwsem,
+        }
+    }
 }
 
 impl SleepReason {

@@ -16,7 +16,7 @@ use crate::explanation::{ExplainedSample, SegmentHistogram};
 use crate::lengths::Lengths;
 use crate::log::Log;
 use crate::machine::{
-    Absence, Machine, Migration, Observer, Overdue, Quantum, Silence, Slice, Steal, Waker,
+    Absence, Machine, Migration, Observer, Overdue, PriorityChange, Quantum, Silence, Slice, Steal, Waker,
 };
 use crate::number_map::NumberMap;
 use crate::outcome::{MatchOutcome, Unmatched};
@@ -423,5 +423,9 @@ impl Observer for Watch {
 
     fn migration(&mut self, migration: Migration) {
         self.log.push_migration(migration);
+    }
+
+    fn inheritance(&mut self, change: PriorityChange) {
+        self.log.push_inheritance(change);
     }
 }
