@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 
+use tactus_model::recording::AbsentEvent;
 use tactus_record::RecordingSummary;
 use tactus_record::live::{Control, RecordEvent};
 use tactus_report::format;
@@ -86,6 +87,18 @@ fn failure_text(status: ExitStatus) -> String {
     }
 }
 
+/// The events that were not recorded, each reason once; `None` if all were recorded.
+fn absent_text(absent: &[AbsentEvent]) -> Option<String> {
+    let reasons: BTreeSet<&str> = absent.iter().map(|event| event.reason.as_str()).collect();
+    let groups = reasons.into_iter().map(|reason| {
+        let events = absent.iter().filter(|event| event.reason == reason);
+        let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
+        format!("{} ({reason})", names.join(", "))
+    });
+    let text = groups.collect::<Vec<_>>().join("; ");
+    (!text.is_empty()).then_some(text)
+}
+
 /// Prints the summary of a recording.
 pub(crate) fn print_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
@@ -102,12 +115,8 @@ pub(crate) fn print_summary(summary: &RecordingSummary) {
             format::count(summary.unwritten())
         );
     }
-    let reasons: BTreeSet<&str> =
-        summary.absent.iter().map(|event| event.reason.as_str()).collect();
-    for reason in reasons {
-        let events = summary.absent.iter().filter(|event| event.reason == reason);
-        let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
-        say!("not recorded ({reason}): {}", names.join(", "));
+    if let Some(absent) = absent_text(&summary.absent) {
+        say!("not recorded: {absent}");
     }
     for shortfall in &summary.shortfalls {
         say!("{}", shortfall_text(shortfall).trim_end());

@@ -22,19 +22,18 @@ mod late_interrupt;
 mod site;
 mod steal;
 mod waiting;
-mod waker;
+pub(crate) mod waker;
 
 use tactus_model::recording::{Dictionary, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 
-pub(crate) use case::Scene;
+pub(crate) use case::{Case, Scene};
 pub(crate) use interrupts::name as interrupt_name;
 
 use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
 use crate::machine::{Absence, Machine};
 use crate::path::{Standing, legs};
-use case::Case;
 
 /// What is known about a late sample's thread in its window.
 #[derive(Clone, Debug)]
@@ -45,8 +44,6 @@ pub(crate) struct Window<'a> {
     pub(crate) faults: &'a [Instant<Monotonic>],
     /// The CPU on which the thread ran before its first absence.
     pub(crate) cpu: Option<u32>,
-    /// What the thread's own time on a CPU counts as.
-    pub(crate) running: Cause,
 }
 
 /// A thread known only by its number.

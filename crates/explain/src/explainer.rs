@@ -9,7 +9,6 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_stats::LatencyHistogram;
 
 use crate::blame::{Scene, Window, blame};
-use crate::cause::Cause;
 use crate::circumstance::{
     AtDue, Circumstance, Circumstances, Serving, ServingCount, Transfers, WitnessedSample,
 };
@@ -23,6 +22,7 @@ use crate::outcome::MatchOutcome;
 use crate::segments::Segment;
 use crate::tally::Tally;
 use crate::task::{Options, ProbeTask};
+use crate::thread_time::running_on;
 use crate::timeline::{draw, marks};
 
 /// How long after a sample's arrival its window stays open: steal time shows only when
@@ -516,7 +516,6 @@ impl Explainer {
             absences: &found.absences,
             faults: &found.faults,
             cpu: found.cpu.or_else(|| running_on(&self.machine, thread)),
-            running: Cause::Switch,
         };
         explained.parts = blame(&scene, &material);
         if self.tally.would_draw(&explained) {
@@ -562,12 +561,6 @@ impl Slowest {
         }
         latency > self.floor
     }
-}
-
-fn running_on(machine: &Machine, thread: ThreadId) -> Option<u32> {
-    let mut cpus = machine.cpus().iter();
-    let position = cpus.position(|cpu| cpu.thread() == Some(thread));
-    position.map(|cpu| cpu as u32)
 }
 
 /// Passes what the replay reports to the watched threads and into the log.

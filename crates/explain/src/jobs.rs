@@ -18,6 +18,7 @@
 //! explains the jobs in a second walk; while events come in, a [`JobExplainer`] learns them from
 //! each thread's first due times.
 
+mod division;
 mod explainer;
 mod finder;
 mod period;
@@ -31,6 +32,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::cause::Culprit;
 use crate::explanation::{Explanation, Part};
+use crate::thread_time::{BlockedStretch, Ender, Sleep};
 
 pub use explainer::{GRID, JobExplainer, LEARNED};
 pub use finder::{JobFinder, Schedules};
@@ -121,6 +123,10 @@ pub struct JobExplanation {
     pub void: u64,
     /// The times from due to done of all jobs.
     pub lengths: Histogram,
+    /// The sum of each segment, over the late jobs.
+    pub late_time: JobSegments,
+    /// The sleeps within the late jobs, the greatest time first.
+    pub blocked: Vec<BlockedRow>,
     /// The duration of each segment, over all jobs.
     pub segments: Vec<JobSegmentHistogram>,
     /// The causes of the late jobs. Its threshold is the deadline; its samples run from due to
@@ -133,6 +139,40 @@ impl JobExplanation {
     pub fn late(&self) -> u64 {
         self.explanation.pareto.samples + self.explanation.pareto.undivided
     }
+}
+
+/// Where the time of a late job went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobDivision {
+    /// Its segments. They add up to the time from due to done.
+    pub segments: JobSegments,
+    /// Its longest sleep, if it slept.
+    pub blocked: Option<Blocked>,
+}
+
+/// A sleep within a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Blocked {
+    /// What it was for.
+    #[serde(flatten)]
+    pub sleep: Sleep,
+    /// How long it was, and what had to happen first.
+    #[serde(flatten)]
+    pub stretch: BlockedStretch,
+}
+
+/// The sleeps within late jobs that had the same reason and were ended by the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockedRow {
+    /// The reason.
+    #[serde(flatten)]
+    pub sleep: Sleep,
+    /// What ended them; threads with one name are combined.
+    pub ender: Ender,
+    /// How many.
+    pub count: u64,
+    /// Their time.
+    pub time: Nanos,
 }
 
 /// A late job, as soon as its causes are known.
@@ -151,7 +191,7 @@ pub struct LateJob {
     /// The time from due to done above which it is late.
     pub deadline: Nanos,
     /// Where its time went.
-    pub segments: JobSegments,
+    pub division: JobDivision,
     /// Its causes, the greatest first.
     pub parts: Vec<Part>,
 }

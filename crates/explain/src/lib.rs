@@ -43,6 +43,7 @@ pub mod segments;
 mod symbol;
 mod tally;
 mod task;
+pub mod thread_time;
 pub mod timeline;
 mod waits;
 
@@ -53,4 +54,4 @@ pub use explanation::{ExplainedSample, Explanation, Pareto, ParetoRow, Part};
 pub use outcome::{MatchOutcome, Unmatched};
 pub use segments::{Segment, Segments};
 pub use task::{Options, Origin, ProbeTask};
-pub use waits::{Wait, WaitExplanation, WaitWatch, Waits, waits};
+pub use waits::{SleepEvidence, Wait, WaitExplanation, WaitWatch, Waits, waits};

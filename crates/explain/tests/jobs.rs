@@ -42,7 +42,7 @@ fn check(thread: &JobExplanation) {
     let times: Nanos = thread.segments.iter().map(|segment| segment.histogram.sum).sum();
     assert_eq!(times, thread.lengths.sum, "the segments add up: {thread:?}");
     for worst in &thread.explanation.worst {
-        let segments = worst.job.as_ref().expect("every job has segments");
+        let segments = worst.job.as_ref().expect("every job is divided").segments;
         assert_eq!(segments.total(), worst.sample.latency());
     }
 }
@@ -102,7 +102,7 @@ fn a_preempted_job_is_late_and_the_next_begins_when_it_is_done() {
     assert_eq!(worst.sample.latency(), Nanos::from_micros(7000));
     assert_eq!(worst.outcome, MatchOutcome::Timer);
     assert_eq!(shown(worst)[0], "5990 thread hog (200, rt:79)");
-    let segments = worst.job.expect("every job has segments");
+    let segments = worst.job.as_ref().expect("every job is divided").segments;
     assert_eq!(segments.get(JobSegment::LateStart), Nanos::from_micros(8));
     assert_eq!(segments.get(JobSegment::Waiting), Nanos::from_micros(5990));
     assert_eq!(segments.get(JobSegment::OnCpu), Nanos::from_micros(1002));
@@ -144,7 +144,7 @@ fn a_sleep_within_a_job_belongs_to_the_job() {
         shown(worst)
             .contains(&"500 thread audio (100, rt:49) slept until its own timer".to_owned())
     );
-    let segments = worst.job.expect("every job has segments");
+    let segments = worst.job.as_ref().expect("every job is divided").segments;
     assert_eq!(segments.get(JobSegment::Blocked), Nanos::from_micros(6502));
 }
 

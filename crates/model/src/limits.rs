@@ -65,6 +65,13 @@ pub const LOSSES: usize = 1 << 20;
 /// (`KSYM_NAME_LEN`).
 pub const RECORDED_NAME_BYTES: usize = 1 << 10;
 
+/// Bytes of a program's mark in a recording; the recorder cuts longer marks.
+pub const MARK_BYTES: usize = 256;
+
+/// Different marks in a recording: a quarter of its names, so that marks with a number in each
+/// leave space for the names of threads.
+pub const MARKS: usize = 1 << 18;
+
 /// Frames of a call chain in a recording: the kernel records at most 127
 /// (`PERF_MAX_STACK_DEPTH`) for each of its sections.
 pub const CHAIN_FRAMES: usize = 1 << 10;

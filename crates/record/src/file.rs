@@ -82,7 +82,9 @@ pub enum OpenError {
     #[error("the file is not a recording of tactus")]
     NotARecording,
     /// A later version of tactus wrote the file.
-    #[error("the recording has format {0}, and this version of tactus reads only format {VERSION}")]
+    #[error(
+        "the recording has format {0}, and this version of tactus reads formats up to {VERSION}"
+    )]
     Version(u32),
     /// The file ends before the description of what it covers.
     #[error("the recording is truncated at its beginning: {0}")]
@@ -120,7 +122,7 @@ impl RecordingFile {
             return Err(OpenError::NotARecording);
         }
         let version = u32::from_le_bytes([start[8], start[9], start[10], start[11]]);
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(OpenError::Version(version));
         }
         let mut offset = PREAMBLE as u64;

@@ -11,9 +11,9 @@ use tactus_app::flight::{self, Caught, Found, Lookback, Lookout};
 use tactus_app::record::{self, Made, Wanted};
 use tactus_app::waits;
 use tactus_explain::WaitExplanation;
-use tactus_model::recording::ThreadId;
+use tactus_model::recording::{CallChains, ThreadId};
 use tactus_model::time::Nanos;
-use tactus_record::live::{CallChains, Control, Source};
+use tactus_record::live::{Control, Source};
 use tactus_report::format;
 
 use crate::error::CommandResult;
@@ -74,9 +74,13 @@ pub(crate) struct RecordArguments {
     /// if it is permitted, else perf.
     #[arg(long, value_name = "MECHANISM", default_value = "auto")]
     source: Source,
-    /// Also record the kernel call chain of each switch and interrupt
-    #[arg(long)]
-    call_chains: bool,
+    /// Events with a kernel call chain: never, interrupts, sleeps (and interrupts), all (switches and interrupts)
+    ///
+    /// The chain of a thread that goes to sleep names the system call or page fault in which it sleeps,
+    /// and on what. A chain costs about 2 µs. Without a value: all.
+    #[arg(long, value_name = "EVENTS", default_value = "sleeps", default_missing_value = "all",
+        num_args = 0..=1, require_equals = true)]
+    call_chains: CallChains,
     /// Print the summary of the recording as JSON
     #[arg(long)]
     json: bool,
@@ -137,7 +141,7 @@ impl RecordArguments {
             output: self.output.clone(),
             also: perfetto.into_iter().chain(ndjson).collect(),
             source: self.source,
-            call_chains: if self.call_chains { CallChains::Always } else { CallChains::Never },
+            call_chains: self.call_chains,
         }
     }
 }

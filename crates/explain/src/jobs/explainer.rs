@@ -6,13 +6,15 @@ use tactus_model::recording::{About, Dictionary, Event, Lost, NameId, Priority, 
 use tactus_model::sample::Sample;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::division::{BlockedRows, Course};
 use super::finder::{Rhythms, Schedule, Schedules};
 use super::period::{NoPeriod, Period};
 use super::segments::{JobSegment, JobSegments};
 use super::turn::{Heard, Source, Turn};
-use super::{Aperiodic, DueBy, JobExplanation, JobOptions, JobSegmentHistogram, Jobs, LateJob};
-use crate::blame::{self, Scene, Window, blame};
-use crate::cause::Cause;
+use super::{
+    Aperiodic, DueBy, JobDivision, JobExplanation, JobOptions, JobSegmentHistogram, Jobs, LateJob,
+};
+use crate::blame::{self, Scene};
 use crate::circumstance::Circumstance;
 use crate::explainer::AFTERMATH;
 use crate::explanation::ExplainedSample;
@@ -93,6 +95,8 @@ struct Thread {
     void: u64,
     lengths: Lengths,
     segments: [Lengths; 5],
+    late_time: JobSegments,
+    blocked: BlockedRows,
     tally: Tally,
 }
 
@@ -269,25 +273,23 @@ impl JobExplainer {
     fn divide_next(&mut self, names: &Dictionary) {
         let Some(open) = self.open.pop_front() else { return };
         let Some(thread) = self.threads.get_mut(&open.thread.0) else { return };
-        let OpenJob { job: Job { due, outcome, .. }, done, segments, .. } = open;
+        let OpenJob { job: Job { due, free, started, outcome }, done, segments, .. } = open;
         let scene = Scene { log: self.heard.log.since(due), machine: &self.machine, names };
-        let window = Window {
-            due,
-            came: done,
-            absences: &open.absences,
-            faults: &[],
-            cpu: open.cpu,
-            running: Cause::OwnWork,
-        };
+        let (absences, cpu) = (&open.absences[..], open.cpu);
+        let course = Course { thread: open.thread, due, free, started, done, absences, cpu };
+        let (parts, stretches) = course.divide(&scene);
+        let division = JobDivision::of(segments, &stretches, &scene, self.started);
+        thread.late_time = thread.late_time.plus(&segments);
+        thread.blocked.add(&stretches, &scene);
         let mut explained = ExplainedSample {
             task: 0,
             index: open.index,
             sample: Sample { due: due - self.started, came: done - self.started },
             outcome,
             segments: None,
-            job: Some(segments),
+            job: Some(division.clone()),
             circumstance: Circumstance::default(),
-            parts: blame(&scene, &window),
+            parts,
             timeline: None,
         };
         if thread.tally.would_draw(&explained) {
@@ -304,7 +306,7 @@ impl JobExplainer {
                 due,
                 done,
                 deadline: thread.deadline,
-                segments,
+                division,
                 parts: explained.parts.clone(),
             });
         }
@@ -352,6 +354,8 @@ impl Thread {
             void: 0,
             lengths: Lengths::default(),
             segments: Default::default(),
+            late_time: JobSegments::default(),
+            blocked: BlockedRows::default(),
             tally: Tally::new(Options { threshold: deadline, slowest, timelines }),
         }
     }
@@ -444,6 +448,8 @@ impl Thread {
             missed: self.missed,
             void: self.void,
             lengths: self.lengths.to_record(),
+            late_time: self.late_time,
+            blocked: self.blocked.finish(),
             segments: segments.collect(),
             explanation: self.tally.finish(Vec::new()),
         }

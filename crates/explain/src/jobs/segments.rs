@@ -80,6 +80,12 @@ impl JobSegments {
         *place = *place + time;
     }
 
+    /// The sum of these segments and of `other`.
+    pub(super) fn plus(mut self, other: &Self) -> Self {
+        other.iter().for_each(|(segment, time)| self.add(segment, time));
+        self
+    }
+
     /// The duration of a segment.
     pub const fn get(&self, segment: JobSegment) -> Nanos {
         self.0[segment as usize]

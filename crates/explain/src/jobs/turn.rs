@@ -5,8 +5,8 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::log::Log;
 use crate::machine::{
-    Absence, Activity, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, TimerFire,
-    Waker,
+    Absence, Activity, Machine, Migration, Observer, Overdue, PriorityChange, Silence, Slice,
+    Steal, TimerFire, Waker,
 };
 use crate::outcome::MatchOutcome;
 use crate::symbol::source_name;
@@ -118,5 +118,9 @@ impl Observer for Heard {
 
     fn migration(&mut self, migration: Migration) {
         self.log.push_migration(migration);
+    }
+
+    fn inheritance(&mut self, change: PriorityChange) {
+        self.log.push_inheritance(change);
     }
 }

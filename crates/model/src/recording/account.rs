@@ -16,6 +16,31 @@ crate::text::keywords! {
     }
 }
 
+crate::text::keywords! {
+    /// The events with which the kernel's call chain is recorded.
+    ///
+    /// Walking the kernel's stack takes longer than recording the event itself, so call
+    /// chains are taken only where nothing else gives the information.
+    pub enum CallChains: "choice of call chains" {
+        /// No events.
+        Never = "never",
+        /// The entries of interrupts: the chain shows where the interrupt found the CPU.
+        AtInterrupts = "interrupts",
+        /// Interrupt entries, and switches whose thread goes to sleep: the chain shows in which
+        /// system call or fault it sleeps, and on what.
+        AtSleeps = "sleeps",
+        /// Interrupt entries and all switches: the chain of a switch shows where the thread
+        /// rescheduled.
+        Always = "all",
+    }
+}
+
+impl Default for CallChains {
+    fn default() -> Self {
+        Self::Never
+    }
+}
+
 /// The coverage of a recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {

@@ -177,11 +177,21 @@ impl<'a> Values<'a> {
         int(self.raw, self.fields[index])
     }
 
+    /// The number in the eight bytes at place `word` of field `index`, which is an array.
+    pub(super) fn word(&self, index: usize, word: u16) -> u64 {
+        let array = self.fields[index];
+        let offset = array.offset.saturating_add(8 * word);
+        int(self.raw, Field { offset, size: 8, ..array }) as u64
+    }
+
     /// The bytes of field `index`, or the bytes that it points to; empty if it points
-    /// outside the record.
+    /// outside the record. A field without a length is the rest of the record.
     pub(super) fn bytes(&self, index: usize) -> &'a [u8] {
         let field = self.fields[index];
         let (offset, length) = match field.place {
+            Place::Here if field.size == 0 => {
+                return self.raw.get(usize::from(field.offset)..).unwrap_or_default();
+            }
             Place::Here => (usize::from(field.offset), usize::from(field.size)),
             Place::Elsewhere | Place::After => {
                 let location = self.int(index) as u32;

@@ -120,7 +120,9 @@ fn describe(tracefs: &Tracefs, tracepoints: &[Tracepoint]) -> Result<Wanted, Rec
                 Err(error) => error.to_string(),
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                "this kernel does not have the event".to_owned()
+                const LACKING: &str = "this kernel does not have the event";
+                let effect = tracepoint.unknown_without();
+                effect.map_or(LACKING.to_owned(), |effect| format!("{LACKING}: {effect}"))
             }
             Err(error) => return Err(RecordError::no_tracepoints(&error)),
         };

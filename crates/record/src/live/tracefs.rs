@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use tactus_model::cpus::CpuList;
-use tactus_model::recording::{AbsentEvent, CpuAccount, EventAccount, Mechanism};
+use tactus_model::recording::{AbsentEvent, CallChains, CpuAccount, EventAccount, Mechanism};
 use tactus_model::result::Shortfall;
 use tactus_model::time::{Instant, Monotonic};
 use tactus_permission::Asked;
@@ -14,10 +14,10 @@ use super::error::RecordError;
 use super::intake::{Intake, Sample};
 use super::mechanism::{Accounts, Buffers, Opened};
 use super::open::{SMALLEST_BUFFER, Wanted, thread_filter};
-use super::options::{CallChains, Options};
+use super::options::{Chained, Options};
 use crate::decode::{
     BadFormat, BufferStats, Decoder, Format, Layout, NewThreadLayout, PageRecord, PageShape,
-    StackLayout,
+    StackLayout, Tracepoint,
 };
 
 /// tracefs does not count its own disabling of preemption.
@@ -26,6 +26,9 @@ const OWN_PREEMPTION: u8 = 0;
 /// The fill level of a buffer, in percent, at which the kernel wakes the drainer: the
 /// rest is for the time until the drainer runs.
 const WATERMARK: &str = "25";
+
+/// The option that copies marks, which programs write to the kernel's first instance, into ours.
+const COPY_MARKS: &str = "options/copy_trace_marker";
 
 /// An instance with its buffers.
 struct Traced {
@@ -196,16 +199,26 @@ fn enable(
         });
         filtered.push(written);
     }
-    let names: Vec<String> = wanted.described.iter().map(|(wanted, _)| wanted.name()).collect();
-    let enabled = instance.enable(&names)?;
-    let outcomes =
-        names.into_iter().zip(filtered).zip(enabled).map(|((name, filtered), enabled)| {
-            (name, filtered.and(enabled).map_err(|error| error.to_string()))
+    let tracepoints = wanted.described.iter().map(|(tracepoint, _)| *tracepoint);
+    let events = tracepoints.filter(|tracepoint| *tracepoint != Tracepoint::Mark);
+    let events: Vec<String> = events.map(Tracepoint::name).collect();
+    let mut enabled = instance.enable(&events)?.into_iter();
+    let outcomes = wanted.described.iter().zip(filtered).map(|((tracepoint, format), filtered)| {
+        let enabled = match tracepoint {
+            Tracepoint::Mark => Some(instance.write(COPY_MARKS, "1")),
+            _ => enabled.next(),
+        };
+        let outcome = filtered.and(enabled.unwrap_or(Ok(())));
+        let outcome = outcome.map_err(|error| match (tracepoint, error.errno) {
+            (Tracepoint::Mark, Errno::NOENT) => {
+                "this kernel copies no marks into an instance of tracefs".to_owned()
+            }
+            _ => error.to_string(),
         });
-    let layouts = wanted.described.iter().map(|(tracepoint, format)| {
-        Layout::new(*tracepoint, format).map_err(|error| error.to_string())
+        let layout = Layout::new(*tracepoint, format).map_err(|error| error.to_string());
+        (layout, (tracepoint.name(), outcome))
     });
-    Ok(layouts.zip(outcomes).collect())
+    Ok(outcomes.collect())
 }
 
 /// Makes the kernel write its call chain after each event that has one.
@@ -227,10 +240,14 @@ fn call_chains(
     let text = tracefs.format(StackLayout::EVENT).map_err(|error| refused(error.to_string()))?;
     let format: Format = text.parse().map_err(|error: BadFormat| refused(error.to_string()))?;
     let layout = StackLayout::new(&format).map_err(|error| refused(error.to_string()))?;
-    let tracepoints = wanted.described.iter().map(|(tracepoint, _)| tracepoint);
-    for tracepoint in tracepoints.filter(|tracepoint| options.call_chains.are_of(**tracepoint)) {
+    for (tracepoint, _) in &wanted.described {
+        let trigger = match tracepoint.chained(options.call_chains) {
+            Chained::None => continue,
+            Chained::If(filter) => format!("stacktrace if {filter}"),
+            Chained::All => "stacktrace".to_owned(),
+        };
         let file = format!("events/{}/trigger", tracepoint.name());
-        instance.write(&file, "stacktrace").map_err(|error| refused(error.to_string()))?;
+        instance.write(&file, &trigger).map_err(|error| refused(error.to_string()))?;
     }
     Ok(Some(layout))
 }
