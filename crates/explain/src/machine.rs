@@ -25,9 +25,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use cpu::Cpu;
 pub use errand::{Blocked, Call, Errand};
-pub use observer::{
-    Absence, Fault, Migration, Observer, Overdue, PriorityChange, Silence, Steal,
-};
+pub use observer::{Absence, Fault, Migration, Observer, Overdue, PriorityChange, Silence, Steal};
 pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
