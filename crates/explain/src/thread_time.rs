@@ -208,7 +208,7 @@ impl Stretch {
             }
             StretchKind::OnCpu { cpu: None } => case.add(Cause::OwnWork, to - from),
             StretchKind::RunqueueWait(absence) => return runqueue_wait(scene, absence, from, to),
-            StretchKind::Asleep { absence, sleep } => match Ender::of(absence, scene.names) {
+            StretchKind::Asleep { absence, sleep } => match Ender::of(absence, scene) {
                 Ender::Thread { .. } => asleep(&mut case, absence, from, to),
                 Ender::OwnTimer => {
                     let thread = scene.culprit_by_number(absence.thread);

@@ -1,4 +1,5 @@
-//! `tactus explain`: why the wakeups of a run were late, or why threads of a recording waited.
+//! `tactus explain`: why the wakeups of a run were late, or where the time of the threads of a
+//! recording went.
 
 use std::io::Write;
 use std::path::Path;
@@ -23,8 +24,9 @@ use crate::values::{positive, whole};
 /// Explain why wakeups were late: their causes, then the worst wakeups in detail.
 ///
 /// For a run, it explains the probe's late samples from the events of each cell's traced window
-/// (--traced of `tactus measure`). For a recording (`tactus record`), it explains how long runnable
-/// threads waited for a CPU. It needs no privilege and works on any machine.
+/// (--traced of `tactus measure`). For a recording (`tactus record`), it divides the time of each
+/// thread: on a CPU, waiting for one, blocked and on what, asleep by choice. Long waits have their
+/// causes; the longest blocked stretches, the threads that had to act first. It needs no privilege and works on any machine.
 ///
 /// Examples: tactus explain last --threshold 50us; tactus explain late.tactusrec --thread pipewire
 #[derive(Args)]
@@ -35,7 +37,7 @@ pub(crate) struct ExplainArguments {
     /// Explain only this cell of a run, like RUN#CELL: its number from 1, its label, or a part of its label [default: all cells]
     #[arg(long, value_name = "CELL", conflicts_with = "thread")]
     cell: Option<String>,
-    /// Explain only threads of a recording with this name or thread ID; may be repeated [default: the threads with the longest waits]
+    /// Explain only threads of a recording with this name or thread ID; may be repeated [default: the most delayed threads]
     #[arg(long, value_name = "NAME|NUMBER")]
     thread: Vec<String>,
     /// Latency above which a wakeup is late
@@ -98,7 +100,7 @@ fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandRe
     Ok(write!(stdout(), "{text}{limits}")?)
 }
 
-/// How many thread names are explained without `--thread`: those with the longest waits.
+/// How many thread names are explained without `--thread`: the most delayed ones.
 const NAMES: usize = 3;
 
 fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult {
@@ -107,14 +109,17 @@ fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult
     let mut recording = recording::open(path)?;
     warn_of_missing_end(&recording);
     let found = waits::of_recording(&mut recording, path, &question)?;
-    let mut explained = waits::late(&found);
+    let mut explained = match arguments.thread.is_empty() {
+        true => waits::delayed(&found),
+        false => found.names.iter().collect(),
+    };
     if arguments.json {
         return Ok(explained.iter().try_for_each(write_line)?);
     }
     if arguments.thread.is_empty() {
         explained.truncate(NAMES);
     }
-    let text = tactus_report::waits_text(&found, &explained, threshold, &table_options());
+    let text = tactus_report::waits_text(&found, &explained, threshold, worst, &table_options());
     Ok(write!(stdout(), "{text}")?)
 }
 

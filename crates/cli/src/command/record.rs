@@ -204,6 +204,6 @@ fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
         format::latency(wait.length()),
         saved.display()
     );
-    let text = tactus_report::waits_text(waits, &explanation, over, &table_options());
+    let text = tactus_report::waits_text(waits, &explanation, over, 1, &table_options());
     write!(stdout(), "{text}")
 }

@@ -9,6 +9,7 @@ use tactus_model::time::{Instant, Monotonic};
 use super::case::{Case, Scene};
 use super::{interrupts, late_interrupt, waiting};
 use crate::cause::Cause;
+use crate::explanation::Part;
 use crate::machine::{Absence, Activity, Waker};
 
 /// The maximum number of wakers to follow; time of earlier ones counts as work of the
@@ -178,6 +179,18 @@ fn add(case: &mut Case<'_>, step: &Step) {
         Doing::Waiting(absence) => waiting::wait(case, absence, from, to),
         Doing::Running { cpu } => running(case, *cpu, from, to),
     }
+}
+
+/// The causes of the time in which a waker ran.
+pub(crate) fn running_parts(
+    scene: &Scene<'_>,
+    cpu: u32,
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+) -> Vec<Part> {
+    let mut case = Case::new(scene, from, to);
+    running(&mut case, cpu, from, to);
+    case.into_parts()
 }
 
 /// Divides the time in which a waker ran.

@@ -8,14 +8,15 @@ use super::classify;
 use super::runqueue_wait;
 use super::sleep::{Sleep, SleepReason};
 use crate::blame::Scene;
-use crate::blame::waker::{Doing, Step};
+use crate::blame::waker::{Doing, Step, running_parts};
 use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
 use crate::machine::Absence;
 
 /// What a thread did before it woke the thread that waited for it.
 ///
-/// `ran`, `waited` and `slept` add up to the time from when the other began to wait for it.
+/// `ran`, `interrupted`, `waited`, `slept` and `unknown` add up to the time from when the other
+/// began to wait for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// The thread, with the priority of its own, not an inherited one, as far as it was seen.
@@ -25,6 +26,8 @@ pub struct Link {
     pub boosted: Option<Priority>,
     /// How long it was on a CPU.
     pub ran: Nanos,
+    /// How long interrupts, softirqs and the hypervisor took its CPU meanwhile.
+    pub interrupted: Nanos,
     /// How long it waited for a CPU.
     pub waited: Nanos,
     /// Why it waited, the greatest cause first.
@@ -34,6 +37,8 @@ pub struct Link {
     /// What its longest sleep was for, and how long that was. If a thread ended that sleep, it
     /// is the next link.
     pub longest_sleep: Option<(Sleep, Nanos)>,
+    /// For how long its events do not show what it did.
+    pub unknown: Nanos,
 }
 
 /// A thread waited for one of lower rank, which did not get the CPU: priority inversion.
@@ -91,6 +96,8 @@ fn link<'s>(scene: &Scene<'_>, thread: ThreadId, steps: &'s [Step]) -> (Link, &'
         behind: Vec::new(),
         slept: Nanos::ZERO,
         longest_sleep: None,
+        interrupted: Nanos::ZERO,
+        unknown: Nanos::ZERO,
     };
     let (mut longest, mut next): (Option<(&Absence, Nanos)>, &[Step]) = (None, &[]);
     let mut seen: Vec<Priority> = vec![link.thread.priority];
@@ -101,7 +108,19 @@ fn link<'s>(scene: &Scene<'_>, thread: ThreadId, steps: &'s [Step]) -> (Link, &'
     for step in steps {
         let time = step.to - step.from;
         match &step.doing {
-            Doing::Running { .. } => link.ran = link.ran + time,
+            Doing::Running { cpu } => {
+                for Part { cause, time } in running_parts(scene, *cpu, step.from, step.to) {
+                    let sum = match cause {
+                        Cause::OtherThread { thread: ran } if ran.thread == Some(thread) => {
+                            &mut link.ran
+                        }
+                        Cause::OtherThread { .. } | Cause::IdleExit { .. } => &mut link.unknown,
+                        cause if cause.explains() => &mut link.interrupted,
+                        _ => &mut link.unknown,
+                    };
+                    *sum = *sum + time;
+                }
+            }
             Doing::Waiting(absence) => {
                 link.waited = link.waited + time;
                 seen.push(absence.priority);

@@ -4,9 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tactus_model::recording::{Dictionary, FunctionId, InterruptVector, NameId, Softirq, ThreadId};
+use tactus_model::time::Nanos;
 
 use super::classify::ended_by_own_timer;
-use crate::machine::{Absence, Activity, Waker};
+use crate::blame::Scene;
+use crate::machine::{Absence, Activity, Waker, Waking};
 
 /// What ended a sleep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,8 @@ pub enum Ender {
     Softirq {
         /// The softirq.
         softirq: Softirq,
+        /// The device's interrupt that its CPU had served just before, which raised it.
+        device: Option<String>,
     },
     /// An interrupt on an idle CPU, without events of its own.
     UnrecordedInterrupt,
@@ -59,7 +63,7 @@ pub(super) enum EnderKey {
     Thread(ThreadId, NameId),
     Interrupt(NameId),
     Vector(InterruptVector),
-    Softirq(Softirq),
+    Softirq(Softirq, Option<NameId>),
     UnrecordedInterrupt,
     Unknown,
     Nothing,
@@ -67,26 +71,22 @@ pub(super) enum EnderKey {
 }
 
 impl EnderKey {
-    /// What ended an absence; `name_of` gives the name of a thread.
-    pub(super) fn of(
-        absence: &Absence,
-        names: &Dictionary,
-        name_of: impl Fn(ThreadId) -> NameId,
-    ) -> Self {
+    /// What ended an absence.
+    pub(super) fn of(absence: &Absence, scene: &Scene<'_>) -> Self {
         let Some(waking) = absence.waking else {
             return if absence.is_over() { Self::Unknown } else { Self::Nothing };
         };
-        if ended_by_own_timer(absence, names) {
+        if ended_by_own_timer(absence, scene.names) {
             return Self::OwnTimer;
         }
         match waking.by {
             Waker::Timer(fire) => Self::Timer(fire.function),
             Waker::Thread(thread) if thread.is_idle() => Self::UnrecordedInterrupt,
-            Waker::Thread(thread) => Self::Thread(thread, name_of(thread)),
+            Waker::Thread(thread) => Self::Thread(thread, scene.machine.known(thread).0),
             Waker::Interrupt(activity) => match activity {
                 Activity::Irq { name, .. } => Self::Interrupt(name),
                 Activity::Vector(vector) => Self::Vector(vector),
-                Activity::Softirq(softirq) => Self::Softirq(softirq),
+                Activity::Softirq(softirq) => Self::Softirq(softirq, device_before(scene, &waking)),
                 Activity::Timer { function } | Activity::JiffyTimer { function } => {
                     Self::Timer(function)
                 }
@@ -115,7 +115,9 @@ impl EnderKey {
             },
             Self::Interrupt(name) => Ender::Interrupt { name: names.name(name).to_owned() },
             Self::Vector(vector) => Ender::Vector { vector },
-            Self::Softirq(softirq) => Ender::Softirq { softirq },
+            Self::Softirq(softirq, device) => {
+                Ender::Softirq { softirq, device: device.map(|name| names.name(name).to_owned()) }
+            }
             Self::UnrecordedInterrupt => Ender::UnrecordedInterrupt,
             Self::Unknown => Ender::Unknown,
             Self::Nothing => Ender::Nothing,
@@ -124,10 +126,29 @@ impl EnderKey {
     }
 }
 
+/// How long before a softirq wakes a thread the interrupt that raised it may have ended: a softirq
+/// may serve a whole batch.
+const RAISED_WITHIN: Nanos = Nanos::from_millis(2);
+
+/// How many slices before a wakeup are looked through for that interrupt.
+const SLICES_BEFORE: usize = 64;
+
+/// The device whose interrupt a CPU had served just before a softirq on it woke a thread.
+fn device_before(scene: &Scene<'_>, waking: &Waking) -> Option<NameId> {
+    let slices = scene.log.slices;
+    let end = slices.partition_point(|slice| slice.to <= waking.at);
+    let before = slices[..end].iter().rev().take(SLICES_BEFORE);
+    let mut before = before.take_while(|slice| waking.at - slice.to <= RAISED_WITHIN);
+    before.find_map(|slice| match slice.activity {
+        Activity::Irq { name, .. } if slice.cpu == waking.cpu => Some(name),
+        _ => None,
+    })
+}
+
 impl Ender {
-    /// What ended an absence, as far as the absence itself shows it.
-    pub(super) fn of(absence: &Absence, names: &Dictionary) -> Self {
-        EnderKey::of(absence, names, |_| NameId::UNKNOWN).named(names)
+    /// What ended an absence.
+    pub(super) fn of(absence: &Absence, scene: &Scene<'_>) -> Self {
+        EnderKey::of(absence, scene).named(scene.names)
     }
 }
 
@@ -140,7 +161,10 @@ impl fmt::Display for Ender {
             Self::Thread { name, thread: None } => f.write_str(name),
             Self::Interrupt { name } => write!(f, "interrupt {name}"),
             Self::Vector { vector } => write!(f, "interrupt {vector}"),
-            Self::Softirq { softirq } => write!(f, "softirq {softirq}"),
+            Self::Softirq { softirq, device: Some(device) } => {
+                write!(f, "softirq {softirq} (interrupt {device})")
+            }
+            Self::Softirq { softirq, device: None } => write!(f, "softirq {softirq}"),
             Self::UnrecordedInterrupt => f.write_str("an interrupt without events"),
             Self::Unknown => f.write_str("unknown"),
             Self::Nothing => f.write_str("nothing yet"),

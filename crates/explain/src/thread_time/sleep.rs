@@ -220,7 +220,8 @@ impl fmt::Display for KernelLock {
 
 impl fmt::Display for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.call {
+        // Futexes and poll(2) have the name of their call.
+        match self.call.as_ref().filter(|call| **call != self.reason.to_string()) {
             Some(call) => write!(f, "{}, in {call}", self.reason),
             None => self.reason.fmt(f),
         }

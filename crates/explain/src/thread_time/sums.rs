@@ -123,7 +123,8 @@ impl ThreadTimes {
         let ready = absence.ready_at().unwrap_or(back).clamp(left, back);
         let (slept, waited) = (ready - left, back - ready);
         sums.runqueue_wait = sums.runqueue_wait + waited;
-        if !absence.slept() {
+        // A new thread, or one that was woken before it had left, did not sleep.
+        if slept == Nanos::ZERO {
             return;
         }
         let id = self.classifier.id(absence, scene.names);
@@ -132,7 +133,7 @@ impl ThreadTimes {
         row.time = row.time + slept;
         row.max = row.max.max(slept);
         row.runqueue_wait = row.runqueue_wait + waited;
-        let ender = EnderKey::of(absence, scene.names, |thread| scene.machine.known(thread).0);
+        let ender = EnderKey::of(absence, scene);
         row.end(ender.by_name(), slept);
         let sleep = self.classifier.sleep(id);
         if sleep.reason.is_choice() || !row.would_keep(slept, followed.options) {

@@ -189,8 +189,10 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             let from = absence.left_at;
             return self.times.take(thread, from, from, until, Unknown, &mut name.sums);
         }
-        self.evidence.sleeps += u64::from(absence.slept());
-        self.evidence.chains += u64::from(absence.slept() && absence.left_chain.is_some());
+        if absence.slept() && absence.ready_at() != Some(absence.left_at) {
+            self.evidence.sleeps += 1;
+            self.evidence.chains += u64::from(absence.left_chain.is_some());
+        }
         let log = self.watch.log.since(absence.left_at);
         let scene = Scene { log, machine: &self.machine, names };
         let log_from = self.watch.log.kept_from();

@@ -9,6 +9,7 @@ mod lanes;
 pub(crate) mod section;
 mod strip;
 mod text;
+mod thread_time;
 mod waits;
 mod words;
 
