@@ -169,8 +169,7 @@ impl Stretch {
     /// What a sleep was for, and what ended it; `None` if the thread did not sleep.
     pub(crate) fn ended(&self, scene: &Scene<'_>) -> Option<(Sleep, Ender)> {
         let StretchKind::Asleep { absence, sleep } = &self.kind else { return None };
-        let name = |thread| scene.machine.known(thread).0;
-        Some((sleep.clone(), EnderKey::of(absence, scene.names, name).named(scene.names)))
+        Some((sleep.clone(), EnderKey::of(absence, scene).named(scene.names)))
     }
 
     /// What a sleep was for, and what had to happen first; `None` if the thread did not sleep.

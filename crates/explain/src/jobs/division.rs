@@ -90,10 +90,11 @@ impl BlockedRows {
                 other => other,
             };
             let time = stretch.to - stretch.from;
-            match self.0.iter_mut().find(|row| row.sleep == sleep && row.ender == ender) {
-                Some(row) => (row.count, row.time) = (row.count + 1, row.time + time),
-                None if self.0.len() >= ROWS_MAX => {}
-                None => self.0.push(BlockedRow { sleep, ender, count: 1, time }),
+            let known = self.0.iter_mut().find(|row| row.sleep == sleep && row.ender == ender);
+            if let Some(row) = known {
+                (row.count, row.time) = (row.count + 1, row.time + time);
+            } else if self.0.len() < ROWS_MAX {
+                self.0.push(BlockedRow { sleep, ender, count: 1, time });
             }
         }
     }
