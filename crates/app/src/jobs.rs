@@ -43,16 +43,24 @@ pub fn of_recording(
     path: &Path,
     question: &Question,
 ) -> Result<Jobs> {
+    let found = periodic(recording, path, question)?;
+    match question.threads.iter().find(|word| !was_seen(&found, word)) {
+        Some(word) => Err(unknown(&found, word)),
+        None => Ok(found),
+    }
+}
+
+/// Like [`of_recording`], but threads that never slept are left out.
+///
+/// # Errors
+/// The file is damaged or cannot be opened again.
+pub fn periodic(recording: &mut RecordingFile, path: &Path, question: &Question) -> Result<Jobs> {
     let words = &question.threads[..];
     let wanted = |thread: ThreadId, name: &str| {
         words.is_empty() || words.iter().any(|word| is_called(thread, name, word))
     };
     let mut again = recording::open(path)?;
-    let found = damaged(jobs(recording, &mut again, question.options(), wanted), path)?;
-    match words.iter().find(|word| !was_seen(&found, word)) {
-        Some(word) => Err(unknown(&found, word)),
-        None => Ok(found),
-    }
+    damaged(jobs(recording, &mut again, question.options(), wanted), path)
 }
 
 /// The threads with late jobs.

@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
 use tactus_explain::jobs::{JobExplainer, Jobs, LateJob};
+use tactus_model::policy::Scheduling;
 use tactus_model::recording::{EventSource, Item, ThreadId};
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
@@ -145,6 +146,8 @@ struct Watch {
 
 impl Watch {
     fn run(mut self, mut source: LiveSource) -> Result<Jobs> {
+        // Explaining is not urgent: the drainer, not this thread, keeps events from being lost.
+        let _ = tactus_sys::sched::set(Scheduling::Other { nice: 5 });
         let mut explainer = JobExplainer::learning(source.about(), self.question.options());
         while let Some(item) = source.next_item().or_internal()? {
             match item {

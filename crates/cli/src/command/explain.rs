@@ -43,17 +43,17 @@ pub(crate) struct ExplainArguments {
     /// Latency above which a wakeup is late
     #[arg(long, value_name = "DURATION", default_value = "100us")]
     threshold: Nanos,
-    /// Explain the jobs of periodic threads of a recording instead of their waits: from due to done
+    /// Explain only the jobs of periodic threads of a recording, from due to done; with --thread, late jobs are explained in any case
     ///
     /// A job is one period's work. It is due when the thread's timer is due or its waker regularly
     /// wakes it, and done when the thread sleeps until its next due time.
     #[arg(long, conflicts_with_all = ["cell", "threshold"])]
     jobs: bool,
-    /// With --jobs: period of the threads [default: found from each thread's due times]
-    #[arg(long, value_name = "DURATION", requires = "jobs", value_parser = positive)]
+    /// Period of the threads, for jobs [default: found from each thread's due times]
+    #[arg(long, value_name = "DURATION", value_parser = positive)]
     period: Option<Nanos>,
-    /// With --jobs: time from due to done above which a job is late [default: the period]
-    #[arg(long, value_name = "DURATION", requires = "jobs", value_parser = positive)]
+    /// Time from due to done above which a job is late [default: the period]
+    #[arg(long, value_name = "DURATION", value_parser = positive)]
     deadline: Option<Nanos>,
     /// Number of the slowest wakeups of a cell, or longest waits of a thread, to show in detail
     #[arg(long, value_name = "N", default_value = "3", value_parser = whole(0..=10_000_usize))]
@@ -61,6 +61,13 @@ pub(crate) struct ExplainArguments {
     /// Print JSON, one object a line for each cell or thread name
     #[arg(long)]
     json: bool,
+}
+
+impl ExplainArguments {
+    fn about_jobs(&self) -> jobs::Question {
+        let Self { period, deadline, worst, .. } = *self;
+        jobs::Question { threads: self.thread.clone(), period, deadline, worst }
+    }
 }
 
 /// The explanation of a cell, for `--json`.
@@ -84,8 +91,9 @@ fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandRe
         let message = "`--thread` applies to recordings; select a cell of a run as RUN#CELL";
         return Err(CommandError::usage(message));
     }
-    if arguments.jobs {
-        return Err(CommandError::usage("`--jobs` applies to recordings"));
+    if arguments.jobs || arguments.period.is_some() || arguments.deadline.is_some() {
+        let message = "`--jobs`, `--period` and `--deadline` apply to recordings";
+        return Err(CommandError::usage(message));
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;
     let cells = explain::of_cells(subject, threshold, worst)?;
@@ -120,16 +128,27 @@ fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult
         explained.truncate(NAMES);
     }
     let text = tactus_report::waits_text(&found, &explained, threshold, worst, &table_options());
-    Ok(write!(stdout(), "{text}")?)
+    let jobs = late_jobs(path, arguments)?;
+    Ok(write!(stdout(), "{text}{jobs}")?)
+}
+
+/// The text about late jobs of the threads that were asked for; empty if there are none.
+fn late_jobs(path: &Path, arguments: &ExplainArguments) -> CommandResult<String> {
+    if arguments.thread.is_empty() {
+        return Ok(String::new());
+    }
+    let found = jobs::periodic(&mut recording::open(path)?, path, &arguments.about_jobs())?;
+    let late = jobs::late(&found);
+    if late.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(format!("\n{}", tactus_report::jobs_text(&found, &late, false, &table_options())))
 }
 
 fn explain_jobs(path: &Path, arguments: &ExplainArguments) -> CommandResult {
-    let ExplainArguments { period, deadline, worst, .. } = *arguments;
-    let threads = arguments.thread.clone();
-    let question = jobs::Question { threads, period, deadline, worst };
     let mut recording = recording::open(path)?;
     warn_of_missing_end(&recording);
-    let found = jobs::of_recording(&mut recording, path, &question)?;
+    let found = jobs::of_recording(&mut recording, path, &arguments.about_jobs())?;
     if arguments.json {
         return Ok(found.threads.iter().try_for_each(write_line)?);
     }

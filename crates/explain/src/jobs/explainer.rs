@@ -1,6 +1,6 @@
 //! Divides the jobs of periodic threads into segments, and late ones among causes.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tactus_model::recording::{About, Dictionary, Event, Lost, NameId, Priority, ThreadId};
 use tactus_model::sample::Sample;
@@ -8,7 +8,7 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use super::division::{BlockedRows, Course};
 use super::finder::{Rhythms, Schedule, Schedules};
-use super::period::{NoPeriod, Period};
+use super::period::Period;
 use super::segments::{JobSegment, JobSegments};
 use super::turn::{Heard, Source, Turn};
 use super::{
@@ -64,8 +64,8 @@ pub struct JobExplainer {
     /// The spacings of threads whose periods are not known yet; `None` if no more are learned.
     learning: Option<Rhythms>,
     threads: NumberMap<i32, Thread>,
-    /// The threads asked for that have no schedule yet.
-    unscheduled: BTreeSet<ThreadId>,
+    /// The threads asked for that have no schedule yet, with their names.
+    unscheduled: BTreeMap<ThreadId, NameId>,
     others: BTreeSet<NameId>,
     /// Late jobs, in the order of their ends, that are divided among causes as soon as steal
     /// time would show.
@@ -138,7 +138,7 @@ impl JobExplainer {
             schedules,
             learning: None,
             threads: NumberMap::default(),
-            unscheduled: BTreeSet::new(),
+            unscheduled: BTreeMap::new(),
             others: BTreeSet::new(),
             open: VecDeque::new(),
             late: None,
@@ -203,8 +203,10 @@ impl JobExplainer {
         let unlearned = self.learning.iter().flat_map(|rhythms| rhythms.without(self.options));
         let mut aperiodic: Vec<Aperiodic> = without
             .chain(unlearned)
-            .filter(|(thread, _)| self.unscheduled.contains(thread))
-            .map(|(thread, reason)| aperiodic(thread, reason, machine, names))
+            .filter_map(|(thread, reason)| {
+                let name = names.name(*self.unscheduled.get(&thread)?).to_owned();
+                Some(Aperiodic { thread, name, reason })
+            })
             .collect();
         aperiodic.sort_by_key(|aperiodic| aperiodic.thread);
         let threads = self.threads.into_iter();
@@ -237,7 +239,9 @@ impl JobExplainer {
                 return;
             }
             let Some(schedule) = self.schedule(turn) else {
-                self.unscheduled.insert(turn.thread);
+                if name != NameId::UNKNOWN {
+                    self.unscheduled.insert(turn.thread, name);
+                }
                 return;
             };
             self.unscheduled.remove(&turn.thread);
@@ -324,16 +328,6 @@ impl JobExplainer {
         // What could not be dropped is checked again when there is twice as much.
         self.slices_enough = (2 * self.heard.log.slice_count()).max(Log::FEW);
     }
-}
-
-fn aperiodic(
-    thread: ThreadId,
-    reason: NoPeriod,
-    machine: &Machine,
-    names: &Dictionary,
-) -> Aperiodic {
-    let (name, _) = machine.known(thread);
-    Aperiodic { thread, name: names.name(name).to_owned(), reason }
 }
 
 impl Thread {

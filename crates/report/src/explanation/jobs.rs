@@ -91,8 +91,8 @@ fn thread_text(thread: &JobExplanation, width: usize) -> String {
         written.push_str("\nThe worst jobs\n");
     }
     for (number, explained) in (1..).zip(&explanation.worst) {
-        let latency = format::latency(explained.sample.latency());
-        let head = format!("done {latency} after its due time: {}", place(explained));
+        let length = Subject::Jobs.length(explained.sample.latency());
+        let head = format!("{length}: {}", place(explained));
         written.push_str(&text::sample(number, &head, explained, Subject::Jobs, width));
     }
     written
@@ -193,10 +193,10 @@ pub(super) fn no_period(thread: &Aperiodic) -> String {
 /// A late job in a line: the thread, how late it was, and what took most of the time.
 pub fn late_job_line(job: &LateJob) -> String {
     format!(
-        "{} ({}): done {} after its due time, deadline {}: {}",
+        "{} ({}): {}, deadline {}: {}",
         format::printable(&job.name),
         job.thread,
-        format::latency(job.done - job.due),
+        Subject::Jobs.length(job.done - job.due),
         format::axis_length(job.deadline),
         format::printable(&main_part(job))
     )
@@ -220,5 +220,55 @@ fn main_part(job: &LateJob) -> String {
                 .map(|part| format!(", mostly {} ({})", part.cause, format::latency(part.time)));
             format!("{segment} {time}{}.", cause.unwrap_or_default())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_explain::jobs::{JobOptions, jobs};
+    use tactus_record::file::RecordingFile;
+
+    use super::*;
+    use crate::explanation::jobs_page::{LateRecording, jobs_page};
+
+    /// The jobs of the probe of a recorded real session.
+    fn of_probe(deadline: Nanos) -> Jobs {
+        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/blame");
+        let path = format!("{data}/higher-priority-spinner.tactusrec");
+        let open = || RecordingFile::open(path.as_ref()).expect("a golden recording opens");
+        let options = JobOptions {
+            period: Some(Nanos::from_millis(1)),
+            deadline: Some(deadline),
+            slowest: 1,
+            timelines: 1,
+        };
+        jobs(&mut open(), &mut open(), options, |_, _| true).expect("a golden recording is whole")
+    }
+
+    fn shown(width: usize) -> String {
+        let found = of_probe(Nanos::from_millis(1));
+        let explained: Vec<&JobExplanation> =
+            found.threads.iter().filter(|thread| thread.late() > 0).take(1).collect();
+        jobs_text(&found, &explained, true, &TableOptions::of_width(width))
+    }
+
+    #[test]
+    fn jobs_of_a_recording_at_100() {
+        insta::assert_snapshot!(shown(100));
+    }
+
+    #[test]
+    fn jobs_of_a_recording_at_60() {
+        insta::assert_snapshot!(shown(60));
+    }
+
+    #[test]
+    fn the_page_has_what_the_text_has() {
+        let found = of_probe(Nanos::from_millis(1));
+        let recording = LateRecording { title: "late".to_owned(), notes: vec!["<b>".to_owned()] };
+        let page = jobs_page(&recording, &found).expect("the template is right");
+        assert!(page.contains("&#60;b&#62;"), "notes are escaped");
+        assert!(page.contains("late start"), "{page}");
+        assert!(page.contains("The worst jobs") && page.contains("<svg"));
     }
 }

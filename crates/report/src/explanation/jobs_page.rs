@@ -1,15 +1,19 @@
 //! Why jobs of periodic threads were late, on a page.
 
 use askama::Template;
+use tactus_explain::ExplainedSample;
 use tactus_explain::jobs::{JobExplanation, Jobs};
 
-use super::jobs;
 use super::section::{self, CellView};
 use super::words::{self, Subject};
+use super::{jobs, thread_time};
 use crate::page::ReportError;
 use crate::page::frame::{Frame, written};
 use crate::page::view::Table;
 use crate::svg::timeline;
+
+/// The most threads without a period that are listed.
+const APERIODIC: usize = 20;
 
 /// What a page about jobs says of their recording.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +37,7 @@ pub fn jobs_page(recording: &LateRecording, jobs: &Jobs) -> Result<String, Repor
         summary: Table::of(jobs::columns(&jobs.threads)),
         key: drawn.then(|| timeline::key().inline()),
         threads,
-        aperiodic: jobs.aperiodic.iter().map(jobs::no_period).collect(),
+        aperiodic: jobs.aperiodic.iter().take(APERIODIC).map(jobs::no_period).collect(),
         frame: Frame::new("", &[]),
     };
     Ok(written(&page)?)
@@ -42,7 +46,7 @@ pub fn jobs_page(recording: &LateRecording, jobs: &Jobs) -> Result<String, Repor
 fn view((number, thread): (usize, &JobExplanation)) -> CellView {
     let explanation = &thread.explanation;
     let segments = thread.segments.iter();
-    let (open, folded) = section::folded(explanation, jobs::place);
+    let (open, folded) = section::folded(explanation, Subject::Jobs, place);
     CellView {
         label: jobs::name(thread),
         noun: Subject::Jobs.noun(),
@@ -55,6 +59,14 @@ fn view((number, thread): (usize, &JobExplanation)) -> CellView {
         folded,
         is_open: number == 0,
     }
+}
+
+/// The place of a job, and what it was blocked on.
+fn place(explained: &ExplainedSample) -> String {
+    let blocked = explained.job.as_ref().and_then(|job| job.blocked.as_ref());
+    let blocked = blocked.map(|blocked| thread_time::blocked(&blocked.sleep, "", &blocked.stretch));
+    let place = jobs::place(explained) + ".";
+    [Some(place), blocked].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 #[derive(Template)]

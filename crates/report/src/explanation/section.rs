@@ -5,6 +5,7 @@ use tactus_model::result::Histogram;
 use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
+use super::words::Subject;
 use super::{CellExplanation, lanes, words};
 use crate::format;
 use crate::svg::segments::{self, Stack};
@@ -93,11 +94,11 @@ impl CellView {
             Some(words::matched(explanation)),
             Some(words::cost(cell.tracing_cost.as_ref())),
         ];
-        let (open, folded) = folded(explanation, words::place);
+        let (open, folded) = folded(explanation, Subject::Samples, words::place);
         Self {
             label: cell.label.clone(),
-            noun: words::Subject::Samples.noun(),
-            headline: words::headline(explanation, words::Subject::Samples),
+            noun: Subject::Samples.noun(),
+            headline: words::headline(explanation, Subject::Samples),
             sentences: sentences.into_iter().flatten().collect(),
             causes: causes(explanation),
             lengths: lengths(
@@ -115,11 +116,12 @@ impl CellView {
 /// where a sample was.
 pub(super) fn folded(
     explanation: &Explanation,
+    subject: Subject,
     place: impl Fn(&ExplainedSample) -> String,
 ) -> (Vec<SampleView>, Vec<SampleView>) {
     let worst = (1..).zip(&explanation.worst);
     let mut open: Vec<SampleView> =
-        worst.map(|(number, worst)| sample(number, worst, place(worst))).collect();
+        worst.map(|(number, worst)| sample(number, worst, subject, place(worst))).collect();
     // Folding one or two saves no room.
     let folded = if open.len() > OPEN + 2 { open.split_off(OPEN) } else { Vec::new() };
     (open, folded)
@@ -186,16 +188,27 @@ fn mean(explanation: &Explanation) -> Option<Stack> {
     (!explanation.segments.is_empty()).then(|| Stack { name: "mean".to_owned(), lengths })
 }
 
-fn sample(number: usize, explained: &ExplainedSample, place: String) -> SampleView {
+fn sample(
+    number: usize,
+    explained: &ExplainedSample,
+    subject: Subject,
+    place: String,
+) -> SampleView {
     let latency = explained.sample.latency();
+    let length = subject.length(latency);
     let drawing = explained.timeline.as_ref().map(|drawn| {
         let (lanes, left_out) = lanes::shown(drawn);
-        let mut head = format!("{number}. {} late", format::latency(latency));
+        let mut head = format!("{number}. {length}");
         if left_out > 0 {
             head.push_str(&format!(", {left_out} quieter CPUs not shown"));
         }
-        let lateness =
-            Lateness { head: &head, length: drawn.length, lanes: &lanes, marks: &drawn.marks };
+        let lateness = Lateness {
+            head: &head,
+            length: drawn.length,
+            end: subject.end(),
+            lanes: &lanes,
+            marks: &drawn.marks,
+        };
         timeline::panel(&lateness).inline()
     });
     let causes = explained
@@ -209,7 +222,7 @@ fn sample(number: usize, explained: &ExplainedSample, place: String) -> SampleVi
     // The drawing already has the number and the latency.
     let head = match drawing {
         Some(_) => place,
-        None => format!("{number}. {} late: {place}", format::latency(latency)),
+        None => format!("{number}. {length}: {place}"),
     };
     SampleView { drawing, head, causes }
 }

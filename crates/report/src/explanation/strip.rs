@@ -79,12 +79,11 @@ pub(super) fn items(items: &[String], indent: &str, width: usize) -> String {
 
 /// The beginning on the left, the end on the right.
 fn ruler(timeline: &Timeline, subject: Subject, columns: usize) -> String {
-    let (left, end) = match subject {
-        Subject::Samples => ("due", "user mode"),
-        Subject::Waits => ("wait begins", "on CPU"),
-        Subject::Jobs => ("due", "done"),
+    let left = match subject {
+        Subject::Samples | Subject::Jobs => "due",
+        Subject::Waits => "wait begins",
     };
-    let right = format!("{end} after {}", format::latency(timeline.length));
+    let right = format!("{} after {}", subject.end(), format::latency(timeline.length));
     let between = columns.saturating_sub(left.len() + columns_of(&right));
     format!("{left}{}{right}", " ".repeat(between.max(1)))
 }

@@ -29,6 +29,25 @@ impl Subject {
         }
     }
 
+    /// What happens at the end of one.
+    pub(super) const fn end(self) -> &'static str {
+        match self {
+            Self::Samples => "user mode",
+            Self::Waits => "on CPU",
+            Self::Jobs => "done",
+        }
+    }
+
+    /// How long one took.
+    pub(super) fn length(self, length: Nanos) -> String {
+        let length = format::latency(length);
+        match self {
+            Self::Samples => format!("{length} late"),
+            Self::Waits => format!("waited {length}"),
+            Self::Jobs => format!("done {length} after its due time"),
+        }
+    }
+
     /// Their time above the threshold, to follow `Main cause of`.
     fn late(self, threshold: Nanos) -> String {
         let threshold = format::axis_length(threshold);
