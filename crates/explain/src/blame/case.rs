@@ -81,13 +81,15 @@ impl Scene<'_> {
             name: self.names.name(slice.name).to_owned(),
             thread: Some(slice.thread),
             priority: slice.priority,
+            base: slice.base,
         }
     }
 
     /// A thread known only by its number.
     pub(crate) fn culprit_by_number(&self, thread: ThreadId) -> Culprit {
         let (name, priority) = self.machine.known(thread);
-        Culprit { name: self.names.name(name).to_owned(), thread: Some(thread), priority }
+        let name = self.names.name(name).to_owned();
+        Culprit { name, thread: Some(thread), priority, base: None }
     }
 }
 
