@@ -62,7 +62,7 @@ pub fn delayed(found: &Waits) -> Vec<&WaitExplanation> {
 }
 
 /// Whether a word is the name or the number of a thread.
-fn is_called(thread: ThreadId, name: &str, word: &str) -> bool {
+pub(crate) fn is_called(thread: ThreadId, name: &str, word: &str) -> bool {
     name == word || word.parse() == Ok(thread.0)
 }
 

@@ -13,6 +13,7 @@ mod listener;
 pub mod manual;
 mod percentage;
 mod progress;
+mod recorded_command;
 mod setting_options;
 mod signals;
 mod table_form_options;

@@ -25,13 +25,15 @@ mod throttling;
 mod waiting;
 pub(crate) mod waker;
 
+use tactus_model::recording::{Dictionary, ThreadId};
 use tactus_model::time::{Instant, Monotonic};
 
 pub(crate) use case::{Case, Scene};
+pub(crate) use interrupts::name as interrupt_name;
 
-use crate::cause::Cause;
+use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
-use crate::machine::Absence;
+use crate::machine::{Absence, Machine};
 use crate::path::{Standing, legs};
 
 /// What is known about a late sample's thread in its window.
@@ -43,6 +45,13 @@ pub(crate) struct Window<'a> {
     pub(crate) faults: &'a [Instant<Monotonic>],
     /// The CPU on which the thread ran before its first absence.
     pub(crate) cpu: Option<u32>,
+}
+
+/// A thread known only by its number.
+pub(crate) fn culprit(thread: ThreadId, machine: &Machine, names: &Dictionary) -> Culprit {
+    let (name, priority) = machine.known(thread);
+    let name = names.name(name).to_owned();
+    Culprit { name, thread: Some(thread), priority, base: None }
 }
 
 /// The parts of a late sample, the greatest first. They add up to its latency.

@@ -504,6 +504,7 @@ impl Explainer {
             segments: found.matched.segments,
             circumstance: found.circumstance,
             parts: Vec::new(),
+            job: None,
             timeline: None,
         };
         if !explained.outcome.can_blame() {

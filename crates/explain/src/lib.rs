@@ -13,6 +13,7 @@
 //!
 //! From the same replay come two results that need no samples: [`waits`](waits()) explains
 //! how long any thread waited for a CPU, and [`account`] says where the CPU time went.
+//! [`jobs`] finds the jobs of periodic threads and explains the late ones.
 //! [`WaitWatch`] explains waits while events come in, and so does [`Explainer`] for samples.
 //!
 //! The store keeps recordings and samples, never an [`Explanation`]: that is computed anew
@@ -28,6 +29,7 @@ pub mod cause;
 pub mod circumstance;
 mod explainer;
 pub mod explanation;
+pub mod jobs;
 mod lengths;
 mod log;
 pub mod machine;

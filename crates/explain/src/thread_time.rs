@@ -18,11 +18,12 @@ use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use chain::{Inheritance, Inversion, Link};
+use chain::{inversion, links};
 pub use ender::Ender;
 pub use sleep::{Backing, KernelLock, Sleep, SleepReason};
 pub(crate) use sums::{Doing, Follow, Sums, THREADS_MAX, ThreadTimes};
 
-use crate::blame::waker::asleep;
+use crate::blame::waker::{asleep, before_wakeup};
 use crate::blame::{Case, Scene, Window, blame};
 use crate::cause::Cause;
 use crate::explanation::Part;
@@ -126,7 +127,6 @@ pub(crate) enum StretchKind {
 
 /// Divides the time from `from` to `to` of `thread` into what it did, in the order of time,
 /// without gaps or overlaps. The log of `scene` must reach back to `from`.
-#[expect(dead_code, reason = "the lateness of periodic threads divides its jobs by it")]
 pub(crate) fn divide(
     scene: &Scene<'_>,
     thread: ThreadId,
@@ -160,10 +160,33 @@ pub(crate) fn divide(
 }
 
 impl Stretch {
+    /// Whether the thread slept.
+    pub(crate) fn is_sleep(&self) -> bool {
+        matches!(self.kind, StretchKind::Asleep { .. })
+    }
+
+    /// What a sleep was for, and what ended it; `None` if the thread did not sleep.
+    pub(crate) fn ended(&self, scene: &Scene<'_>) -> Option<(Sleep, Ender)> {
+        let StretchKind::Asleep { absence, sleep } = &self.kind else { return None };
+        Some((sleep.clone(), Ender::of(absence, scene)))
+    }
+
+    /// What a sleep was for, and what had to happen first; `None` if the thread did not sleep.
+    /// `started` is the start of the recording.
+    pub(crate) fn blocked(
+        &self,
+        scene: &Scene<'_>,
+        started: Instant<Monotonic>,
+    ) -> Option<(Sleep, BlockedStretch)> {
+        let StretchKind::Asleep { absence, sleep } = &self.kind else { return None };
+        let back = if absence.is_over() { absence.back_at } else { self.to };
+        let slept = Slept { from: self.from, followed_from: self.from, ready: self.to, back };
+        Some((sleep.clone(), blocked(scene, absence, sleep, slept, started)))
+    }
+
     /// The causes of the stretch, the greatest first. They add up to its duration.
     ///
     /// A sleep that another thread ended is followed to what that thread did meanwhile.
-    #[expect(dead_code, reason = "the lateness of periodic threads divides its jobs by it")]
     pub(crate) fn causes(&self, scene: &Scene<'_>) -> Vec<Part> {
         let &Self { from, to, ref kind } = self;
         let mut case = Case::new(scene, from, to);
@@ -183,6 +206,38 @@ impl Stretch {
             },
         }
         case.into_parts()
+    }
+}
+
+/// A sleep and the runqueue wait at its end.
+#[derive(Clone, Copy, Debug)]
+struct Slept {
+    from: Instant<Monotonic>,
+    /// Since when the events of the sleep are there to follow it.
+    followed_from: Instant<Monotonic>,
+    ready: Instant<Monotonic>,
+    back: Instant<Monotonic>,
+}
+
+/// A blocked stretch with what had to happen first.
+fn blocked(
+    scene: &Scene<'_>,
+    absence: &Absence,
+    sleep: &Sleep,
+    slept: Slept,
+    started: Instant<Monotonic>,
+) -> BlockedStretch {
+    let Slept { from, followed_from, ready, back } = slept;
+    let chain = links(scene, &before_wakeup(scene, absence, followed_from, ready));
+    BlockedStretch {
+        thread: absence.thread,
+        from: from - started,
+        slept: ready - from,
+        runqueue_wait: back - ready,
+        ender: Ender::of(absence, scene),
+        followed: ready - followed_from,
+        inversion: inversion(absence.priority, &sleep.reason, &chain),
+        chain,
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use tactus_app::explain::{self, ExplainedCell};
 use tactus_app::runs::{Runs, Source};
 use tactus_app::waits::{self, Question};
-use tactus_app::{Places, Subject, recording};
+use tactus_app::{Places, Subject, jobs, recording};
 use tactus_model::address::Address;
 use tactus_model::run::RunId;
 use tactus_model::time::Nanos;
@@ -19,7 +19,7 @@ use crate::chosen_cell::chosen;
 use crate::error::{CommandError, CommandResult};
 use crate::json_lines::write_line;
 use crate::terminal::{stdout, table_options, warn_of_missing_end};
-use crate::values::whole;
+use crate::values::{positive, whole};
 
 /// Explain why wakeups were late: their causes, then the worst wakeups in detail.
 ///
@@ -43,6 +43,18 @@ pub(crate) struct ExplainArguments {
     /// Latency above which a wakeup is late
     #[arg(long, value_name = "DURATION", default_value = "100us")]
     threshold: Nanos,
+    /// Explain the jobs of periodic threads of a recording instead of their waits: from due to done
+    ///
+    /// A job is one period's work. It is due when the thread's timer is due or its waker regularly
+    /// wakes it, and done when the thread sleeps until its next due time.
+    #[arg(long, conflicts_with_all = ["cell", "threshold"])]
+    jobs: bool,
+    /// With --jobs: period of the threads [default: found from each thread's due times]
+    #[arg(long, value_name = "DURATION", requires = "jobs", value_parser = positive)]
+    period: Option<Nanos>,
+    /// With --jobs: time from due to done above which a job is late [default: the period]
+    #[arg(long, value_name = "DURATION", requires = "jobs", value_parser = positive)]
+    deadline: Option<Nanos>,
     /// Number of the slowest wakeups of a cell, or longest waits of a thread, to show in detail
     #[arg(long, value_name = "N", default_value = "3", value_parser = whole(0..=10_000_usize))]
     worst: usize,
@@ -61,6 +73,7 @@ struct CellLine<'a> {
 
 pub(crate) fn run(arguments: &ExplainArguments, places: &Places) -> CommandResult {
     match Runs::new(places).source(&chosen(&arguments.run, arguments.cell.as_deref())?)? {
+        Source::Recording(path) if arguments.jobs => explain_jobs(&path, arguments),
         Source::Recording(path) => explain_recording(&path, arguments),
         Source::Run(subject) => explain_run(&subject, arguments),
     }
@@ -70,6 +83,9 @@ fn explain_run(subject: &Subject<'_>, arguments: &ExplainArguments) -> CommandRe
     if !arguments.thread.is_empty() {
         let message = "`--thread` applies to recordings; select a cell of a run as RUN#CELL";
         return Err(CommandError::usage(message));
+    }
+    if arguments.jobs {
+        return Err(CommandError::usage("`--jobs` applies to recordings"));
     }
     let ExplainArguments { threshold, worst, .. } = *arguments;
     let cells = explain::of_cells(subject, threshold, worst)?;
@@ -104,5 +120,26 @@ fn explain_recording(path: &Path, arguments: &ExplainArguments) -> CommandResult
         explained.truncate(NAMES);
     }
     let text = tactus_report::waits_text(&found, &explained, threshold, worst, &table_options());
+    Ok(write!(stdout(), "{text}")?)
+}
+
+fn explain_jobs(path: &Path, arguments: &ExplainArguments) -> CommandResult {
+    let ExplainArguments { period, deadline, worst, .. } = *arguments;
+    let threads = arguments.thread.clone();
+    let question = jobs::Question { threads, period, deadline, worst };
+    let mut recording = recording::open(path)?;
+    warn_of_missing_end(&recording);
+    let found = jobs::of_recording(&mut recording, path, &question)?;
+    if arguments.json {
+        return Ok(found.threads.iter().try_for_each(write_line)?);
+    }
+    let mut explained = jobs::late(&found);
+    if arguments.thread.is_empty() {
+        explained.truncate(NAMES);
+    } else {
+        explained = found.threads.iter().collect();
+    }
+    let aperiodic = !arguments.thread.is_empty() || found.threads.is_empty();
+    let text = tactus_report::jobs_text(&found, &explained, aperiodic, &table_options());
     Ok(write!(stdout(), "{text}")?)
 }

@@ -1,11 +1,8 @@
 //! `tactus record`: records kernel events, of a command or of the system.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 
 use clap::Args;
 use serde::Serialize;
@@ -14,16 +11,15 @@ use tactus_app::flight::{self, Caught, Found, Lookback, Lookout};
 use tactus_app::record::{self, Made, Wanted};
 use tactus_app::waits;
 use tactus_explain::WaitExplanation;
-use tactus_model::recording::{AbsentEvent, CallChains, ThreadId};
+use tactus_model::recording::{CallChains, ThreadId};
 use tactus_model::time::Nanos;
-use tactus_record::RecordingSummary;
-use tactus_record::live::{Control, RecordEvent, Source};
+use tactus_record::live::{Control, Source};
 use tactus_report::format;
 
-use crate::error::{CommandError, CommandResult};
+use crate::error::CommandResult;
 use crate::json_lines::write_line;
-use crate::signals::{self, on_interrupt};
-use crate::terminal::{say, shortfall_text, stdout, table_options};
+use crate::recorded_command::{RecordedCommand, interruptible, print_summary};
+use crate::terminal::{say, stdout, table_options};
 use crate::values::{positive, whole};
 
 /// Record kernel events: switches, wakeups, timers, interrupts, softirqs.
@@ -104,12 +100,7 @@ struct CaughtLine<'a> {
 }
 
 pub(crate) fn run(arguments: &RecordArguments) -> CommandResult {
-    let control = Control::new();
-    let stopper = control.stopper();
-    on_interrupt(move |request| match request.by_process {
-        true => stopper.interrupt(request.signal),
-        false => stopper.stop(),
-    })?;
+    let control = interruptible()?;
     let mut command = RecordedCommand::default();
     record_it(arguments, &control, &mut command).inspect_err(|_| command.say_if_it_continues())?;
     command.end(&control)
@@ -152,59 +143,6 @@ impl RecordArguments {
             source: self.source,
             call_chains: self.call_chains,
         }
-    }
-}
-
-/// The recorded command, if there is one.
-#[derive(Default)]
-struct RecordedCommand {
-    process: Option<u32>,
-    ended: Option<ExitStatus>,
-}
-
-impl RecordedCommand {
-    /// Prints the events of a recording, and notes what becomes of the command. At its start,
-    /// `hint` says how to stop it.
-    fn take(&mut self, event: &RecordEvent, hint: Option<&str>) {
-        match event {
-            RecordEvent::Started(_) => hint.iter().for_each(|hint| say!("{hint}")),
-            RecordEvent::CommandStarted { process } => self.process = Some(*process),
-            RecordEvent::CommandEnded(status) => {
-                if !status.success() {
-                    say!("the command {}", failure_text(*status));
-                }
-                self.ended = Some(*status);
-            }
-        }
-    }
-
-    /// After an interrupt, waits for the command; fails as it does.
-    fn end(mut self, control: &Control) -> CommandResult {
-        if self.process.is_some() && self.ended.is_none() && signals::exit_code().is_some() {
-            say!("waiting for the command to end; press Ctrl-C to leave it running");
-            self.ended = control.wait_for_command();
-        }
-        self.say_if_it_continues();
-        match self.ended {
-            // After a signal, the exit code is that of the signal.
-            Some(status) if signals::exit_code().is_none() => succeeded(status),
-            _ => Ok(()),
-        }
-    }
-
-    fn say_if_it_continues(&self) {
-        if let (Some(process), None) = (self.process, self.ended) {
-            say!("the command continues as process {process}");
-        }
-    }
-}
-
-/// The end of the command as our own.
-fn succeeded(status: ExitStatus) -> CommandResult {
-    let code = status.code().map(|code| u8::try_from(code).unwrap_or(u8::MAX));
-    match code.or(status.signal().map(signals::code_of)) {
-        None | Some(0) => Ok(()),
-        Some(code) => Err(CommandError::CommandFailed(code)),
     }
 }
 
@@ -268,48 +206,4 @@ fn print_caught(caught: &Caught, over: Nanos, json: bool) -> io::Result<()> {
     );
     let text = tactus_report::waits_text(waits, &explanation, over, 1, &table_options());
     write!(stdout(), "{text}")
-}
-
-/// How a command failed, after "the command".
-fn failure_text(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (None, Some(signal)) => format!("was ended by signal {signal}"),
-        (code, _) => format!("exited with status {}", code.unwrap_or_default()),
-    }
-}
-
-/// The events that were not recorded, each reason once; `None` if all were recorded.
-fn absent_text(absent: &[AbsentEvent]) -> Option<String> {
-    let reasons: BTreeSet<&str> = absent.iter().map(|event| event.reason.as_str()).collect();
-    let groups = reasons.into_iter().map(|reason| {
-        let events = absent.iter().filter(|event| event.reason == reason);
-        let names: Vec<&str> = events.map(|event| event.event.as_str()).collect();
-        format!("{} ({reason})", names.join(", "))
-    });
-    let text = groups.collect::<Vec<_>>().join("; ");
-    (!text.is_empty()).then_some(text)
-}
-
-/// Prints the summary of a recording.
-fn print_summary(summary: &RecordingSummary) {
-    let cost = &summary.cost;
-    say!(
-        "recorded {} in {}, lost {}; reading them used {} of CPU time",
-        format::counted(cost.events, "event"),
-        format::latency(summary.length()),
-        format::count(summary.lost()),
-        format::latency(cost.drain_time),
-    );
-    if summary.unwritten() > 0 {
-        say!(
-            "the kernel counted {} more events that it did not write",
-            format::count(summary.unwritten())
-        );
-    }
-    if let Some(absent) = absent_text(&summary.absent) {
-        say!("not recorded: {absent}");
-    }
-    for shortfall in &summary.shortfalls {
-        say!("{}", shortfall_text(shortfall).trim_end());
-    }
 }

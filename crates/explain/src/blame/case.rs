@@ -87,9 +87,7 @@ impl Scene<'_> {
 
     /// A thread known only by its number.
     pub(crate) fn culprit_by_number(&self, thread: ThreadId) -> Culprit {
-        let (name, priority) = self.machine.known(thread);
-        let name = self.names.name(name).to_owned();
-        Culprit { name, thread: Some(thread), priority, base: None }
+        super::culprit(thread, self.machine, self.names)
     }
 }
 

@@ -311,6 +311,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             segments: None,
             circumstance: Circumstance::default(),
             parts: blame(&scene, &window),
+            job: None,
             timeline: None,
         };
         name.tally.count(explained.outcome);

@@ -82,6 +82,7 @@ fn ruler(timeline: &Timeline, subject: Subject, columns: usize) -> String {
     let (left, end) = match subject {
         Subject::Samples => ("due", "user mode"),
         Subject::Waits => ("wait begins", "on CPU"),
+        Subject::Jobs => ("due", "done"),
     };
     let right = format!("{end} after {}", format::latency(timeline.length));
     let between = columns.saturating_sub(left.len() + columns_of(&right));
@@ -162,7 +163,7 @@ fn moments(timeline: &Timeline, subject: Subject) -> Option<String> {
         marks.into_iter().map(moment).collect()
     };
     let beginning = match subject {
-        Subject::Samples => "its due time",
+        Subject::Samples | Subject::Jobs => "its due time",
         Subject::Waits => "the beginning of its wait",
     };
     Some(format!("the late thread, from {beginning}: {}", moments.join(", ")))

@@ -15,6 +15,8 @@ pub(super) enum Subject {
     Samples,
     /// The runqueue waits of a thread.
     Waits,
+    /// The jobs of a periodic thread.
+    Jobs,
 }
 
 impl Subject {
@@ -23,6 +25,7 @@ impl Subject {
         match self {
             Self::Samples => "sample",
             Self::Waits => "wait",
+            Self::Jobs => "job",
         }
     }
 
@@ -32,6 +35,7 @@ impl Subject {
         match self {
             Self::Samples => format!("latency over {threshold}"),
             Self::Waits => format!("waits longer than {threshold}"),
+            Self::Jobs => "late jobs".to_owned(),
         }
     }
 
@@ -41,6 +45,7 @@ impl Subject {
         match self {
             Self::Samples => format!("more than {threshold} late"),
             Self::Waits => format!("longer than {threshold}"),
+            Self::Jobs => "late".to_owned(),
         }
     }
 }

@@ -1,0 +1,182 @@
+//! Why jobs of periodic threads were late, as text for the terminal.
+
+use tactus_explain::ExplainedSample;
+use tactus_explain::jobs::{Aperiodic, DueBy, JobExplanation, Jobs, LateJob, NoPeriod};
+use tactus_stats::LatencyHistogram;
+
+use super::text;
+use super::words::{self, Subject};
+use crate::format;
+use crate::table::column::{Column, Entry};
+use crate::table::{TableOptions, grid};
+use crate::wrap::wrapped;
+
+/// The most threads that have a row of their own.
+const ROWS: usize = 20;
+
+/// Writes when the jobs of periodic threads were done, those with the latest jobs first; then why
+/// jobs of the `explained` threads were late. With `aperiodic`, it also says which threads have no
+/// period.
+pub fn jobs_text(
+    jobs: &Jobs,
+    explained: &[&JobExplanation],
+    aperiodic: bool,
+    options: &TableOptions,
+) -> String {
+    let mut text = String::new();
+    if !jobs.threads.is_empty() {
+        text.push_str("Jobs of periodic threads, from due to done\n\n");
+        text.push_str(&grid(columns(&jobs.threads), options.width));
+    }
+    if let Some(more) = jobs.threads.len().checked_sub(ROWS).filter(|more| *more > 0) {
+        let threads = format::counted(more as u64, "thread");
+        text.push_str(&wrapped(
+            &format!("Not shown: {threads} with less late time."),
+            "",
+            options.width,
+        ));
+    }
+    let without = jobs.aperiodic.iter().filter(|_| aperiodic).take(ROWS);
+    without.for_each(|thread| text.push_str(&wrapped(&no_period(thread), "", options.width)));
+    for thread in explained {
+        text.push('\n');
+        text.push_str(&thread_text(thread, options.width));
+    }
+    text
+}
+
+/// A row for each thread.
+pub(super) fn columns(threads: &[JobExplanation]) -> Vec<Column> {
+    let shown = &threads[..threads.len().min(ROWS)];
+    let rows: Vec<(&JobExplanation, LatencyHistogram)> = shown
+        .iter()
+        .map(|thread| (thread, LatencyHistogram::from_record(&thread.lengths)))
+        .collect();
+    vec![
+        Column::names("thread", &rows, |(thread, _)| Entry::text(name(thread))),
+        Column::of("period", &rows, |(thread, _)| Entry::latency(Some(thread.period.length))),
+        Column::of("deadline", &rows, |(thread, _)| Entry::latency(Some(thread.deadline))),
+        Column::of("jobs", &rows, |(_, lengths)| Entry::count(lengths.count())),
+        Column::of("late", &rows, |(thread, _)| Entry::count(thread.late())),
+        Column::of("missed", &rows, |(thread, _)| Entry::count(thread.missed))
+            .meaning("due times without a job"),
+        Column::of("median", &rows, |(_, lengths)| Entry::latency(lengths.quantile(0.5))),
+        Column::of("p99", &rows, |(_, lengths)| Entry::latency(lengths.quantile(0.99))),
+        Column::of("max", &rows, |(_, lengths)| Entry::latency(lengths.max())),
+    ]
+}
+
+/// A thread: `audio (812, rt:80)`.
+pub(super) fn name(thread: &JobExplanation) -> String {
+    let name = format::printable(&thread.name);
+    format!("{name} ({}, {})", thread.thread, thread.priority.class())
+}
+
+fn thread_text(thread: &JobExplanation, width: usize) -> String {
+    let explanation = &thread.explanation;
+    let mut written = format!("{}\n\n", name(thread));
+    for sentence in
+        [words::headline(explanation, Subject::Jobs)].into_iter().chain(sentences(thread))
+    {
+        written.push_str(&wrapped(&sentence, "", width));
+    }
+    written.push_str(&text::pareto(explanation, Subject::Jobs, width));
+    let segments = thread.segments.iter();
+    let segments = segments.map(|part| (part.segment.to_string(), &part.histogram));
+    written.push_str(&text::lengths(segments, width));
+    if !explanation.worst.is_empty() {
+        written.push_str("\nThe worst jobs\n");
+    }
+    for (number, explained) in (1..).zip(&explanation.worst) {
+        let latency = format::latency(explained.sample.latency());
+        let head = format!("done {latency} after its due time: {}", place(explained));
+        written.push_str(&text::sample(number, &head, explained, Subject::Jobs, width));
+    }
+    written
+}
+
+/// What is known about the jobs of a thread besides their main cause.
+pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
+    let pareto = &thread.explanation.pareto;
+    let late = (thread.late() > 0).then(|| {
+        format!(
+            "{} of {} {} done later than {} after the due time, {} in total.",
+            format::count(thread.late()),
+            format::counted(thread.lengths.count, "job"),
+            if thread.late() == 1 { "was" } else { "were" },
+            format::axis_length(thread.deadline),
+            format::latency(pareto.time)
+        )
+    });
+    let missed = (thread.missed > 0).then(|| {
+        let times = format::counted(thread.missed, "due time");
+        format!("The thread missed {times}: it began no job for them.")
+    });
+    let void = (thread.void > 0).then(|| {
+        format!("Not counted: {} across lost events.", format::counted(thread.void, "job"))
+    });
+    let known = [late, words::remainder(&thread.explanation), missed, void];
+    known.into_iter().flatten().chain([rhythm(thread)]).collect()
+}
+
+/// How the period is known.
+fn rhythm(thread: &JobExplanation) -> String {
+    let period = &thread.period;
+    let by = match &thread.due {
+        DueBy::Timer => "its timer is due".to_owned(),
+        DueBy::Thread { thread } => format!("thread {thread} wakes it"),
+        DueBy::Interrupt { name } => format!("{} wakes it", format::printable(name)),
+    };
+    let fitting = (period.fit * period.spacings as f64).round() as u64;
+    let fit = format::share(fitting, period.spacings as u64);
+    let length = format::latency(period.length);
+    format!("A job begins when {by}, every {length}; {fit} of the spacings fit this period.")
+}
+
+/// The place of a job, and how it began.
+pub(super) fn place(explained: &ExplainedSample) -> String {
+    let due = format::latency(explained.sample.due);
+    format!(
+        "job {}, due {due} into the recording; {}",
+        format::count(explained.index),
+        explained.outcome
+    )
+}
+
+/// Why a thread has no jobs.
+pub(super) fn no_period(thread: &Aperiodic) -> String {
+    let name = format!("{} ({})", format::printable(&thread.name), thread.thread);
+    match &thread.reason {
+        NoPeriod::TooFew { spacings } => format!(
+            "{name} has no known period: its timer or waker ended {}.",
+            format::counted(*spacings as u64 + 1, "sleep")
+        ),
+        NoPeriod::Irregular(period) => format!(
+            "{name} is not periodic: {} of the spacings of its due times fit their median, {}.",
+            format::share((period.fit * 100.0).round() as u64, 100),
+            format::latency(period.length)
+        ),
+    }
+}
+
+/// The most causes in the line of a late job.
+const CAUSES: usize = 2;
+
+/// A late job in a line: the thread, how late, and the main causes.
+pub fn late_job_line(job: &LateJob) -> String {
+    let length = job.done - job.due;
+    let causes: Vec<String> = job
+        .parts
+        .iter()
+        .take(CAUSES)
+        .map(|part| format!("{} {}", format::latency(part.time), part.cause))
+        .collect();
+    format!(
+        "{} ({}): done {} after its due time, deadline {}: {}",
+        format::printable(&job.name),
+        job.thread,
+        format::latency(length),
+        format::axis_length(job.deadline),
+        format::printable(&causes.join(", "))
+    )
+}
