@@ -122,7 +122,7 @@ pub fn why(
 impl Answer {
     fn written(&self) -> Result<String> {
         let trigger = self.trigger.as_ref().map(|job| {
-            format!("The recording was saved for this job. {}.", tactus_report::late_job_line(job))
+            format!("The recording was saved for this job. {}", tactus_report::late_job_line(job))
         });
         let saved = format!("Recording: {}", self.recording.display());
         let lost = (self.summary.lost() > 0).then(|| {

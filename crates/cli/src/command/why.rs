@@ -11,9 +11,10 @@ use tactus_app::jobs::{self, Question};
 use tactus_app::record::Wanted;
 use tactus_app::why::{self, Answer, News, Target};
 use tactus_explain::jobs::{Aperiodic, JobExplanation, LateJob};
+use tactus_model::recording::CallChains;
 use tactus_model::time::Nanos;
 use tactus_record::RecordingSummary;
-use tactus_record::live::{CallChains, Control, Source};
+use tactus_record::live::{Control, Source};
 use tactus_report::format;
 
 use crate::error::{CommandError, CommandResult};
@@ -147,7 +148,7 @@ impl WhyArguments {
             output: self.output.clone(),
             also: Vec::new(),
             source: self.source,
-            call_chains: CallChains::Always,
+            call_chains: CallChains::AtSleeps,
         }
     }
 

@@ -1,11 +1,14 @@
 //! Why jobs of periodic threads were late, as text for the terminal.
 
-use tactus_explain::ExplainedSample;
-use tactus_explain::jobs::{Aperiodic, DueBy, JobExplanation, Jobs, LateJob, NoPeriod};
+use tactus_explain::jobs::{
+    Aperiodic, DueBy, JobDivision, JobExplanation, JobSegment, Jobs, LateJob, NoPeriod,
+};
+use tactus_explain::{Cause, ExplainedSample};
+use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
-use super::text;
 use super::words::{self, Subject};
+use super::{text, thread_time};
 use crate::format;
 use crate::table::column::{Column, Entry};
 use crate::table::{TableOptions, grid};
@@ -108,6 +111,7 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
             format::latency(pareto.time)
         )
     });
+    let remainder = words::remainder(&thread.explanation);
     let missed = (thread.missed > 0).then(|| {
         let times = format::counted(thread.missed, "due time");
         format!("The thread missed {times}: it began no job for them.")
@@ -115,8 +119,35 @@ pub(super) fn sentences(thread: &JobExplanation) -> Vec<String> {
     let void = (thread.void > 0).then(|| {
         format!("Not counted: {} across lost events.", format::counted(thread.void, "job"))
     });
-    let known = [late, words::remainder(&thread.explanation), missed, void];
+    let known = [late, spent(thread), blocked(thread), remainder, missed, void];
     known.into_iter().flatten().chain([rhythm(thread)]).collect()
+}
+
+/// How late jobs spent their time, the greatest part first.
+fn spent(thread: &JobExplanation) -> Option<String> {
+    let whole = thread.late_time.total().as_nanos();
+    let mut segments: Vec<(JobSegment, Nanos)> =
+        thread.late_time.iter().filter(|(_, time)| *time > Nanos::ZERO).collect();
+    segments.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    let shares = segments
+        .iter()
+        .map(|(segment, time)| format!("{} {segment}", format::share(time.as_nanos(), whole)));
+    let shares: Vec<String> = shares.collect();
+    (!shares.is_empty()).then(|| format!("Where it went: {}.", shares.join(", ")))
+}
+
+/// The most reasons for sleeping that are named.
+const REASONS: usize = 3;
+
+/// What late jobs slept for, and who ended it.
+fn blocked(thread: &JobExplanation) -> Option<String> {
+    let rows = thread.blocked.iter().take(REASONS).map(|row| {
+        let sleeps = format::counted(row.count, "sleep");
+        let ender = format::printable(&row.ender.to_string());
+        format!("{} in {sleeps} ({}), ended by {ender}", format::latency(row.time), row.sleep)
+    });
+    let rows: Vec<String> = rows.collect();
+    (!rows.is_empty()).then(|| format!("Blocked: {}.", rows.join("; ")))
 }
 
 /// How the period is known.
@@ -159,24 +190,35 @@ pub(super) fn no_period(thread: &Aperiodic) -> String {
     }
 }
 
-/// The most causes in the line of a late job.
-const CAUSES: usize = 2;
-
-/// A late job in a line: the thread, how late, and the main causes.
+/// A late job in a line: the thread, how late it was, and what took most of the time.
 pub fn late_job_line(job: &LateJob) -> String {
-    let length = job.done - job.due;
-    let causes: Vec<String> = job
-        .parts
-        .iter()
-        .take(CAUSES)
-        .map(|part| format!("{} {}", format::latency(part.time), part.cause))
-        .collect();
     format!(
         "{} ({}): done {} after its due time, deadline {}: {}",
         format::printable(&job.name),
         job.thread,
-        format::latency(length),
+        format::latency(job.done - job.due),
         format::axis_length(job.deadline),
-        format::printable(&causes.join(", "))
+        format::printable(&main_part(job))
     )
+}
+
+/// What took most of a late job's time, in words.
+fn main_part(job: &LateJob) -> String {
+    let JobDivision { segments, blocked } = &job.division;
+    let greatest = segments.iter().max_by_key(|(_, time)| *time);
+    let Some((segment, time)) = greatest else { return String::new() };
+    let time = format::latency(time);
+    match (segment, blocked) {
+        (JobSegment::Blocked, Some(blocked)) => {
+            thread_time::blocked(&blocked.sleep, "", &blocked.stretch)
+        }
+        (JobSegment::Blocked | JobSegment::OnCpu, _) => format!("{time} {segment}."),
+        (JobSegment::PreviousJob, _) => format!("the previous job was done {time} too late."),
+        (JobSegment::LateStart | JobSegment::Waiting, _) => {
+            let cause = job.parts.iter().find(|part| part.cause != Cause::OwnWork);
+            let cause = cause
+                .map(|part| format!(", mostly {} ({})", part.cause, format::latency(part.time)));
+            format!("{segment} {time}{}.", cause.unwrap_or_default())
+        }
+    }
 }

@@ -8,7 +8,7 @@ use tactus_model::time::Nanos;
 use tactus_stats::LatencyHistogram;
 
 use super::words::Subject;
-use super::{CellExplanation, strip, words};
+use super::{CellExplanation, strip, thread_time, words};
 use crate::columns::columns_of;
 use crate::format;
 use crate::table::column::{Column, Entry};
@@ -149,12 +149,16 @@ pub(super) fn sample(
     let stage = |name: &dyn Display, length| format!("{name} {}", format::latency(length));
     let segments = explained.segments.iter().flat_map(|segments| segments.iter());
     let stages = segments.map(|(segment, length)| stage(&segment, length));
-    let job = explained.job.iter().flat_map(|segments| segments.iter());
+    let job = explained.job.iter().flat_map(|job| job.segments.iter());
     let job = job.filter(|(_, length)| *length > Nanos::ZERO);
     let stages: Vec<String> =
         stages.chain(job.map(|(segment, length)| stage(&segment, length))).collect();
     if !stages.is_empty() {
         text.push_str(&strip::items(&stages, INDENT, width));
+    }
+    if let Some(blocked) = explained.job.as_ref().and_then(|job| job.blocked.as_ref()) {
+        let sentence = thread_time::blocked(&blocked.sleep, "", &blocked.stretch);
+        text.push_str(&wrapped(&sentence, INDENT, width));
     }
     let latency = explained.sample.latency().as_nanos();
     for (cause, time) in parts(&explained.parts) {

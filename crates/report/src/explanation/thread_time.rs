@@ -1,7 +1,7 @@
 //! Where the time of threads went, as text for the terminal.
 
 use tactus_explain::thread_time::{
-    BlockedStretch, Ender, Inheritance, Inversion, Link, SleepReason, SleepRow, ThreadTime,
+    BlockedStretch, Ender, Inheritance, Inversion, Link, Sleep, SleepReason, SleepRow, ThreadTime,
 };
 use tactus_explain::{Cause, SleepEvidence, WaitExplanation, Waits};
 use tactus_model::time::Nanos;
@@ -186,14 +186,15 @@ fn sentence(waits: &WaitExplanation, row: &SleepRow, stretch: &BlockedStretch) -
         1 => String::new(),
         _ => format!("thread {}, ", stretch.thread),
     };
-    let mut said = format!(
-        "{} blocked: {} ({thread}{} into the recording)",
-        format::latency(stretch.slept),
-        row.sleep,
-        format::latency(stretch.from),
-    );
+    let from = format::latency(stretch.from);
+    blocked(&row.sleep, &format!(" ({thread}{from} into the recording)"), stretch)
+}
+
+/// A blocked stretch in words, with `place` after what it was for.
+pub(super) fn blocked(sleep: &Sleep, place: &str, stretch: &BlockedStretch) -> String {
+    let mut said = format!("{} blocked: {sleep}{place}", format::latency(stretch.slept));
     let quoted = |name: &str| format!("`{}`", format::printable(name));
-    match (&stretch.ender, &row.sleep.reason) {
+    match (&stretch.ender, &sleep.reason) {
         (Ender::Nothing, _) => said.push_str(", until the recording or the thread ended"),
         (Ender::Unknown, _) => said.push_str(", until a wakeup that was not recorded"),
         (Ender::Thread { name, .. }, SleepReason::Futex { .. }) => {
