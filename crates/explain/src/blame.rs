@@ -12,7 +12,7 @@
 //! | asleep until its timer | [`late_interrupt`]: slack, tick, idle exit, interrupts off, gap |
 //! | asleep until another acts | [`waker`]: follows the chain of wakers |
 //! | asleep after a fault, running after a fault | [`fault`] |
-//! | waiting | [`waiting`]: throttling, other threads, preemption-off sections, the switch |
+//! | waiting | [`throttling`], then [`waiting`]: other threads, preemption-off sections, the move to another CPU, the switch |
 
 mod case;
 mod fault;
@@ -21,6 +21,7 @@ mod interrupts;
 mod late_interrupt;
 mod site;
 mod steal;
+mod throttling;
 mod waiting;
 pub(crate) mod waker;
 
@@ -49,7 +50,8 @@ pub(crate) struct Window<'a> {
 /// A thread known only by its number.
 pub(crate) fn culprit(thread: ThreadId, machine: &Machine, names: &Dictionary) -> Culprit {
     let (name, priority) = machine.known(thread);
-    Culprit { name: names.name(name).to_owned(), thread: Some(thread), priority }
+    let name = names.name(name).to_owned();
+    Culprit { name, thread: Some(thread), priority, base: None }
 }
 
 /// The parts of a late sample, the greatest first. They add up to its latency.

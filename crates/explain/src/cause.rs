@@ -136,6 +136,10 @@ pub enum Cause {
     },
     /// Time without events.
     UnexplainedGap,
+    /// The kernel's stopper thread moved the runnable thread to another CPU: its affinity
+    /// changed, or the load balancer moved the running thread.
+    #[doc(alias = "migration")]
+    Moved,
 }
 
 /// A thread that delayed another.
@@ -145,16 +149,24 @@ pub struct Culprit {
     pub name: String,
     /// Its thread id; `None` if threads with one name are combined.
     pub thread: Option<ThreadId>,
-    /// Its priority.
+    /// Its priority; the highest if it changed at an unknown time.
     pub priority: Priority,
+    /// Its lower priority if it was raised: before a change of its class, or without the
+    /// priority that it inherits through a lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Priority>,
 }
 
 impl fmt::Display for Culprit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.thread {
-            Some(thread) => write!(f, "{} ({thread}, {})", self.name, self.priority.class()),
-            None => write!(f, "{} ({})", self.name, self.priority.class()),
+        write!(f, "{} (", self.name)?;
+        if let Some(thread) = self.thread {
+            write!(f, "{thread}, ")?;
         }
+        if let Some(base) = self.base {
+            write!(f, "{} raised to ", base.class())?;
+        }
+        write!(f, "{})", self.priority.class())
     }
 }
 
@@ -222,6 +234,7 @@ impl Cause {
             | Self::Asleep { .. }
             | Self::AwaitedInterrupt { .. }
             | Self::Switch
+            | Self::Moved
             | Self::BelowKernel { .. } => CauseKind::Explanation,
             Self::GapInKernel { .. } | Self::GapInThread { .. } => CauseKind::PlacedGap,
             Self::UnexplainedGap => CauseKind::Gap,
@@ -261,6 +274,7 @@ impl Cause {
             | Self::Blocked { .. }
             | Self::AwaitedInterrupt { .. }
             | Self::Switch
+            | Self::Moved
             | Self::BelowKernel { .. }
             | Self::UnexplainedGap => {}
         }
@@ -324,6 +338,7 @@ impl fmt::Display for Cause {
             Self::GapInKernel { site: None } => f.write_str("unexplained gap in kernel code"),
             Self::GapInThread { thread } => write!(f, "unexplained gap in thread {thread}"),
             Self::UnexplainedGap => f.write_str("unexplained gap"),
+            Self::Moved => f.write_str("moved to another CPU (affinity or balance)"),
         }
     }
 }

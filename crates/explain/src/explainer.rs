@@ -15,7 +15,8 @@ use crate::circumstance::{
 use crate::explanation::{ExplainedSample, Explanation, SegmentHistogram};
 use crate::log::Log;
 use crate::machine::{
-    Absence, Fault, Machine, Migration, Observer, Overdue, Silence, Slice, Steal, TimerFire, Waking,
+    Absence, Fault, Machine, Migration, Observer, Overdue, Reranked, Silence, Slice, Steal,
+    TimerFire, Waking,
 };
 use crate::matcher::{Match, Matcher, keep};
 use crate::outcome::MatchOutcome;
@@ -523,6 +524,7 @@ impl Explainer {
             let marks = marks(window.due, came, absences, fires, faults);
             explained.timeline = Some(draw(&scene, window.due, came, thread, marks));
         }
+        self.watch.log.learn(thread, &explained.parts);
         self.tally.take(explained);
     }
 
@@ -581,6 +583,10 @@ impl Watch {
 impl Observer for Watch {
     fn slice(&mut self, slice: Slice) {
         self.log.push_slice(slice);
+    }
+
+    fn reranked(&mut self, reranked: Reranked) {
+        self.log.rerank(reranked);
     }
 
     fn absence(&mut self, absence: &Absence) {

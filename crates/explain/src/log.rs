@@ -1,9 +1,15 @@
 //! What the replay reported while a window was open.
 
+use std::collections::BTreeSet;
+
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic};
 
-use crate::machine::{Absence, Migration, Overdue, PriorityChange, Silence, Slice, Steal};
+use crate::cause::{Cause, Throttle};
+use crate::explanation::Part;
+use crate::machine::{
+    Absence, Migration, Overdue, PriorityChange, Reranked, Silence, Slice, Steal,
+};
 
 /// The maximum number of slices to keep at once (about 200 MB).
 ///
@@ -31,6 +37,7 @@ pub(crate) struct Log {
     steals: Vec<Steal>,
     migrations: Vec<Migration>,
     inheritances: Vec<PriorityChange>,
+    throttled: BTreeSet<ThreadId>,
 }
 
 /// Part of a log: what ended after some instant.
@@ -43,6 +50,8 @@ pub(crate) struct Excerpt<'a> {
     pub(crate) steals: &'a [Steal],
     pub(crate) migrations: &'a [Migration],
     pub(crate) inheritances: &'a [PriorityChange],
+    /// The threads whose control group was throttled before.
+    pub(crate) throttled: &'a BTreeSet<ThreadId>,
 }
 
 impl Default for Log {
@@ -57,6 +66,7 @@ impl Default for Log {
             steals: Vec::new(),
             migrations: Vec::new(),
             inheritances: Vec::new(),
+            throttled: BTreeSet::new(),
         }
     }
 }
@@ -68,6 +78,14 @@ impl Log {
     pub(crate) fn push_slice(&mut self, slice: Slice) {
         if push(self.open, &mut self.slices, slice, SLICES_MAX) {
             self.kept_from = self.kept_from.max(self.slices[0].from);
+        }
+    }
+
+    /// Gives the slices of a turn the priorities that its end showed.
+    pub(crate) fn rerank(&mut self, turn: Reranked) {
+        let recent = self.slices.iter_mut().rev().take_while(|slice| slice.to > turn.since);
+        for slice in recent.filter(|s| s.cpu == turn.cpu && s.thread_since == turn.since) {
+            (slice.priority, slice.base) = (turn.priority, turn.base);
         }
     }
 
@@ -100,6 +118,15 @@ impl Log {
     /// Since when everything is kept.
     pub(crate) const fn kept_from(&self) -> Instant<Monotonic> {
         self.kept_from
+    }
+
+    /// Learns from the causes of a wait of `thread` whether its control group has a quota. This
+    /// is never forgotten.
+    pub(crate) fn learn(&mut self, thread: ThreadId, parts: &[Part]) {
+        let quota = Cause::Throttling { rule: Throttle::Cgroup };
+        if parts.iter().any(|part| part.cause == quota) {
+            self.throttled.insert(thread);
+        }
     }
 
     /// The number of slices kept.
@@ -144,6 +171,7 @@ impl Log {
             steals: &self.steals,
             migrations: &self.migrations,
             inheritances: &self.inheritances,
+            throttled: &self.throttled,
         }
     }
 
@@ -157,6 +185,7 @@ impl Log {
             steals: after(&self.steals, |steal| steal.to <= start),
             migrations: after(&self.migrations, |migration| migration.at <= start),
             inheritances: after(&self.inheritances, |change| change.at <= start),
+            throttled: &self.throttled,
         }
     }
 }

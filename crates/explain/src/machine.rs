@@ -25,7 +25,9 @@ use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use cpu::Cpu;
 pub use errand::{Blocked, Call, Errand};
-pub use observer::{Absence, Fault, Migration, Observer, Overdue, PriorityChange, Silence, Steal};
+pub use observer::{
+    Absence, Fault, Migration, Observer, Overdue, PriorityChange, Reranked, Silence, Steal,
+};
 pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
@@ -358,7 +360,7 @@ impl Machine {
         let cpu = &mut self.cpus[event.cpu as usize];
         let left = Known { thread: prev, name: prev_name, priority: prev_priority };
         let known = Known { thread: next, name: next_name, priority: next_priority };
-        cpu.know(left);
+        cpu.know(event.cpu, left, observer);
         cpu.close_slice(event, at, observer);
         if !prev.is_idle() {
             if prev_state.is_dead() {
@@ -370,9 +372,11 @@ impl Machine {
         }
         let mut watched = None;
         let mut next_woken = None;
+        let mut left_with = None;
         if !next.is_idle() {
             let state = state_of(&mut self.threads, next);
             watched = state.watched;
+            left_with = state.known.is_named().then_some(state.known.priority);
             if let Some(absence) = state.come(at, event.cpu, known) {
                 next_woken = absence.waking.map(|waking| waking.at);
                 observer.absence(&absence);
@@ -381,7 +385,7 @@ impl Machine {
         let asked = cpu.asked;
         let leaving = Leaving { state: prev_state, next, next_priority, next_woken, asked };
         cpu.end_quantum(event.cpu, at, Some(leaving), observer);
-        cpu.take(known, watched, at);
+        cpu.come(known, left_with, watched, at);
     }
 
     fn waking(

@@ -17,10 +17,9 @@ use serde::{Deserialize, Serialize};
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use chain::links;
 pub use chain::{Inheritance, Inversion, Link};
+use chain::{inversion, links};
 pub use ender::Ender;
-use ender::EnderKey;
 pub use sleep::{Backing, KernelLock, Sleep, SleepReason};
 pub(crate) use sums::{Doing, Follow, Sums, THREADS_MAX, ThreadTimes};
 
@@ -169,7 +168,7 @@ impl Stretch {
     /// What a sleep was for, and what ended it; `None` if the thread did not sleep.
     pub(crate) fn ended(&self, scene: &Scene<'_>) -> Option<(Sleep, Ender)> {
         let StretchKind::Asleep { absence, sleep } = &self.kind else { return None };
-        Some((sleep.clone(), EnderKey::of(absence, scene).named(scene.names)))
+        Some((sleep.clone(), Ender::of(absence, scene)))
     }
 
     /// What a sleep was for, and what had to happen first; `None` if the thread did not sleep.
@@ -179,20 +178,10 @@ impl Stretch {
         scene: &Scene<'_>,
         started: Instant<Monotonic>,
     ) -> Option<(Sleep, BlockedStretch)> {
-        let StretchKind::Asleep { absence, .. } = &self.kind else { return None };
-        let (sleep, ender) = self.ended(scene)?;
-        let chain = links(scene, &before_wakeup(scene, absence, self.from, self.to));
-        let stretch = BlockedStretch {
-            thread: absence.thread,
-            from: self.from - started,
-            slept: self.to - self.from,
-            runqueue_wait: absence.back_at - self.to,
-            ender,
-            followed: self.to - self.from,
-            inversion: chain::inversion(absence.priority, &sleep.reason, &chain),
-            chain,
-        };
-        Some((sleep, stretch))
+        let StretchKind::Asleep { absence, sleep } = &self.kind else { return None };
+        let back = if absence.is_over() { absence.back_at } else { self.to };
+        let slept = Slept { from: self.from, followed_from: self.from, ready: self.to, back };
+        Some((sleep.clone(), blocked(scene, absence, sleep, slept, started)))
     }
 
     /// The causes of the stretch, the greatest first. They add up to its duration.
@@ -217,6 +206,38 @@ impl Stretch {
             },
         }
         case.into_parts()
+    }
+}
+
+/// A sleep and the runqueue wait at its end.
+#[derive(Clone, Copy, Debug)]
+struct Slept {
+    from: Instant<Monotonic>,
+    /// Since when the events of the sleep are there to follow it.
+    followed_from: Instant<Monotonic>,
+    ready: Instant<Monotonic>,
+    back: Instant<Monotonic>,
+}
+
+/// A blocked stretch with what had to happen first.
+fn blocked(
+    scene: &Scene<'_>,
+    absence: &Absence,
+    sleep: &Sleep,
+    slept: Slept,
+    started: Instant<Monotonic>,
+) -> BlockedStretch {
+    let Slept { from, followed_from, ready, back } = slept;
+    let chain = links(scene, &before_wakeup(scene, absence, followed_from, ready));
+    BlockedStretch {
+        thread: absence.thread,
+        from: from - started,
+        slept: ready - from,
+        runqueue_wait: back - ready,
+        ender: Ender::of(absence, scene),
+        followed: ready - followed_from,
+        inversion: inversion(absence.priority, &sleep.reason, &chain),
+        chain,
     }
 }
 

@@ -82,7 +82,7 @@ impl WaitExplanation {
 /// a name and returns whether to include the thread.
 ///
 /// A wait across a loss of events is not counted: it may have been several waits. The
-/// result for a name does not depend on the other names.
+/// result for a name does not depend on the names of other threads.
 ///
 /// # Errors
 /// The errors of the source.

@@ -76,6 +76,19 @@ fn a_late_timer_counts_from_when_it_was_due() {
 }
 
 #[test]
+fn an_ordinary_thread_waits_through_its_timer_slack() {
+    let (mut script, victim, _) = stage();
+    script.wake(8, 0, victim, 0).switch(9, 0, PREEMPTED, victim);
+    script.arm(10, 0, TIMER, 1000, 200).switch(20, 0, SLEEPING, IDLE);
+    script.idle_entry(21, 0, 1);
+    script.timer_wakes(1190, 0, victim, true).switch(1200, 0, PREEMPTED, victim);
+    let victim = of_victim(&script.into_recording());
+    let [worst] = &victim.explanation.worst[..] else { panic!("one wait: {victim:?}") };
+    assert_eq!(worst.sample.due, Nanos::from_micros(1000));
+    assert_eq!(support::shown(worst)[0], "190 timer slack");
+}
+
+#[test]
 fn sleep_is_not_a_wait() {
     let (mut script, victim, _) = stage();
     script.wake(9000, 0, victim, 0).switch(9004, 0, PREEMPTED, victim);

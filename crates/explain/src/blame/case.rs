@@ -81,6 +81,7 @@ impl Scene<'_> {
             name: self.names.name(slice.name).to_owned(),
             thread: Some(slice.thread),
             priority: slice.priority,
+            base: slice.base,
         }
     }
 

@@ -16,6 +16,9 @@ use super::timer::TimerFire;
 pub trait Observer {
     /// A CPU did one thing from here to there.
     fn slice(&mut self, slice: Slice) {}
+    /// The priority of a thread changed while it was on a CPU; its slices show only the one
+    /// with which it came.
+    fn reranked(&mut self, reranked: Reranked) {}
     /// A thread left a CPU, or nothing more is known about its stay.
     fn quantum(&mut self, quantum: &Quantum) {}
     /// The current thread of a CPU is not known from `from` to `to`.
@@ -90,8 +93,8 @@ impl Absence {
     }
 
     /// Since when the thread should have run: since it left if it did not sleep; since
-    /// its timer was due if a timer of its own woke it; otherwise since its wakeup.
-    /// `None` if it slept and there is no wakeup event.
+    /// its timer was due if a timer of its own woke it, without the slack that the kernel
+    /// may add; otherwise since its wakeup. `None` if it slept and there is no wakeup event.
     pub fn ready_at(&self) -> Option<Instant<Monotonic>> {
         if !self.slept() {
             return Some(self.left_at);
@@ -99,7 +102,7 @@ impl Absence {
         let waking = self.waking?;
         let due = match waking.by {
             Waker::Timer(fire) if fire.armed.is_some_and(|armed| armed.by == self.thread) => {
-                fire.expires()
+                fire.soft_expires()
             }
             _ => None,
         };
@@ -142,6 +145,19 @@ pub struct Steal {
     pub to: Instant<Monotonic>,
     /// The time that was not charged, without interrupts and softirqs.
     pub amount: Nanos,
+}
+
+/// A turn of a thread on a CPU in which its priority changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reranked {
+    /// The CPU.
+    pub cpu: u32,
+    /// When the thread came to the CPU.
+    pub since: Instant<Monotonic>,
+    /// The priority of its slices, see [`Slice::priority`].
+    pub priority: Priority,
+    /// See [`Slice::base`].
+    pub base: Option<Priority>,
 }
 
 /// A thread that moves to another CPU's runqueue.

@@ -3,12 +3,10 @@
 use tactus_model::recording::{Dictionary, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
-use super::chain::{inversion, links};
 use super::classify::{Classifier, SleepId};
 use super::ender::EnderKey;
-use super::{BlockedStretch, EnderRow, SleepRow, ThreadTime};
+use super::{BlockedStretch, EnderRow, SleepRow, Slept, ThreadTime, blocked};
 use crate::blame::Scene;
-use crate::blame::waker::before_wakeup;
 use crate::machine::Absence;
 use crate::number_map::NumberMap;
 use crate::task::Options;
@@ -139,22 +137,9 @@ impl ThreadTimes {
         if sleep.reason.is_choice() || !row.would_keep(slept, followed.options) {
             return;
         }
-        let from = left.max(followed.log_from).min(ready);
-        let waker = before_wakeup(scene, absence, from, ready);
-        let chain = links(scene, &waker);
-        row.keep(
-            BlockedStretch {
-                thread: absence.thread,
-                from: left - followed.started,
-                slept,
-                runqueue_wait: waited,
-                ender: ender.named(scene.names),
-                followed: ready - from,
-                inversion: inversion(absence.priority, &sleep.reason, &chain),
-                chain,
-            },
-            followed.options,
-        );
+        let followed_from = left.max(followed.log_from).min(ready);
+        let slept = Slept { from: left, followed_from, ready, back };
+        row.keep(blocked(scene, absence, sleep, slept, followed.started), followed.options);
     }
 
     /// Whether the sleep that a thread is in may have to be followed.

@@ -16,8 +16,8 @@ use crate::explanation::{ExplainedSample, SegmentHistogram};
 use crate::lengths::Lengths;
 use crate::log::Log;
 use crate::machine::{
-    Absence, Machine, Migration, Observer, Overdue, PriorityChange, Quantum, Silence, Slice, Steal,
-    Waker,
+    Absence, Machine, Migration, Observer, Overdue, PriorityChange, Quantum, Reranked, Silence,
+    Slice, Steal, Waker,
 };
 use crate::number_map::NumberMap;
 use crate::outcome::{MatchOutcome, Unmatched};
@@ -319,6 +319,7 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             let marks = marks(wait.from, wait.to, &absences, &[], &[]);
             explained.timeline = Some(draw(&scene, wait.from, wait.to, wait.thread, marks));
         }
+        self.watch.log.learn(wait.thread, &explained.parts);
         name.tally.take(explained);
     }
 
@@ -402,6 +403,10 @@ fn outcome(absence: &Absence) -> MatchOutcome {
 impl Observer for Watch {
     fn slice(&mut self, slice: Slice) {
         self.log.push_slice(slice);
+    }
+
+    fn reranked(&mut self, reranked: Reranked) {
+        self.log.rerank(reranked);
     }
 
     fn absence(&mut self, absence: &Absence) {

@@ -78,6 +78,11 @@ impl Priority {
         Self(prio.clamp(-1, 139) as i16)
     }
 
+    /// Whether it belongs to a time-sharing class.
+    pub fn is_ordinary(self) -> bool {
+        matches!(self.class(), PriorityClass::Ordinary { .. })
+    }
+
     /// The scheduling class that the priority stands for.
     pub fn class(self) -> PriorityClass {
         match self.0 {
