@@ -10,6 +10,10 @@
 //!   something else ends, such as a lock or a page fault, is a part of the job; so is a sleep until
 //!   a timer that is due less than nine tenths of a period after the job.
 //!
+//! A program may mark its jobs itself, by lines to `trace_marker` of tracefs:
+//! `tactus: job begin NAME` and `tactus: job end NAME`. A job with a mark of its end is done then.
+//! Marks of beginnings are used like regular wakeups, if the thread has no regular timer.
+//!
 //! A job is *late* if it is done later than its deadline after it was due. A due time for which
 //! the thread began no job is *missed*.
 //!
@@ -81,6 +85,8 @@ pub struct Aperiodic {
 pub enum DueBy {
     /// Its own timer.
     Timer,
+    /// Its own marks.
+    Mark,
     /// A thread that wakes it regularly.
     Thread {
         /// That thread.

@@ -11,7 +11,7 @@ use tactus_explain::MatchOutcome;
 use tactus_explain::jobs::{
     DueBy, JobExplainer, JobExplanation, JobOptions, JobSegment, Jobs, LateJob, NoPeriod, jobs,
 };
-use tactus_model::recording::{Dictionary, EventSource, Item, Recording, ThreadId};
+use tactus_model::recording::{Dictionary, EventKind, EventSource, Item, Recording, ThreadId};
 use tactus_model::time::Nanos;
 
 const OPTIONS: JobOptions = JobOptions { period: None, deadline: None, slowest: 20, timelines: 20 };
@@ -192,6 +192,41 @@ fn a_given_period_needs_no_regular_due_times() {
     let options = JobOptions { period: Some(Nanos::from_micros(PERIOD)), ..OPTIONS };
     let audio = of_audio(find_with(&woken(&late), options));
     assert!(audio.lengths.count >= 35, "{audio:?}");
+}
+
+#[test]
+fn a_mark_of_its_end_ends_a_job() {
+    let (mut script, audio) = stage();
+    let text = script.thread("tactus: job end audio", 0, 0).name;
+    for number in 1..20 {
+        let due = number * PERIOD;
+        script.timer_wakes(due, 0, audio, true).switch(due + 8, 0, PREEMPTED, audio);
+        script.push_at(support::micros(due + 700), 0, EventKind::Mark { text });
+        // What follows is not a part of the job.
+        sleep(&mut script, due + 1500, due + PERIOD);
+    }
+    let audio = of_audio(find(&script.into_recording()));
+    assert_eq!((audio.lengths.count, audio.lengths.max), (18, Nanos::from_micros(700)));
+}
+
+#[test]
+fn marks_of_beginnings_give_the_period_of_a_thread_without_timers() {
+    let (mut script, _) = stage();
+    let server = script.thread("server", 200, 50);
+    let mark = |script: &mut Script, at, text: &str| {
+        let text = script.thread(text, 0, 0).name;
+        script.push_at(support::micros(at), 0, EventKind::Mark { text });
+    };
+    script.wake(10, 0, server, 0).switch(20, 0, PREEMPTED, server);
+    for number in 1..20 {
+        let late = if number == 15 { 3000 } else { 0 };
+        mark(&mut script, number * PERIOD + late, "tactus: job begin server");
+        mark(&mut script, number * PERIOD + late + 1000, "tactus: job end server");
+    }
+    let found = find_with(&script.into_recording(), OPTIONS).threads;
+    let server = found.iter().find(|thread| thread.name == "server").expect("it is periodic");
+    assert_eq!((&server.due, server.period.length), (&DueBy::Mark, Nanos::from_micros(PERIOD)));
+    assert_eq!(server.lengths.max, Nanos::from_micros(4000));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::division::{BlockedRows, Course};
 use super::finder::{Rhythms, Schedule, Schedules};
 use super::period::Period;
 use super::segments::{JobSegment, JobSegments};
-use super::turn::{Heard, Source, Turn};
+use super::turn::{Heard, JobMark, Source, Turn};
 use super::{
     Aperiodic, DueBy, JobDivision, JobExplanation, JobOptions, JobSegmentHistogram, Jobs, LateJob,
 };
@@ -86,6 +86,8 @@ struct Thread {
     grid: Grid,
     /// The job that is not done.
     job: Option<Job>,
+    /// The last time at which the thread itself marked the end of a job.
+    ended: Option<Instant<Monotonic>>,
     /// Its absences since that job was due.
     absences: Vec<Absence>,
     /// The CPU to which it came last.
@@ -168,7 +170,12 @@ impl JobExplainer {
         }
         (self.heard.ended, self.heard.fired) = (None, None);
         self.machine.step(event, &mut self.heard);
-        if let Some(turn) = self.heard.turn(&self.machine, names) {
+        if JobMark::of(event, names) == Some(JobMark::End)
+            && let Some(thread) = self.threads.get_mut(&event.thread.0)
+        {
+            thread.ended = Some(event.at);
+        }
+        if let Some(turn) = self.heard.turn(event, &self.machine, names) {
             self.take(&turn, names, wanted);
         }
         if let Some(absence) = self.heard.ended
@@ -341,6 +348,7 @@ impl Thread {
             deadline,
             grid: Grid::default(),
             job: None,
+            ended: None,
             absences: Vec::new(),
             cpu: None,
             jobs: 0,
@@ -366,7 +374,9 @@ impl Thread {
         };
         let spacing = match self.schedule.source {
             Source::Timer => turn.due - job.due,
-            Source::Thread(_) | Source::Interrupt(_) => turn.due - self.grid.last_due(),
+            Source::Thread(_) | Source::Interrupt(_) | Source::Mark => {
+                turn.due - self.grid.last_due()
+            }
         };
         let period = &self.schedule.period;
         if spacing + period.tolerance() < period.length {
@@ -375,10 +385,13 @@ impl Thread {
         let (due, periods) = match self.schedule.source {
             // A due time off the grid begins a new one.
             Source::Timer => (turn.due, period.whole(spacing).unwrap_or(1)),
-            Source::Thread(_) | Source::Interrupt(_) => self.grid.next(turn.due, period),
+            Source::Thread(_) | Source::Interrupt(_) | Source::Mark => {
+                self.grid.next(turn.due, period)
+            }
         };
         self.missed += periods - 1;
-        let late = self.end(turn.thread, job, turn.left);
+        let marked = self.ended.take().filter(|ended| *ended > job.due);
+        let late = self.end(turn.thread, job, marked.unwrap_or(turn.left));
         self.begin(turn, due);
         late
     }
@@ -386,7 +399,12 @@ impl Thread {
     fn begin(&mut self, turn: &Turn, due: Instant<Monotonic>) {
         self.absences.retain(|absence| absence.back_at > due);
         let started = turn.sleep.map_or(turn.left, |sleep| sleep.back_at);
-        self.job = Some(Job { due, free: turn.left, started, outcome: turn.outcome() });
+        let free = match turn.source {
+            // What it did before the mark is not known to belong to the previous job.
+            Source::Mark => due,
+            Source::Timer | Source::Thread(_) | Source::Interrupt(_) => turn.left,
+        };
+        self.job = Some(Job { due, free, started, outcome: turn.outcome() });
     }
 
     fn end(&mut self, thread: ThreadId, job: Job, left: Instant<Monotonic>) -> Option<OpenJob> {
@@ -453,6 +471,7 @@ impl Thread {
 fn due_by(source: Source, machine: &Machine, names: &Dictionary) -> DueBy {
     match source {
         Source::Timer => DueBy::Timer,
+        Source::Mark => DueBy::Mark,
         Source::Thread(thread) => DueBy::Thread { thread: blame::culprit(thread, machine, names) },
         Source::Interrupt(activity) => {
             DueBy::Interrupt { name: blame::interrupt_name(activity, names) }

@@ -54,7 +54,7 @@ impl JobFinder {
     pub fn event(&mut self, event: &Event, names: &Dictionary) {
         (self.heard.ended, self.heard.fired) = (None, None);
         self.machine.step(event, &mut self.heard);
-        if let Some(turn) = self.heard.turn(&self.machine, names) {
+        if let Some(turn) = self.heard.turn(event, &self.machine, names) {
             self.rhythms.take(&turn);
         }
     }
@@ -157,14 +157,21 @@ impl Rhythm {
         self.sources.iter().map(|dues| dues.count).max().unwrap_or(0)
     }
 
-    /// The schedule: by its timers if they are regular, otherwise by the regular waker that
-    /// woke it most often. With the period `given`, by the source that fits it best.
+    /// The schedule: by its timers if they are regular, otherwise by its own marks, or by the
+    /// regular waker that woke it most often. With the period `given`, by the source that fits it best.
     pub(super) fn schedule(&self, given: Option<Nanos>) -> Result<Schedule, NoPeriod> {
         if let Some(length) = given {
             return self.with_given(length);
         }
         let mut sources: Vec<&Dues> = self.sources.iter().collect();
-        sources.sort_by_key(|dues| (dues.source != Source::Timer, usize::MAX - dues.count));
+        sources.sort_by_key(|dues| {
+            let rank = match dues.source {
+                Source::Timer => 0,
+                Source::Mark => 1,
+                Source::Thread(_) | Source::Interrupt(_) => 2,
+            };
+            (rank, usize::MAX - dues.count)
+        });
         let mut why = None;
         for dues in sources {
             match Period::find(&dues.spacings) {

@@ -1,6 +1,6 @@
 //! Where a thread's jobs can begin and end: at the sleeps that its timers and wakers end.
 
-use tactus_model::recording::{Dictionary, ThreadId};
+use tactus_model::recording::{Dictionary, Event, EventKind, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 use crate::log::Log;
@@ -20,6 +20,8 @@ pub(super) enum Source {
     Thread(ThreadId),
     /// An interrupt or a softirq that wakes it.
     Interrupt(Activity),
+    /// Marks that the thread writes at the beginning of its jobs.
+    Mark,
 }
 
 /// The possible end of a job and beginning of the next.
@@ -39,10 +41,32 @@ impl Turn {
     /// How the thread began the job after this turn.
     pub(super) fn outcome(&self) -> MatchOutcome {
         match (self.source, self.sleep) {
+            (Source::Mark, _) => MatchOutcome::Marked,
             (_, None) => MatchOutcome::AlreadyPast,
             (Source::Timer, Some(_)) => MatchOutcome::Timer,
             (Source::Thread(_), Some(_)) => MatchOutcome::WokenByThread,
             (Source::Interrupt(_), Some(_)) => MatchOutcome::WokenByInterrupt,
+        }
+    }
+}
+
+/// A mark that a thread writes to `trace_marker`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JobMark {
+    Begin,
+    End,
+}
+
+impl JobMark {
+    /// The mark of an event, if it is one: a line that begins with `tactus: job begin` or
+    /// `tactus: job end`.
+    pub(super) fn of(event: &Event, names: &Dictionary) -> Option<Self> {
+        let EventKind::Mark { text } = event.kind else { return None };
+        let words = names.name(text).strip_prefix("tactus: job ")?;
+        match words.split_whitespace().next()? {
+            "begin" => Some(Self::Begin),
+            "end" => Some(Self::End),
+            _ => None,
         }
     }
 }
@@ -59,7 +83,16 @@ pub(super) struct Heard {
 
 impl Heard {
     /// The turn that the last event shows.
-    pub(super) fn turn(&self, machine: &Machine, names: &Dictionary) -> Option<Turn> {
+    pub(super) fn turn(
+        &self,
+        event: &Event,
+        machine: &Machine,
+        names: &Dictionary,
+    ) -> Option<Turn> {
+        if JobMark::of(event, names) == Some(JobMark::Begin) {
+            let (thread, source, at) = (event.thread, Source::Mark, event.at);
+            return Some(Turn { thread, source, due: at, left: at, sleep: None });
+        }
         self.ended.and_then(after_sleep).or_else(|| without_sleep(&self.fired?, machine, names))
     }
 }

@@ -155,6 +155,7 @@ fn rhythm(thread: &JobExplanation) -> String {
     let period = &thread.period;
     let by = match &thread.due {
         DueBy::Timer => "its timer is due".to_owned(),
+        DueBy::Mark => "it marks the beginning".to_owned(),
         DueBy::Thread { thread } => format!("thread {thread} wakes it"),
         DueBy::Interrupt { name } => format!("{} wakes it", format::printable(name)),
     };
