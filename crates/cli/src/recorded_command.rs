@@ -99,22 +99,31 @@ fn absent_text(absent: &[AbsentEvent]) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// How many events are missing: those that did not fit the buffers, and those that the kernel
+/// counted and did not write.
+fn missing_text(lost: u64, unwritten: u64) -> String {
+    let all = format::count(lost + unwritten);
+    match (lost, unwritten) {
+        (_, 0) => format!("lost {all}"),
+        (0, _) => format!("lost {all}, which the kernel counted and did not write"),
+        _ => format!(
+            "lost {all}: {} did not fit the buffers, {} were counted by the kernel and not written",
+            format::count(lost),
+            format::count(unwritten)
+        ),
+    }
+}
+
 /// Prints the summary of a recording.
 pub(crate) fn print_summary(summary: &RecordingSummary) {
     let cost = &summary.cost;
     say!(
-        "recorded {} in {}, lost {}; reading them used {} of CPU time",
+        "recorded {} in {}, {}; reading them used {} of CPU time",
         format::counted(cost.events, "event"),
         format::latency(summary.length()),
-        format::count(summary.lost()),
+        missing_text(summary.lost(), summary.unwritten()),
         format::latency(cost.drain_time),
     );
-    if summary.unwritten() > 0 {
-        say!(
-            "the kernel counted {} more events that it did not write",
-            format::count(summary.unwritten())
-        );
-    }
     if let Some(absent) = absent_text(&summary.absent) {
         say!("not recorded: {absent}");
     }

@@ -355,3 +355,28 @@ fn json_block(kind: BlockKind, value: &impl serde::Serialize) -> Block {
         serde_json::to_writer(bytes, value).expect("plain structures become JSON in memory");
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use tactus_model::time::Nanos;
+
+    use super::*;
+    use crate::simulate::{Plan, simulate};
+
+    #[test]
+    fn formats_up_to_the_present_one_are_read() {
+        let recording = simulate(&Plan { length: Nanos::from_millis(10), ..Plan::default() });
+        let mut bytes = to_bytes(&recording.recording);
+        let mut check = |version: u32| {
+            bytes[MAGIC.len()..PREAMBLE].copy_from_slice(&version.to_le_bytes());
+            RecordingFile::from_bytes(bytes.clone())
+        };
+        for version in 1..=VERSION {
+            let file = check(version).unwrap();
+            assert_eq!(file.event_count(), recording.recording.events.len() as u64);
+        }
+        for version in [0, VERSION + 1] {
+            assert!(matches!(check(version), Err(OpenError::Version(v)) if v == version));
+        }
+    }
+}

@@ -51,22 +51,15 @@ impl Target {
     ) -> Result<Watched> {
         let mut threads = HashSet::new();
         for process in &self.processes {
-            let found = numbers(Path::new(&format!("/proc/{process}/task")));
+            let found = i32::try_from(*process).map_or_else(|_| Vec::new(), threads_of);
             if found.is_empty() {
                 return Err(Error::usage(format!("there is no process {process}")));
             }
             threads.extend(found);
         }
         for name in &self.names {
-            threads.extend(
-                numbers(Path::new("/proc"))
-                    .into_iter()
-                    .filter_map(|process| {
-                        runs(process, name)
-                            .then(|| numbers(Path::new(&format!("/proc/{process}/task"))))
-                    })
-                    .flatten(),
-            );
+            let running = numbers(Path::new("/proc")).into_iter();
+            threads.extend(running.filter(|process| runs(*process, name)).flat_map(threads_of));
         }
         for cgroup in &self.cgroups {
             threads.extend(of_cgroup(&directory(cgroup))?);
@@ -130,15 +123,18 @@ fn of_cgroup(directory: &Path) -> Result<Vec<i32>> {
         format!("cannot read control group {}", directory.display())
     })?;
     let processes = processes.lines().filter_map(|line| line.parse::<i32>().ok());
-    let mut threads: Vec<i32> = processes
-        .flat_map(|process| numbers(Path::new(&format!("/proc/{process}/task"))))
-        .collect();
+    let mut threads: Vec<i32> = processes.flat_map(threads_of).collect();
     let below = fs::read_dir(directory).into_iter().flatten().flatten();
     for group in below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
         // A group that is gone by now has no threads.
         threads.extend(of_cgroup(&group.path()).unwrap_or_default());
     }
     Ok(threads)
+}
+
+/// The threads of a process; none if it is gone.
+fn threads_of(process: i32) -> Vec<i32> {
+    numbers(Path::new(&format!("/proc/{process}/task")))
 }
 
 /// The entries of a directory that are numbers; empty if the directory is gone or hidden.

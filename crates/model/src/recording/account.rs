@@ -35,6 +35,7 @@ crate::text::keywords! {
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the macro of words has no default variant")]
 impl Default for CallChains {
     fn default() -> Self {
         Self::Never

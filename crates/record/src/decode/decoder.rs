@@ -294,6 +294,37 @@ mod tests {
     }
 
     #[test]
+    fn the_first_arguments_of_a_system_call_are_decoded() {
+        let fields = "\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n\
+            \tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n";
+        let mut decoder = Decoder::default();
+        decoder.add(Layout::new(Tracepoint::SystemCallEnter, &format(443, fields)).unwrap());
+        let mut raw = common(443);
+        let read = tactus_sys::system_call::number("read").unwrap();
+        raw.extend_from_slice(&read.to_ne_bytes());
+        raw.extend([3_u64, u64::MAX, 512, 4, 5, 6].into_iter().flat_map(u64::to_ne_bytes));
+        let (_, event) = decoder.decode(0, 0, None, &raw).unwrap();
+        let EventKind::SystemCallEnter { call, arguments } = event.kind else {
+            panic!("{event:?}")
+        };
+        assert_eq!(arguments, [3, u64::MAX, 512]);
+        assert_eq!(decoder.names().dictionary().name(call), "read");
+    }
+
+    #[test]
+    fn a_field_without_a_length_is_the_rest_of_the_record() {
+        let fields = "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n";
+        let mut decoder = Decoder::default();
+        decoder.add(Layout::new(Tracepoint::Mark, &format(5, fields)).unwrap());
+        let mut raw = common(5);
+        raw.extend_from_slice(&[0; 8]);
+        raw.extend_from_slice(b"job 7 done\n\0\0\0");
+        let (_, event) = decoder.decode(0, 0, None, &raw).unwrap();
+        let EventKind::Mark { text } = event.kind else { panic!("{event:?}") };
+        assert_eq!(decoder.names().dictionary().name(text), "job 7 done");
+    }
+
+    #[test]
     fn a_missing_field_is_an_error() {
         let lacking = SWITCH.replace("prev_state", "other");
         let error = Layout::new(Tracepoint::Switch, &format(1, &lacking)).unwrap_err();

@@ -205,7 +205,8 @@ fn enable(
     let mut enabled = instance.enable(&events)?.into_iter();
     let outcomes = wanted.described.iter().zip(filtered).map(|((tracepoint, format), filtered)| {
         let enabled = match tracepoint {
-            Tracepoint::Mark => Some(instance.write(COPY_MARKS, "1")),
+            // Only shows whether the kernel has the option: it is set while the instance records.
+            Tracepoint::Mark => Some(instance.write(COPY_MARKS, "0")),
             _ => enabled.next(),
         };
         let outcome = filtered.and(enabled.unwrap_or(Ok(())));
@@ -261,6 +262,19 @@ fn new_threads(tracefs: &Tracefs, instance: &Instance) -> Option<NewThreadLayout
     matches!(enabled[..], [Ok(())]).then_some(layout)
 }
 
+impl Traced {
+    /// Copies marks into the instance from now on, or no longer, if they are recorded.
+    ///
+    /// While an instance does not record, a copy into it fails: programs then get `EBADF`, and
+    /// all older instances, the kernel's first too, miss the mark (Linux 6.18).
+    fn copy_marks(&self, on: bool) -> Result<(), SysError> {
+        if !self.names.contains(&Tracepoint::Mark.name()) {
+            return Ok(());
+        }
+        self.instance.write(COPY_MARKS, if on { "1" } else { "0" })
+    }
+}
+
 impl Cpu {
     fn stats(&self) -> Result<BufferStats, SysError> {
         // The kernel writes these lines since 2.6.36, and the last of them since 3.9.
@@ -289,10 +303,12 @@ impl Buffers for Traced {
     }
 
     fn enable(&self) -> Result<(), SysError> {
-        self.instance.switch(true)
+        self.instance.switch(true)?;
+        self.copy_marks(true)
     }
 
     fn disable(&self) -> Result<(), SysError> {
+        self.copy_marks(false)?;
         self.instance.switch(false)
     }
 
