@@ -372,12 +372,7 @@ impl Thread {
             self.begin(turn, due);
             return None;
         };
-        let spacing = match self.schedule.source {
-            Source::Timer => turn.due - job.due,
-            Source::Thread(_) | Source::Interrupt(_) | Source::Mark => {
-                turn.due - self.grid.last_due()
-            }
-        };
+        let spacing = turn.due - job.due;
         let period = &self.schedule.period;
         if spacing + period.tolerance() < period.length {
             return None;
@@ -418,15 +413,9 @@ impl Thread {
         self.tally.count(outcome);
         let index = self.jobs;
         self.jobs += 1;
-        let (absences, cpu) = (self.absences.clone(), self.cpu);
-        (done - due > self.deadline).then_some(OpenJob {
-            thread,
-            job,
-            done,
-            index,
-            segments,
-            absences,
-            cpu,
+        (done - due > self.deadline).then(|| {
+            let (absences, cpu) = (self.absences.clone(), self.cpu);
+            OpenJob { thread, job, done, index, segments, absences, cpu }
         })
     }
 
