@@ -263,6 +263,9 @@ fn link(link: &Link) -> String {
         parts.push((link.slept, format!("slept {slept} ({sleep})")));
     }
     parts.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    // What took less than a fiftieth of the time explains nothing.
+    let most = parts.first().map_or(Nanos::ZERO, |(time, _)| *time);
+    parts.retain(|(time, _)| time.saturating_mul(50) >= most);
     let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
     match parts.split_last() {
         Some((last, [])) => last.clone(),
