@@ -79,5 +79,5 @@ fn unknown(found: &Waits, wanted: &str) -> Error {
         Some(name) => format!("did you mean `{name}`?"),
         None => "leave out the thread to see the most delayed ones".to_owned(),
     };
-    Error::usage(format!("no thread `{wanted}` is in the recording")).with_hint(hint)
+    Error::usage(format!("no thread `{wanted}` has an event in the recording")).with_hint(hint)
 }

@@ -11,8 +11,9 @@
 //! ran where meanwhile ([`timeline`]). [`witness`] adds to every sample, late or not, what
 //! else went on meanwhile ([`circumstance`]).
 //!
-//! From the same replay come two results that need no samples: [`waits`](waits()) explains
-//! how long any thread waited for a CPU, and [`account`] says where the CPU time went.
+//! From the same replay come results that need no samples: [`waits`](waits()) explains
+//! how long any thread waited for a CPU and divides the rest of its time ([`thread_time`]),
+//! and [`account`] says where the CPU time went.
 //! [`jobs`] finds the jobs of periodic threads and explains the late ones.
 //! [`WaitWatch`] explains waits while events come in, and so does [`Explainer`] for samples.
 //!

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use tactus_model::recording::ThreadId;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+pub(crate) use chain::INHERITED_BEFORE;
 pub use chain::{Inheritance, Inversion, Link};
 use chain::{inversion, links};
 pub use ender::Ender;

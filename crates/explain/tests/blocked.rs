@@ -262,10 +262,12 @@ fn keep(plant: &Plant<'_>, recording: &Recording, explained: &WaitExplanation) {
     let rows = explained.time.sleeps.iter().filter(|row| (plant.is_it)(&row.sleep.reason));
     let longest = rows.flat_map(|row| &row.longest).max_by_key(|stretch| stretch.slept);
     let (Some(longest), Some(_)) = (longest, std::env::var_os("TACTUS_GOLDEN")) else { return };
-    const AROUND: Nanos = Nanos::from_micros(300);
+    // What the waker did began before the sleep.
+    const BEFORE: Nanos = Nanos::from_millis(20);
+    const AFTER: Nanos = Nanos::from_micros(300);
     let began = recording.about.started + longest.from;
-    let from = Instant::from_nanos(began.as_nanos() - AROUND.as_nanos());
-    let cut = cut::cut(recording, from, began + longest.slept + longest.runqueue_wait + AROUND);
+    let from = Instant::from_nanos(began.as_nanos().saturating_sub(BEFORE.as_nanos()));
+    let cut = cut::cut(recording, from, began + longest.slept + longest.runqueue_wait + AFTER);
     let golden = Golden::of(&subject(&mut cut.reader())).expect("the stretch is in it");
     std::fs::create_dir_all(folder()).expect("the checkout can be written");
     let json = serde_json::to_string_pretty(&golden).expect("it has no maps");

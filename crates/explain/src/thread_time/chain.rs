@@ -13,6 +13,10 @@ use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
 use crate::machine::Absence;
 
+/// How long before a thread sleeps for a lock the lock's holder may already have inherited its
+/// priority.
+pub(crate) const INHERITED_BEFORE: Nanos = Nanos::from_millis(1);
+
 /// What a thread did before it woke the thread that waited for it.
 ///
 /// `ran`, `interrupted`, `waited`, `slept` and `unknown` add up to the time from when the other
@@ -101,10 +105,12 @@ fn link<'s>(scene: &Scene<'_>, thread: ThreadId, steps: &'s [Step]) -> (Link, &'
     };
     let (mut longest, mut next): (Option<(&Absence, Nanos)>, &[Step]) = (None, &[]);
     let mut seen: Vec<Priority> = vec![link.thread.priority];
-    let until = steps.last().map(|step| step.to);
-    let changes = scene.log.inheritances.iter().filter(|change| change.thread == thread);
-    let changes = changes.take_while(|change| until.is_some_and(|until| change.at <= until));
-    seen.extend(changes.map(|change| change.priority));
+    if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
+        let changes = scene.log.inheritances.iter().filter(|change| change.thread == thread);
+        let changes = changes
+            .filter(|change| change.at + INHERITED_BEFORE >= first.from && change.at <= last.to);
+        seen.extend(changes.map(|change| change.priority));
+    }
     for step in steps {
         let time = step.to - step.from;
         match &step.doing {

@@ -221,7 +221,8 @@ impl fmt::Display for KernelLock {
 impl fmt::Display for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Futexes and poll(2) have the name of their call.
-        match self.call.as_ref().filter(|call| **call != self.reason.to_string()) {
+        let reason = self.reason.to_string();
+        match self.call.as_ref().filter(|call| !reason.starts_with(call.as_str())) {
             Some(call) => write!(f, "{}, in {call}", self.reason),
             None => self.reason.fmt(f),
         }

@@ -25,7 +25,7 @@ use crate::segments::Segment;
 use crate::tally::Tally;
 use crate::task::Options;
 use crate::thread_time::Doing::{self, Unknown};
-use crate::thread_time::{Follow, Sums, THREADS_MAX, ThreadTimes};
+use crate::thread_time::{Follow, INHERITED_BEFORE, Sums, THREADS_MAX, ThreadTimes};
 use crate::timeline::{draw, marks};
 
 /// How many names have waits of their own; the threads with further names share an entry.
@@ -193,7 +193,9 @@ impl<W: Fn(ThreadId, &str) -> bool> WaitExplainer<W> {
             self.evidence.sleeps += 1;
             self.evidence.chains += u64::from(absence.left_chain.is_some());
         }
-        let log = self.watch.log.since(absence.left_at);
+        // The waker inherits the priority of a thread just before that goes to sleep.
+        let from = absence.left_at.as_nanos().saturating_sub(INHERITED_BEFORE.as_nanos());
+        let log = self.watch.log.since(Instant::from_nanos(from));
         let scene = Scene { log, machine: &self.machine, names };
         let log_from = self.watch.log.kept_from();
         let follow = Follow { started: self.started, log_from, options: self.options };

@@ -207,6 +207,9 @@ pub(super) fn blocked(sleep: &Sleep, place: &str, stretch: &BlockedStretch) -> S
     }
     let links: Vec<String> = stretch.chain.iter().take(LINKS).map(link).collect();
     if let Some((first, others)) = links.split_first() {
+        if let Some(boosted) = stretch.chain[0].boosted {
+            said.push_str(&format!(" (raised to {} by priority inheritance)", boosted.class()));
+        }
         said.push_str(&format!(", which {first}"));
         for (other, link) in others.iter().zip(&stretch.chain[1..]) {
             said.push_str(&format!("; {} {other}", quoted(&link.thread.name)));
@@ -260,6 +263,9 @@ fn link(link: &Link) -> String {
         parts.push((link.slept, format!("slept {slept} ({sleep})")));
     }
     parts.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    // What took less than a fiftieth of the time explains nothing.
+    let most = parts.first().map_or(Nanos::ZERO, |(time, _)| *time);
+    parts.retain(|(time, _)| time.saturating_mul(50) >= most);
     let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
     match parts.split_last() {
         Some((last, [])) => last.clone(),
@@ -294,4 +300,45 @@ fn inverted(inversion: &Inversion) -> String {
         Inheritance::Unknown => "Whether the lock inherits priorities was not recorded.",
     };
     format!("{fact} {fix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use tactus_explain::{Options, waits};
+    use tactus_record::file::RecordingFile;
+
+    use super::*;
+
+    /// The blocked thread of a recorded real session.
+    fn shown(recording: &str, width: usize) -> String {
+        let path = format!("{}/../../tests/data/blocked/{recording}", env!("CARGO_MANIFEST_DIR"));
+        let mut source = RecordingFile::open(path.as_ref()).expect("a golden recording opens");
+        let options = Options { threshold: Nanos::from_micros(100), slowest: 3, timelines: 0 };
+        let found = waits(&mut source, options, |_, name| name == "subject").expect("it is whole");
+        let options = TableOptions::of_width(width);
+        format!("{}\n{}", overview(&found, &options), of_name(&found.names[0], 3, width))
+    }
+
+    #[test]
+    fn an_inversion_at_100() {
+        insta::assert_snapshot!(shown("inversion.tactusrec", 100));
+    }
+
+    #[test]
+    fn a_convoy_at_60() {
+        insta::assert_snapshot!(shown("convoy.tactusrec", 60));
+    }
+
+    #[test]
+    fn page_faults_at_80() {
+        insta::assert_snapshot!(shown("mapping.tactusrec", 80));
+    }
+
+    #[test]
+    fn missing_call_chains_are_said_once() {
+        let lacking = |sleeps, chains| lacking(&SleepEvidence { sleeps, chains });
+        assert_eq!(lacking(1000, 990), None);
+        let said = lacking(1000, 0).expect("no chain at all");
+        assert!(said.contains("--call-chains=sleeps"), "{said}");
+    }
 }
