@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 
 use serde_json::Value;
+use tactus_explain::jobs::LEARNED;
 use tactus_model::time::{Instant, Monotonic, Nanos};
 use tactus_sys::sleep::{Nanosleep, Sleeper};
 
@@ -19,10 +20,7 @@ const RESULT: &str = "TACTUS_TEST_PLANT";
 const PERIOD: Nanos = Nanos::from_millis(5);
 
 /// The number of jobs of the planted thread.
-const JOBS: u64 = 600;
-
-/// The jobs that the planted program does not count: `tactus why` learns the period from them.
-const LEARNING: u64 = 20;
+const JOBS: usize = 600;
 
 fn now() -> Instant<Monotonic> {
     tactus_sys::clock::now()
@@ -70,7 +68,8 @@ fn planted_program() {
             let held = lock.lock().unwrap();
             spin(Nanos::from_micros(200));
             drop(held);
-            late += u64::from(job >= LEARNING && now() - due > PERIOD);
+            // `tactus why` learns the period from the first jobs and does not judge them.
+            late += u64::from(job >= LEARNED && now() - due > PERIOD);
             due = due + PERIOD;
         }
         // The end of the last job is known by the next due time.
