@@ -177,16 +177,7 @@ impl Log {
 
     /// What ended after `start`: the content of a log that was opened then.
     pub(crate) fn since(&self, start: Instant<Monotonic>) -> Excerpt<'_> {
-        Excerpt {
-            slices: after(&self.slices, |slice| slice.to <= start),
-            absences: after(&self.absences, |absence| absence.back_at <= start),
-            silences: after(&self.silences, |silence| silence.to <= start),
-            overdue: after(&self.overdue, |overdue| overdue.served <= start),
-            steals: after(&self.steals, |steal| steal.to <= start),
-            migrations: after(&self.migrations, |migration| migration.at <= start),
-            inheritances: after(&self.inheritances, |change| change.at <= start),
-            throttled: &self.throttled,
-        }
+        self.whole().between(start, Instant::from_nanos(u64::MAX))
     }
 }
 
@@ -204,12 +195,35 @@ fn push<T>(open: bool, column: &mut Vec<T>, item: T, max: usize) -> bool {
     full
 }
 
-/// The part of `column` that follows the items that are `over`.
-fn after<T>(column: &[T], over: impl Fn(&T) -> bool) -> &[T] {
-    &column[column.partition_point(over)..]
+/// The items of a column that ended after `from` and not after `to`.
+fn ended_between<T>(
+    column: &[T],
+    from: Instant<Monotonic>,
+    to: Instant<Monotonic>,
+    end: impl Fn(&T) -> Instant<Monotonic>,
+) -> &[T] {
+    let column = &column[column.partition_point(|item| end(item) <= from)..];
+    match column.last() {
+        Some(last) if end(last) > to => &column[..column.partition_point(|item| end(item) <= to)],
+        _ => column,
+    }
 }
 
-impl Excerpt<'_> {
+impl<'a> Excerpt<'a> {
+    /// The part of it that ended after `from` and not after `to`.
+    pub(crate) fn between(&self, from: Instant<Monotonic>, to: Instant<Monotonic>) -> Excerpt<'a> {
+        Excerpt {
+            slices: ended_between(self.slices, from, to, |slice| slice.to),
+            absences: ended_between(self.absences, from, to, |absence| absence.back_at),
+            silences: ended_between(self.silences, from, to, |silence| silence.to),
+            overdue: ended_between(self.overdue, from, to, |overdue| overdue.served),
+            steals: ended_between(self.steals, from, to, |steal| steal.to),
+            migrations: ended_between(self.migrations, from, to, |migration| migration.at),
+            inheritances: ended_between(self.inheritances, from, to, |change| change.at),
+            throttled: self.throttled,
+        }
+    }
+
     /// The absences of `thread` that ended after `from` and not after `until`, in the order of
     /// time.
     pub(crate) fn absences_of(

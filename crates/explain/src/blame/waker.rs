@@ -18,7 +18,7 @@ pub(crate) const CHAIN_MAX: usize = 16;
 
 /// The maximum number of absences to follow in one sleep. Beyond it, time of earlier absences
 /// of a thread counts as its work.
-const ABSENCES_MAX: usize = 4096;
+const ABSENCES_MAX: usize = 1024;
 
 /// What a thread did in a stretch of time before it woke the next one.
 #[derive(Clone, Debug)]

@@ -13,6 +13,11 @@ use crate::cause::{Cause, Culprit};
 use crate::explanation::Part;
 use crate::machine::Absence;
 
+/// How long after a step of a waker the events last that explain it: steal time shows with the next
+/// charge, throttling when the group's threads run again. More events would have to be looked
+/// through for every step.
+const AFTERWARDS: Nanos = Nanos::from_millis(20);
+
 /// How long before a thread sleeps for a lock the lock's holder may already have inherited its
 /// priority.
 pub(crate) const INHERITED_BEFORE: Nanos = Nanos::from_millis(1);
@@ -113,6 +118,7 @@ fn link<'s>(scene: &Scene<'_>, thread: ThreadId, steps: &'s [Step]) -> (Link, &'
     }
     for step in steps {
         let time = step.to - step.from;
+        let scene = &Scene { log: scene.log.between(step.from, step.to + AFTERWARDS), ..*scene };
         match &step.doing {
             Doing::Running { cpu } => {
                 for Part { cause, time } in running_parts(scene, *cpu, step.from, step.to) {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,28 +83,36 @@ static void *convoy(void *unused) {
     return end();
 }
 
-/* Inversion: an ordinary thread holds the lock; a thread of a rank between keeps it from running. */
+/*
+ * Inversion: an ordinary thread holds the lock; once the subject waits for it, a thread of a rank
+ * between keeps the holder from running.
+ */
+static sem_t held;
+static const int TURNS = 8;
 static void *holder(void *unused) {
     be("holder", 0);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < TURNS; i++) {
         pthread_mutex_lock(&lock);
-        spin_ms(10);
+        sem_post(&held);
+        spin_ms(15);
         pthread_mutex_unlock(&lock);
-        sleep_ms(60);
+        sleep_ms(20);
     }
     return NULL;
 }
 static void *middle(void *unused) {
     be("middle", 20);
-    for (int i = 0; i < 8; i++) {
-        sleep_ms(35);
-        spin_ms(35);
+    for (int i = 0; i < TURNS; i++) {
+        sem_wait(&held);
+        /* The subject tries every 5 ms. */
+        sleep_ms(8);
+        spin_ms(30);
     }
     return NULL;
 }
 static void *inversion(void *unused) {
     begin(40);
-    while (now() - began < 600000000L) {
+    while (now() - began < 500000000L) {
         sleep_ms(5);
         long from = now();
         pthread_mutex_lock(&lock);
@@ -196,6 +205,7 @@ int main(int count, char **words) {
     if (!strcmp(kind, "inheritance"))
         pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
     pthread_mutex_init(&lock, &attributes);
+    sem_init(&held, 0, 0);
     /* The caller may first move the process into a control group. */
     if (read(0, &go, 1) != 1) return 1;
     if (!strcmp(kind, "convoy")) {
