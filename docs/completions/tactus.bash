@@ -73,6 +73,9 @@ _tactus() {
             tactus,watch)
                 cmd="tactus__subcmd__watch"
                 ;;
+            tactus,why)
+                cmd="tactus__subcmd__why"
+                ;;
             tactus__subcmd__help,compare)
                 cmd="tactus__subcmd__help__subcmd__compare"
                 ;;
@@ -129,6 +132,9 @@ _tactus() {
                 ;;
             tactus__subcmd__help,watch)
                 cmd="tactus__subcmd__help__subcmd__watch"
+                ;;
+            tactus__subcmd__help,why)
+                cmd="tactus__subcmd__help__subcmd__why"
                 ;;
             tactus__subcmd__help__subcmd__internal,causes)
                 cmd="tactus__subcmd__help__subcmd__internal__subcmd__causes"
@@ -230,7 +236,7 @@ _tactus() {
 
     case "${cmd}" in
         tactus)
-            opts="-h -V --color --help --version doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="-h -V --color --help --version doctor measure lab watch record why list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -336,7 +342,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__explain)
-            opts="-h -V --cell --thread --threshold --worst --json --color --help --version"
+            opts="-h -V --cell --thread --threshold --jobs --period --deadline --worst --json --color --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -351,6 +357,14 @@ _tactus() {
                     return 0
                     ;;
                 --threshold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deadline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -458,7 +472,7 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help)
-            opts="doctor measure lab watch record list show explain quanta report reproduce compare gate export import delete completions internal help"
+            opts="doctor measure lab watch record why list show explain quanta report reproduce compare gate export import delete completions internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -850,6 +864,20 @@ _tactus() {
             return 0
             ;;
         tactus__subcmd__help__subcmd__watch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__help__subcmd__why)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2011,6 +2039,68 @@ _tactus() {
                     return 0
                     ;;
                 -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        tactus__subcmd__why)
+            opts="-o -q -h -V --pid --name --cgroup --thread --over --period --duration --worst --output --source --json --quiet --color --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thread)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --over)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --period)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --worst)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -21,6 +21,7 @@ pub mod files;
 pub mod flight;
 pub mod gate;
 pub mod import;
+pub mod jobs;
 pub mod kernel_gate;
 pub mod kernels;
 pub mod measure;
@@ -36,6 +37,7 @@ mod subject;
 pub mod tail;
 pub mod waits;
 pub mod watch;
+pub mod why;
 
 pub use error::{Error, ErrorKind, Result};
 pub use places::{BuildListener, Places};

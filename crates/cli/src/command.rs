@@ -18,6 +18,7 @@ mod report;
 mod reproduce;
 mod show;
 mod watch;
+mod why;
 
 use clap::Subcommand;
 use tactus_app::Places;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Lab(lab::LabArguments),
     Watch(watch::WatchArguments),
     Record(record::RecordArguments),
+    Why(why::WhyArguments),
     List(list::ListArguments),
     Show(show::ShowArguments),
     Explain(explain::ExplainArguments),
@@ -57,6 +59,7 @@ impl Command {
             | Self::Lab(_)
             | Self::Watch(_)
             | Self::Record(_)
+            | Self::Why(_)
             | Self::Reproduce(_) => true,
             Self::Internal(arguments) => arguments.may_record(),
             Self::List(_)
@@ -80,6 +83,7 @@ impl Command {
             Self::Lab(arguments) => lab::run(arguments, places),
             Self::Watch(arguments) => watch::run(&arguments, places),
             Self::Record(arguments) => record::run(&arguments),
+            Self::Why(arguments) => why::run(&arguments),
             Self::List(arguments) => list::run(&arguments, places),
             Self::Show(arguments) => show::run(&arguments, places),
             Self::Explain(arguments) => explain::run(&arguments, places),

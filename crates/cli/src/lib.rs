@@ -14,6 +14,7 @@ pub mod manual;
 mod percentage;
 mod progress;
 mod quietness;
+mod recorded_command;
 mod setting_options;
 mod signals;
 mod style;

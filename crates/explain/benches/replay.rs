@@ -6,7 +6,7 @@
 use divan::counter::ItemsCount;
 use tactus_explain::account::{AccountOptions, TickRate, account};
 use tactus_explain::machine::{Machine, Observer};
-use tactus_explain::{Options, Origin, ProbeTask, explain};
+use tactus_explain::{Options, Origin, ProbeTask, explain, waits};
 use tactus_model::probe::SleepMethod;
 use tactus_model::recording::{
     About, Context, Dictionary, Event, EventKind, InterruptVector, NameId, Observers, Priority,
@@ -168,6 +168,15 @@ fn explain_samples(bencher: divan::Bencher<'_, '_>) {
     bencher
         .counter(ItemsCount::new(recording.events.len()))
         .bench(|| explain(&mut recording.reader(), vec![task.clone()], Options::default()));
+}
+
+/// The waits and the whole time of all threads.
+#[divan::bench]
+fn thread_times(bencher: divan::Bencher<'_, '_>) {
+    let (recording, _) = recording();
+    bencher
+        .counter(ItemsCount::new(recording.events.len()))
+        .bench(|| waits(&mut recording.reader(), Options::default(), |_, _| true));
 }
 
 /// How many tick rates are simulated in addition.

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use tactus_model::recording::{InterruptVector, Priority, Softirq, ThreadId};
 
+use crate::thread_time::SleepReason;
+
 /// Something that delayed a sample.
 ///
 /// `Display` gives the phrase that tables of causes show. Two delays have the same
@@ -94,6 +96,13 @@ pub enum Cause {
     },
     /// A page fault of the probe.
     PageFault,
+    /// The late thread itself ran: its own work.
+    OwnWork,
+    /// The late thread slept until an interrupt or a timer of the kernel ended the sleep.
+    Blocked {
+        /// What it waited for.
+        on: SleepReason,
+    },
     /// A thread that had to act first was stopped by a signal.
     Stopped {
         /// The thread.
@@ -234,6 +243,8 @@ impl Cause {
             | Self::KernelSection { .. }
             | Self::Throttling { .. }
             | Self::PageFault
+            | Self::OwnWork
+            | Self::Blocked { .. }
             | Self::Stopped { .. }
             | Self::Asleep { .. }
             | Self::AwaitedInterrupt { .. }
@@ -288,6 +299,8 @@ impl Cause {
             | Self::MissingSwitch { .. }
             | Self::Throttling { .. }
             | Self::PageFault
+            | Self::OwnWork
+            | Self::Blocked { .. }
             | Self::AwaitedInterrupt { .. }
             | Self::Switch
             | Self::Moved
@@ -342,6 +355,8 @@ impl fmt::Display for Cause {
                 Throttle::Deadline => "throttling of a SCHED_DEADLINE thread",
             }),
             Self::PageFault => f.write_str("page fault of the late thread"),
+            Self::OwnWork => f.write_str("work of the late thread itself"),
+            Self::Blocked { on } => write!(f, "blocked: {on}"),
             Self::Stopped { thread } => write!(f, "thread {thread} was stopped"),
             Self::Asleep { thread } => write!(f, "thread {thread} slept until its own timer"),
             Self::AwaitedInterrupt { name } => write!(f, "waiting for interrupt {name}"),

@@ -23,6 +23,7 @@ use crate::outcome::MatchOutcome;
 use crate::segments::Segment;
 use crate::tally::Tally;
 use crate::task::{Options, ProbeTask};
+use crate::thread_time::running_on;
 use crate::timeline::{draw, marks};
 
 /// How long after a sample's arrival its window stays open: steal time shows only when
@@ -503,6 +504,7 @@ impl Explainer {
             segments: found.matched.segments,
             circumstance: found.circumstance,
             parts: Vec::new(),
+            job: None,
             timeline: None,
         };
         if !explained.outcome.can_blame() {
@@ -561,12 +563,6 @@ impl Slowest {
         }
         latency > self.floor
     }
-}
-
-fn running_on(machine: &Machine, thread: ThreadId) -> Option<u32> {
-    let mut cpus = machine.cpus().iter();
-    let position = cpus.position(|cpu| cpu.thread() == Some(thread));
-    position.map(|cpu| cpu as u32)
 }
 
 /// Passes what the replay reports to the watched threads and into the log.

@@ -7,6 +7,7 @@ use tactus_model::time::Nanos;
 
 use crate::cause::Cause;
 use crate::circumstance::{Circumstance, Circumstances};
+use crate::jobs::JobDivision;
 use crate::outcome::MatchOutcome;
 use crate::segments::{Segment, Segments};
 use crate::timeline::Timeline;
@@ -95,6 +96,9 @@ pub struct ExplainedSample {
     /// The sample's segments, if its timer was found. They add up to the sample's
     /// latency.
     pub segments: Option<Segments>,
+    /// Where the time of a job of a periodic thread went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobDivision>,
     /// What else happened while the sample was open.
     #[serde(default)]
     pub circumstance: Circumstance,

@@ -11,6 +11,7 @@
 
 mod charging;
 mod cpu;
+mod errand;
 mod observer;
 mod quantum;
 mod span;
@@ -23,7 +24,10 @@ use tactus_model::recording::{
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
 pub use cpu::Cpu;
-pub use observer::{Absence, Fault, Migration, Observer, Overdue, Reranked, Silence, Steal};
+pub use errand::{Blocked, Call, Errand};
+pub use observer::{
+    Absence, Fault, Migration, Observer, Overdue, PriorityChange, Reranked, Silence, Steal,
+};
 pub use quantum::{Leaving, Quantum};
 pub use span::{Activity, Slice};
 pub use thread::{Waker, Waking};
@@ -292,17 +296,38 @@ impl Machine {
             }
             EventKind::IdleEntry { state } => cpu.idle(event, at, Some(state), observer),
             EventKind::IdleExit => cpu.idle(event, at, None, observer),
+            EventKind::CallEnter(_)
+            | EventKind::SystemCallEnter { .. }
+            | EventKind::ContentionBegin { .. }
+            | EventKind::ContentionEnd { .. }
+            | EventKind::ReclaimBegin { .. }
+            | EventKind::ReclaimEnd { .. }
+            | EventKind::CompactionBegin { .. }
+            | EventKind::CompactionEnd { .. } => self.follow_errand(event),
             EventKind::CallExit { .. } | EventKind::SystemCallExit { .. } => {
+                self.follow_errand(event);
+                let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched {
                     observer.call_exit(watched, at);
                 }
             }
             EventKind::PageFaultUser(_) | EventKind::PageFaultKernel(_) => {
+                self.follow_errand(event);
+                let cpu = &self.cpus[event.cpu as usize];
                 if let Some(watched) = cpu.watched
                     && !cpu.in_interrupt()
                 {
                     observer.fault(Fault { watched, at });
                 }
+            }
+            EventKind::BlockedReason { thread, place, io } => {
+                let state = self.threads.get_mut(&thread.0);
+                if let Some(absence) = state.and_then(|state| state.absence.as_mut()) {
+                    absence.errand.blocked = Some(Blocked { place, io });
+                }
+            }
+            EventKind::InheritPriority { thread, new, .. } => {
+                observer.inheritance(PriorityChange { at, thread, priority: new });
             }
             // A thread that exits still runs for a moment; its last sched_switch event
             // removes it.
@@ -310,22 +335,19 @@ impl Machine {
             | EventKind::SignalDeliver { .. }
             | EventKind::Fork { .. }
             | EventKind::SoftirqRaise(_)
-            | EventKind::CallEnter(_)
-            | EventKind::SystemCallEnter { .. }
             | EventKind::Mark { .. }
-            | EventKind::InheritPriority { .. }
-            | EventKind::ContentionBegin { .. }
-            | EventKind::ContentionEnd { .. }
-            | EventKind::ReclaimBegin { .. }
-            | EventKind::ReclaimEnd { .. }
-            | EventKind::CompactionBegin { .. }
-            | EventKind::CompactionEnd { .. }
-            | EventKind::BlockedReason { .. }
             | EventKind::BlockStart { .. }
             | EventKind::BlockIssue { .. }
             | EventKind::BlockComplete { .. }
             | EventKind::WorkStart { .. }
             | EventKind::WorkEnd { .. } => {}
+        }
+    }
+
+    /// Follows what the current thread does in the kernel.
+    fn follow_errand(&mut self, event: &Event) {
+        if !event.thread.is_idle() {
+            state_of(&mut self.threads, event.thread).errand.follow(&event.kind);
         }
     }
 
@@ -348,7 +370,7 @@ impl Machine {
         cpu.know(event.cpu, left, observer);
         cpu.close_slice(event, at, observer);
         if !prev.is_idle() {
-            if thread::is_dead(prev_state) {
+            if prev_state.is_dead() {
                 self.threads.remove(&prev.0);
             } else {
                 let state = state_of(&mut self.threads, prev);

@@ -18,3 +18,4 @@ mod stored;
 mod support;
 mod unprivileged;
 mod watch;
+mod why;

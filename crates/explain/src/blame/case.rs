@@ -79,7 +79,7 @@ impl Scene<'_> {
         }
         Culprit {
             name: self.names.name(slice.name).to_owned(),
-            process: self.process(slice.thread, slice.name),
+            process: super::process(slice.thread, slice.name, self.machine, self.names),
             thread: Some(slice.thread),
             priority: slice.priority,
             base: slice.base,
@@ -88,18 +88,7 @@ impl Scene<'_> {
 
     /// A thread known only by its number.
     pub(crate) fn culprit_by_number(&self, thread: ThreadId) -> Culprit {
-        let (name, priority) = self.machine.known(thread);
-        let process = self.process(thread, name);
-        let name = self.names.name(name).to_owned();
-        Culprit { name, process, thread: Some(thread), priority, base: None }
-    }
-
-    /// The name of the process of a thread, if it is known and not `name`: the name of the
-    /// thread with which the process began.
-    fn process(&self, thread: ThreadId, name: NameId) -> Option<String> {
-        let process = self.names.process_of(thread)?;
-        let (first, _) = self.machine.known(ThreadId(process.0));
-        (first != NameId::UNKNOWN && first != name).then(|| self.names.name(first).to_owned())
+        super::culprit(thread, self.machine, self.names)
     }
 }
 

@@ -3,6 +3,7 @@
 use tactus_model::recording::{ChainId, Priority, TaskState, ThreadId};
 use tactus_model::time::{Instant, Monotonic, Nanos};
 
+use super::errand::Errand;
 use super::quantum::Quantum;
 use super::span::Slice;
 use super::thread::{Waker, Waking};
@@ -36,6 +37,8 @@ pub trait Observer {
     fn steal(&mut self, steal: Steal) {}
     /// A thread went to the queue of another CPU.
     fn migration(&mut self, migration: Migration) {}
+    /// A thread inherited a priority, or returned to its own.
+    fn inheritance(&mut self, change: PriorityChange) {}
     /// A watched thread had a page fault.
     fn fault(&mut self, fault: Fault) {}
     /// A watched thread is on a CPU, but the sched_switch event is missing, and nothing
@@ -62,6 +65,8 @@ pub struct Absence {
     pub left_state: TaskState,
     /// Where in the kernel it left, if call chains were recorded.
     pub left_chain: Option<ChainId>,
+    /// What it was doing in the kernel.
+    pub errand: Errand,
     /// How it was woken; `None` if it was runnable when it left.
     pub waking: Option<Waking>,
     /// When it was queued and on which CPU's runqueue, if that was recorded.
@@ -80,6 +85,11 @@ impl Absence {
     /// Whether the thread had given up the CPU itself.
     pub const fn slept(&self) -> bool {
         !self.left_state.is_runnable()
+    }
+
+    /// Whether the thread came back.
+    pub fn is_over(&self) -> bool {
+        self.back_at < Instant::from_nanos(u64::MAX)
     }
 
     /// Since when the thread should have run: since it left if it did not sleep; since
@@ -159,6 +169,17 @@ pub struct Migration {
     pub thread: ThreadId,
     /// The target CPU.
     pub to_cpu: u32,
+}
+
+/// A thread inherits the priority of one that waits for its lock, or returns to its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityChange {
+    /// When.
+    pub at: Instant<Monotonic>,
+    /// The thread.
+    pub thread: ThreadId,
+    /// Its priority from then on.
+    pub priority: Priority,
 }
 
 /// A page fault of a watched thread.

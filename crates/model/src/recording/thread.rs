@@ -145,6 +145,11 @@ impl TaskState {
         self.0 & 0x0c != 0
     }
 
+    /// Whether the thread has exited and never comes back.
+    pub const fn is_dead(self) -> bool {
+        self.0 & (Self::DEAD.0 | Self::ZOMBIE.0) != 0
+    }
+
     /// The state's letter in ps(1) and in the kernel's own output.
     pub const fn letter(self) -> char {
         match self.0 & 0xff {

@@ -16,6 +16,8 @@ pub(super) enum Subject {
     Samples,
     /// The runqueue waits of a thread.
     Waits,
+    /// The jobs of a periodic thread.
+    Jobs,
 }
 
 impl Subject {
@@ -24,6 +26,26 @@ impl Subject {
         match self {
             Self::Samples => "sample",
             Self::Waits => "wait",
+            Self::Jobs => "job",
+        }
+    }
+
+    /// What happens at the end of one.
+    pub(super) const fn end(self) -> &'static str {
+        match self {
+            Self::Samples => "user mode",
+            Self::Waits => "on CPU",
+            Self::Jobs => "done",
+        }
+    }
+
+    /// How long one took.
+    pub(super) fn length(self, length: Nanos) -> String {
+        let length = format::latency(length);
+        match self {
+            Self::Samples => format!("{length} late"),
+            Self::Waits => format!("waited {length}"),
+            Self::Jobs => format!("done {length} after its due time"),
         }
     }
 
@@ -33,6 +55,7 @@ impl Subject {
         match self {
             Self::Samples => format!("latency over {threshold}"),
             Self::Waits => format!("waits longer than {threshold}"),
+            Self::Jobs => "late jobs".to_owned(),
         }
     }
 
@@ -42,6 +65,7 @@ impl Subject {
         match self {
             Self::Samples => format!("more than {threshold} late"),
             Self::Waits => format!("longer than {threshold}"),
+            Self::Jobs => "late".to_owned(),
         }
     }
 }

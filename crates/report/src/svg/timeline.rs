@@ -18,8 +18,10 @@ use crate::format;
 pub struct Lateness<'a> {
     /// The heading of the drawing.
     pub head: &'a str,
-    /// From the due time to user mode.
+    /// From the due time to the end.
     pub length: Nanos,
+    /// What happens at the end.
+    pub end: &'a str,
     /// The CPUs that are shown.
     pub lanes: &'a [&'a Lane],
     /// What happened to the sample's thread.
@@ -297,10 +299,10 @@ fn short_name(occupant: &Occupant) -> String {
     }
 }
 
-/// Marks the due time, the return to user mode and the moments between; names are written if they have room.
+/// Marks the due time, the end and the moments between; names are written if they have room.
 fn marks(drawing: &mut Drawing, lateness: &Lateness<'_>, frame: &Frame, along: &LinearScale) {
     let y = frame.top + 10.0;
-    let end = moment_word(Moment::Came);
+    let end = lateness.end;
     let mut taken = vec![
         (frame.left, frame.left + label::width("due")),
         (frame.right - label::width(end), frame.right),
@@ -374,6 +376,7 @@ mod tests {
     fn check(timeline: &Timeline) {
         let lanes: Vec<&Lane> = timeline.lanes.iter().collect();
         let lateness = Lateness {
+            end: "user mode",
             head: "1 s late",
             length: timeline.length,
             lanes: &lanes,
